@@ -1,0 +1,389 @@
+//! The command line, and the only place that reads the clock and the environment.
+//!
+//! Parsing does nothing but validate; what follows from the values is decided by the commands.
+
+use crate::{duration, event::Time};
+use anyhow::{Context as _, bail};
+use chrono::{DateTime, FixedOffset, Local, NaiveDate, NaiveDateTime, TimeDelta, TimeZone as _};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::{path::PathBuf, time::Duration};
+
+/// Where Docker listens unless told otherwise.
+pub const DOCKER_HOST: &str = "unix:///var/run/docker.sock";
+
+/// Finds out why a Kubernetes node says "PLEG is not healthy", and cleans up dead containers
+///
+/// Exit codes: 0 nothing is wrong (or all is done), 1 something is, 2 the question could not be answered.
+#[derive(Debug, Parser)]
+#[command(
+    name = "plegdoctor",
+    version,
+    max_term_width = 100,
+    propagate_version = true
+)]
+pub struct Cli {
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Read the kubelet's log, ask Docker, and name what is behind "PLEG is not healthy"
+    ///
+    /// Changes nothing. Without --log, --journal or --log-container it reads the first that exists of: the
+    /// kubelet's journal, a container named kubelet, /var/log/kubelet.log, /var/log/kubelet/,
+    /// /var/log/messages, /var/log/syslog.
+    ///
+    /// Exit codes: 0 all that was asked was seen and nothing is wrong now; 1 something is wrong now, or the log
+    /// (where only a log was given) shows that it was; 2 the question could not be answered.
+    Diagnose(DiagnoseArgs),
+    /// Remove dead, exited or never started containers, after showing which
+    ///
+    /// Running containers are never touched, volumes never removed, force never used.
+    ///
+    /// Exit codes: 0 all planned containers are gone (or there was nothing to do); 1 some are left; 2 it could
+    /// not work.
+    Clean(CleanArgs),
+    /// Print the JSON Schema of an output
+    Schema {
+        /// Which output
+        #[arg(value_enum)]
+        output: SchemaOf,
+    },
+}
+
+/// The outputs that have a schema.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum SchemaOf {
+    /// `diagnose --format json`
+    Report,
+    /// `clean --format json`
+    Clean,
+    /// A line of `clean --audit`
+    Audit,
+}
+
+/// How to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// For scripts; `plegdoctor schema` describes it
+    Json,
+}
+
+/// Whether to use colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// `plegdoctor diagnose`
+#[derive(Debug, Args)]
+pub struct DiagnoseArgs {
+    /// The kubelet's log
+    #[command(flatten)]
+    pub log: LogArgs,
+    /// The runtime
+    #[command(flatten)]
+    pub docker: DockerArgs,
+    /// Do not ask Docker
+    #[arg(long, help_heading = "Docker", conflicts_with = "docker_host")]
+    pub no_docker: bool,
+    /// How long each call to Docker may take
+    #[arg(long, value_name = "DUR", default_value = "3s", value_parser = positive, help_heading = "Docker")]
+    pub probe_timeout: Duration,
+    /// Stop asking after this many inspects without an answer (each leaves a goroutine in the daemon)
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..), help_heading = "Docker")]
+    pub max_unanswered: u16,
+    /// How to print
+    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
+    pub format: Format,
+    /// Whether to use colour
+    #[arg(long, value_enum, default_value = "auto", help_heading = "Output")]
+    pub color: ColorChoice,
+}
+
+/// Which log to read, and how to read its times.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "The kubelet's log")]
+pub struct LogArgs {
+    /// Read this file, this directory's kubelet logs, or standard input (-); may be repeated
+    #[arg(long = "log", value_name = "PATH|-")]
+    pub log: Vec<PathBuf>,
+    /// Read this unit's journal [default unit: kubelet, or k3s or rke2 where that is what runs]
+    #[arg(long, value_name = "UNIT", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub journal: Option<String>,
+    /// Read this container's log through Docker (Rancher runs the kubelet as a container named kubelet)
+    #[arg(long, value_name = "NAME")]
+    pub log_container: Option<String>,
+    /// Read no log
+    #[arg(long, conflicts_with_all = ["log", "journal", "log_container"])]
+    pub no_log: bool,
+    /// Stop reading a log that plegdoctor picked by itself after this long
+    #[arg(long, value_name = "DUR", default_value = "10s", value_parser = positive)]
+    pub log_timeout: Duration,
+    /// Leave out what was logged before: RFC 3339, "2026-11-30 03:40", "03:40", or "2h" before now
+    #[arg(long, value_name = "T")]
+    pub since: Option<String>,
+    /// Leave out what was logged after
+    #[arg(long, value_name = "T")]
+    pub until: Option<String>,
+    /// Take this for the present (a klog line has no year) [default: the clock]
+    #[arg(long, value_name = "T")]
+    pub now: Option<String>,
+    /// The zone of log lines that tell none [default: that of --now]
+    #[arg(long, value_name = "±hh:mm", allow_hyphen_values = true, value_parser = utc_offset)]
+    pub utc_offset: Option<FixedOffset>,
+}
+
+/// Which Docker to ask.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Docker")]
+pub struct DockerArgs {
+    /// Docker's socket, unix:// only [default: unix:///var/run/docker.sock]
+    #[arg(long, value_name = "URL", env = "DOCKER_HOST")]
+    pub docker_host: Option<String>,
+}
+
+/// `plegdoctor clean`
+#[derive(Debug, Args)]
+pub struct CleanArgs {
+    /// Which kinds
+    #[command(flatten)]
+    pub kinds: Kinds,
+    /// Spare what finished (or, if it never ran, was created) more recently than this
+    #[arg(long, value_name = "DUR", value_parser = positive)]
+    pub older_than: Option<Duration>,
+    /// Take only what matches: label=K[=V], label!=K[=V], name=REGEX, until=T (created before T)
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub filter: Vec<String>,
+    /// Let --exited take the stopped containers of living pods too (kubectl logs --previous needs them)
+    #[arg(long)]
+    pub include_live_pods: bool,
+    /// Let --exited and --created take containers that belong to no pod too
+    #[arg(long)]
+    pub include_non_pods: bool,
+    /// Show the plan and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask
+    #[arg(long, short = 'y')]
+    pub yes: bool,
+    /// How many removals at a time
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub jobs: u16,
+    /// How long to wait for each removal
+    #[arg(long, value_name = "DUR", default_value = "30s", value_parser = positive)]
+    pub timeout: Duration,
+    /// How long each other call to Docker may take
+    #[arg(long, value_name = "DUR", default_value = "3s", value_parser = positive)]
+    pub probe_timeout: Duration,
+    /// Append a JSON line before and after each removal to this file
+    #[arg(long, value_name = "FILE")]
+    pub audit: Option<PathBuf>,
+    /// How to print
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Format,
+    /// The runtime
+    #[command(flatten)]
+    pub docker: DockerArgs,
+}
+
+/// Which containers `clean` takes.
+#[derive(Clone, Copy, Debug, Args)]
+#[group(required = true, multiple = true)]
+pub struct Kinds {
+    /// Dead containers, and those whose removal is stuck: Docker can't start them again
+    #[arg(long)]
+    pub dead: bool,
+    /// Stopped containers of pods that have no living sandbox
+    #[arg(long)]
+    pub exited: bool,
+    /// Containers of pods that were created over 10 minutes ago and never started
+    #[arg(long)]
+    pub created: bool,
+}
+
+/// The moments that a command line speaks of.
+#[derive(Clone, Copy, Debug)]
+pub struct Moments {
+    /// The present.
+    pub now: Time,
+    /// Whether `now` was given rather than read from the clock.
+    pub now_given: bool,
+    /// The zone of lines that tell none, if it was given.
+    pub utc_offset: Option<FixedOffset>,
+    /// Leave out what is before.
+    pub since: Option<Time>,
+    /// Leave out what is after.
+    pub until: Option<Time>,
+}
+
+/// Returns the present, from the clock.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that reads the clock"
+)]
+pub fn clock() -> Time {
+    Local::now().fixed_offset()
+}
+
+impl LogArgs {
+    /// Returns the moments meant, with the clock where `--now` is not given.
+    ///
+    /// # Errors
+    /// Names the option whose value is no time.
+    pub fn moments(&self) -> anyhow::Result<Moments> {
+        let zone = self.utc_offset.unwrap_or_else(|| *clock().offset());
+        let now = match &self.now {
+            None => clock(),
+            Some(text) => moment(text, clock().with_timezone(&zone))
+                .with_context(|| format!("--now {text}"))?,
+        };
+        let near = |option: &str, text: &Option<String>| {
+            text.as_deref()
+                .map(|text| moment(text, now).with_context(|| format!("{option} {text}")))
+                .transpose()
+        };
+        let (since, until) = (near("--since", &self.since)?, near("--until", &self.until)?);
+        if since.zip(until).is_some_and(|(since, until)| since > until) {
+            bail!("--since is after --until: nothing would be read");
+        }
+        Ok(Moments {
+            now,
+            now_given: self.now.is_some(),
+            utc_offset: self.utc_offset,
+            since,
+            until,
+        })
+    }
+}
+
+/// Returns the moment that `text` means, seen from `now`.
+fn moment(text: &str, now: Time) -> anyhow::Result<Time> {
+    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+        return Ok(time);
+    }
+    let zone = *now.offset();
+    let today = now.date_naive();
+    let local = |naive: NaiveDateTime| {
+        zone.from_local_datetime(&naive)
+            .single()
+            .context("no such time")
+    };
+    match text {
+        "now" => return Ok(now),
+        "today" => return local(today.and_hms_opt(0, 0, 0).context("no such time")?),
+        "yesterday" => {
+            return local(
+                (today - TimeDelta::days(1))
+                    .and_hms_opt(0, 0, 0)
+                    .context("no such time")?,
+            );
+        }
+        _ => {}
+    }
+    for format in [
+        "%Y-%m-%dT%H:%M:%S%.f",
+        "%Y-%m-%d %H:%M:%S%.f",
+        "%Y-%m-%dT%H:%M",
+        "%Y-%m-%d %H:%M",
+    ] {
+        if let Ok(naive) = NaiveDateTime::parse_from_str(text, format) {
+            return local(naive);
+        }
+    }
+    if let Ok(date) = NaiveDate::parse_from_str(text, "%Y-%m-%d") {
+        return local(date.and_hms_opt(0, 0, 0).context("no such time")?);
+    }
+    for format in ["%H:%M:%S%.f", "%H:%M"] {
+        if let Ok(time) = chrono::NaiveTime::parse_from_str(text, format) {
+            return local(today.and_time(time));
+        }
+    }
+    let ago = span(text.strip_suffix(" ago").unwrap_or(text));
+    ago.and_then(|ago| now.checked_sub_signed(ago))
+        .context("is no time: use RFC 3339 (2026-11-30T03:40:00Z), \"2026-11-30 03:40\", \"03:40\", or a span before now such as 2h")
+}
+
+/// Returns the span of time that `text` is: Go's durations, and whole days (`3d`).
+fn span(text: &str) -> Option<TimeDelta> {
+    let days = text
+        .strip_suffix('d')
+        .and_then(|days| days.parse().ok())
+        .and_then(TimeDelta::try_days);
+    days.or_else(|| duration::parse(text))
+        .filter(|span| *span >= TimeDelta::zero())
+}
+
+/// Parses a duration above zero.
+fn positive(text: &str) -> Result<Duration, String> {
+    span(text)
+        .filter(|span| !span.is_zero())
+        .and_then(|span| span.to_std().ok())
+        .ok_or_else(|| "not a duration above zero, such as 500ms, 3s or 24h".to_owned())
+}
+
+/// Parses `+08:00`, `-0330`, `Z`.
+fn utc_offset(text: &str) -> Result<FixedOffset, String> {
+    let text = if text.eq_ignore_ascii_case("z") || text.eq_ignore_ascii_case("utc") {
+        "+00:00"
+    } else {
+        text
+    };
+    text.parse()
+        .map_err(|_| "not an offset such as +08:00".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn times_are_read_in_all_documented_forms() {
+        let now = DateTime::parse_from_rfc3339("2026-11-30T12:00:00+08:00").unwrap();
+        for (text, expected) in [
+            ("2026-11-30T03:40:00Z", "2026-11-30T03:40:00+00:00"),
+            ("2026-11-29 03:40", "2026-11-29T03:40:00+08:00"),
+            ("2026-11-29 03:40:01.5", "2026-11-29T03:40:01.500+08:00"),
+            ("2026-11-29", "2026-11-29T00:00:00+08:00"),
+            ("03:40", "2026-11-30T03:40:00+08:00"),
+            ("2h", "2026-11-30T10:00:00+08:00"),
+            ("1h30m ago", "2026-11-30T10:30:00+08:00"),
+            ("2d", "2026-11-28T12:00:00+08:00"),
+            ("yesterday", "2026-11-29T00:00:00+08:00"),
+            ("today", "2026-11-30T00:00:00+08:00"),
+        ] {
+            assert_eq!(
+                moment(text, now).unwrap().to_rfc3339(),
+                DateTime::parse_from_rfc3339(expected).unwrap().to_rfc3339(),
+                "{text}"
+            );
+        }
+        for text in ["", "soon", "2026-13-01", "25:00", "-2h"] {
+            assert!(moment(text, now).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn offsets_and_durations_are_checked() {
+        assert_eq!(utc_offset("-03:30").unwrap().local_minus_utc(), -12_600);
+        assert!(utc_offset("CET").is_err());
+        assert!(positive("0s").is_err());
+        assert_eq!(positive("1.5s").unwrap(), Duration::from_millis(1500));
+    }
+}

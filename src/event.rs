@@ -1,0 +1,165 @@
+//! One known message of the kubelet, as a value.
+//!
+//! `table` holds the messages by version, `classify` turns one parsed line into events. What an event means
+//! for the node is decided later, by incidents and rules; here nothing is judged.
+
+mod error;
+mod table;
+
+pub use error::{ErrorClass, ErrorTail};
+pub use table::{MESSAGES, Message, Weight};
+
+use crate::{
+    finding::Citation,
+    id::{ContainerId, PodName, PodUid},
+};
+use chrono::{DateTime, FixedOffset, TimeDelta};
+
+/// A moment, with the offset of the log that it came from.
+pub type Time = DateTime<FixedOffset>;
+
+/// Letter that opens a klog line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// `I`
+    Info,
+    /// `W`
+    Warning,
+    /// `E`
+    Error,
+    /// `F`: the kubelet ends after it.
+    Fatal,
+}
+
+/// What one line says, where it is one of the known messages.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// Which message.
+    pub kind: Kind,
+    /// When it happened (klog's own stamp if there is one); `None` where the line tells no time.
+    pub at: Option<Time>,
+    /// Whether year and zone of `at` stand in the line or its envelope; if not, they follow from an anchor.
+    pub exact: bool,
+    /// When the envelope says that the line was received.
+    pub received: Option<Time>,
+    /// klog's letter.
+    pub severity: Severity,
+    /// The pod, where the message names it.
+    pub pod: Option<PodName>,
+    /// The pod's UID.
+    pub uid: Option<PodUid>,
+    /// The sandbox the call was about.
+    pub sandbox: Option<ContainerId>,
+    /// The container the call was about.
+    pub container: Option<ContainerId>,
+    /// `pleg-stale`: since when no relist has listed.
+    pub lag: Option<TimeDelta>,
+    /// `pleg-stale`: the limit that the kubelet applied.
+    pub threshold: Option<TimeDelta>,
+    /// Why the call failed.
+    pub error: Option<ErrorTail>,
+    /// The node, where the message names it.
+    pub node: Option<String>,
+    /// A word that the message carries: an event's name, a reason, a runtime's name, a PLEG event's type.
+    pub detail: Option<String>,
+    /// For an item of a list: the message that carried it (`skip-sync`, `node-not-ready`, `ready-condition`).
+    pub carrier: Option<Kind>,
+    /// Where it stands.
+    pub citation: Citation,
+}
+
+impl Event {
+    /// Returns the id that the call was about, container before sandbox.
+    pub fn subject(&self) -> Option<&ContainerId> {
+        self.container.as_ref().or(self.sandbox.as_ref())
+    }
+
+    /// Returns whether the call ended in a time-out.
+    pub fn is_deadline(&self) -> bool {
+        self.error
+            .as_ref()
+            .is_some_and(|error| error.class == ErrorClass::Deadline)
+    }
+}
+
+/// The known messages. Names, weights and templates: `MESSAGES`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "each is documented by its row in MESSAGES")]
+pub enum Kind {
+    // PLEG
+    PlegStale,
+    PlegNever,
+    RelistFailed,
+    PlegInspectFailed,
+    PlegReinspectFailed,
+    PlegWriteStatus,
+    PlegEventsDropped,
+    PlegRelisting,
+    PlegStateChange,
+    PlegContainerFinished,
+    PlegEvent,
+    // runtime state and sync loop
+    SkipSync,
+    RuntimeDown,
+    RuntimeStatusPending,
+    RuntimeNotReady,
+    RuntimeSanityFailed,
+    RuntimeStatusNil,
+    RuntimeVersionFailed,
+    RuntimeStatusFailed,
+    CriConnectFailed,
+    SyncloopStart,
+    RuntimeInitialized,
+    SyncloopClosed,
+    SyncloopSlow,
+    HousekeepingSlow,
+    CleanPodsFailed,
+    // calls on the relist path
+    ListSandboxesFailed,
+    ListContainersFailed,
+    ListStreamFailed,
+    SandboxStatusFailed,
+    ContainerStatusFailed,
+    PodContainersStatusFailed,
+    // start, stop, remove, exec
+    StopSandboxFailed,
+    RemoveSandboxFailed,
+    RunSandboxFailed,
+    CreateContainerFailed,
+    StartContainerFailed,
+    StopContainerFailed,
+    RemoveContainerFailed,
+    ExecSyncFailed,
+    UpdateResourcesFailed,
+    ListStatsFailed,
+    KillPodFailed,
+    PrestopHook,
+    // around them: what tells recovery, removal, another illness
+    CniNotReady,
+    NodeNotReady,
+    ReadyCondition,
+    NodeReady,
+    RecordingEvent,
+    NodeStatusUpdateFailed,
+    LeaseUpdateFailed,
+    NodeRegistered,
+    PodSyncError,
+    PodRemoved,
+    ContainerGcFailed,
+    GcStopContainerFailed,
+    EvictionSummaryFailed,
+    DockershimUsed,
+    KubeletFatal,
+}
+
+impl Kind {
+    /// Returns the row of this message.
+    pub fn message(self) -> &'static Message {
+        &MESSAGES[self as usize]
+    }
+
+    /// Returns the stable name: `pleg-stale`.
+    pub fn id(self) -> &'static str {
+        self.message().id
+    }
+}

@@ -1,0 +1,31 @@
+//! All that rules may look at: what the log told, what the runtime answered, what could not be seen.
+
+use crate::{digest::Log, event::Time, runtime::Runtime};
+use chrono::TimeDelta;
+
+/// Something that could not be seen. Never taken for health.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Gap {
+    /// What could not be seen.
+    pub what: String,
+    /// Why, and what would cure it.
+    pub why: String,
+}
+
+/// All that was observed.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    /// The present moment.
+    pub now: Time,
+    /// What the log told; `None` if none was read.
+    pub log: Option<Log>,
+    /// What the runtime answered; `None` if it was not asked.
+    pub runtime: Option<Runtime>,
+    /// What could not be seen.
+    pub gaps: Vec<Gap>,
+    /// What was left out on purpose, with the reason, for the reader: no gap.
+    pub notes: Vec<String>,
+}
+
+/// How far apart a log's end and the present may be for the two to be one story.
+pub const FRESH: TimeDelta = TimeDelta::minutes(10);

@@ -1,0 +1,8 @@
+//! plegdoctor: finds out why a Kubernetes node says "PLEG is not healthy".
+
+pub mod cli;
+pub mod duration;
+pub mod event;
+pub mod finding;
+pub mod id;
+pub mod runtime;

@@ -1,0 +1,2 @@
+//! The `plegdoctor` program.
+fn main() {}

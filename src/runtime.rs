@@ -1,0 +1,129 @@
+//! A container runtime's answers, as values: what was asked, whether and how fast it answered, what it said.
+//!
+//! `docker` asks; nothing here does. No answer in time is itself an answer: it is what we look for.
+
+pub mod docker;
+
+use crate::{
+    event::Time,
+    id::{ContainerId, PodName, PodUid},
+};
+use std::time::Duration;
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// A success in time.
+    Answered,
+    /// Nothing by the deadline. Also a connect that the full backlog refused (EAGAIN).
+    TimedOut,
+    /// Connection refused, no socket, or closed before an answer (EOF).
+    Refused,
+    /// No permission.
+    Denied,
+    /// HTTP 404: not there any more.
+    Gone,
+    /// Another HTTP status, or an answer that makes no sense.
+    Error,
+    /// Not asked: enough calls were left unanswered, or time was up.
+    NotProbed,
+}
+
+/// One call and how it ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Probe {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// How long it took, or was waited for.
+    pub took: Duration,
+    /// The daemon's words, or the system's, where it failed.
+    pub error: Option<String>,
+}
+
+/// What a runtime said, or did not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Runtime {
+    /// `docker`.
+    pub kind: &'static str,
+    /// What was asked: `unix:///var/run/docker.sock`.
+    pub endpoint: String,
+    /// Whether the user named it (`--docker-host`).
+    pub named: bool,
+    /// When it was asked.
+    pub asked_at: Time,
+    /// The deadline of each call.
+    pub probe_timeout: Duration,
+    /// The daemon's version.
+    pub version: Option<String>,
+    /// The API's version.
+    pub api_version: Option<String>,
+    /// `GET /_ping`
+    pub ping: Probe,
+    /// `GET /version`
+    pub version_probe: Probe,
+    /// `GET /info`
+    pub info: Probe,
+    /// `GET /containers/json?all=1`
+    pub list: Probe,
+    /// Bytes of the list's answer.
+    pub list_bytes: u64,
+    /// All containers listed.
+    pub containers: Vec<Container>,
+}
+
+/// What a container is to the kubelet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ContainerKind {
+    /// A pod's sandbox.
+    Sandbox,
+    /// A pod's container.
+    Container,
+    /// Not the kubelet's.
+    Other,
+}
+
+/// One container as listed and as inspected; the two may disagree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Container {
+    /// Its id.
+    pub id: ContainerId,
+    /// Its name, without the leading slash; empty if it has none.
+    pub name: String,
+    /// What it is to the kubelet.
+    pub kind: ContainerKind,
+    /// Its pod, from labels, else from its name.
+    pub pod: Option<PodName>,
+    /// Its pod's UID.
+    pub uid: Option<PodUid>,
+    /// The sandbox it runs in.
+    pub sandbox: Option<ContainerId>,
+    /// Labels, for filters.
+    pub labels: std::collections::BTreeMap<String, String>,
+    /// When it was created.
+    pub created: Option<Time>,
+    /// The list's state: `exited`, `removing`, or a word we do not know.
+    pub listed_state: String,
+    /// The list's status: `Up 6 minutes`.
+    pub listed_status: String,
+    /// What inspect said, if it answered.
+    pub inspected: Option<Inspected>,
+    /// How the inspect ended.
+    pub probe: Probe,
+}
+
+/// What inspect said of a container.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inspected {
+    /// `running`, `exited`, `dead`, …
+    pub state: String,
+    /// Whether its process runs (paused and restarting ones do).
+    pub running: bool,
+    /// The daemon's error of the last start or removal; empty if none.
+    pub error: String,
+    /// When it was started last; `None` for never (Docker's year 1).
+    pub started: Option<Time>,
+    /// When it ended last; `None` for never.
+    pub finished: Option<Time>,
+    /// Its exit code.
+    pub exit_code: i64,
+}
