@@ -8,9 +8,6 @@ use chrono::{DateTime, FixedOffset, Local, NaiveDate, NaiveDateTime, TimeDelta, 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::{path::PathBuf, time::Duration};
 
-/// Where Docker listens unless told otherwise.
-pub const DOCKER_HOST: &str = "unix:///var/run/docker.sock";
-
 /// Finds out why a Kubernetes node says "PLEG is not healthy", and cleans up dead containers
 ///
 /// Exit codes: 0 nothing is wrong (or all is done), 1 something is, 2 the question could not be answered.

@@ -10,6 +10,9 @@ use crate::{
 };
 use std::time::Duration;
 
+/// Where Docker listens unless told otherwise.
+pub const DEFAULT_ENDPOINT: &str = "unix:///var/run/docker.sock";
+
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
