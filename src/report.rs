@@ -2,7 +2,7 @@
 
 use crate::{
     digest::Source,
-    event::Time,
+    event::{Kind, Time},
     evidence::{Evidence, Gap},
     finding::{Finding, Severity},
     id::ContainerId,
@@ -37,6 +37,8 @@ pub struct Report {
     pub node: Option<String>,
     /// The answer in one word.
     pub verdict: Verdict,
+    /// … in the words of a headline: `NOT READY`.
+    pub headline: &'static str,
     /// … and in one sentence.
     pub summary: String,
     /// What was concluded, the primary cause first.
@@ -73,6 +75,7 @@ pub fn diagnose(evidence: &Evidence) -> Report {
         generated_at: evidence.now,
         node: log.and_then(|log| log.node.clone()),
         verdict,
+        headline: headline(evidence, verdict),
         summary: summary(evidence, verdict, &findings),
         findings,
         incidents: log.map(|log| log.incidents.clone()).unwrap_or_default(),
@@ -122,6 +125,19 @@ fn verdict(findings: &[Finding], unseen: bool) -> Verdict {
         Verdict::Recovered
     } else {
         Verdict::Healthy
+    }
+}
+
+fn headline(evidence: &Evidence, verdict: Verdict) -> &'static str {
+    let log = evidence.log.as_ref();
+    let stale = log.is_some_and(|log| log.incidents.iter().any(|incident| incident.ongoing));
+    let told = log.and_then(|log| log.last_readiness.as_ref()).is_some_and(|event| event.kind != Kind::NodeReady);
+    match verdict {
+        Verdict::Problem if stale || told => "NOT READY",
+        Verdict::Problem => "PROBLEM",
+        Verdict::Recovered => "RECOVERED",
+        Verdict::Healthy => "HEALTHY",
+        Verdict::Unknown => "UNKNOWN",
     }
 }
 

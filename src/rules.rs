@@ -118,7 +118,7 @@ fn probe_text(probe: &Probe) -> String {
 }
 
 /// Returns how long a call took, for people: `3.0 s`, `1 ms`.
-fn took(probe: &Probe) -> String {
+pub(crate) fn took(probe: &Probe) -> String {
     let millis = probe.took.as_millis();
     if millis >= 1000 { format!("{:.1} s", probe.took.as_secs_f64()) } else { format!("{} ms", millis.max(1)) }
 }

@@ -48,6 +48,9 @@ pub(super) const WHOLE_RUNTIME: &[Kind] = &[
 struct Suspect<'a> {
     id: &'a ContainerId,
     deadlines: Vec<&'a Group>,
+    /// The kubelet's tries to sync its pod that ended in the same time-out. They go on while the node is Ready
+    /// between two rises of the lag, so that Ready alone does not prove the end of the hang (seen on a real node).
+    pod_errors: Vec<&'a Group>,
     container: Option<&'a Container>,
 }
 
@@ -71,6 +74,7 @@ fn suspects(evidence: &Evidence) -> Vec<Suspect<'_>> {
             None => suspects.push(Suspect {
                 id,
                 deadlines: vec![group],
+                pod_errors: Vec::new(),
                 container: runtime.and_then(|runtime| runtime.find(id)),
             }),
         }
@@ -78,13 +82,27 @@ fn suspects(evidence: &Evidence) -> Vec<Suspect<'_>> {
     for container in runtime.into_iter().filter(|r| r.answers()).flat_map(|r| &r.containers) {
         let known = suspects.iter().any(|suspect| suspect.id.matches(&container.id));
         if container.probe.outcome == Outcome::TimedOut && !known {
-            suspects.push(Suspect { id: &container.id, deadlines: Vec::new(), container: Some(container) });
+            suspects.push(Suspect { id: &container.id, deadlines: Vec::new(), pod_errors: Vec::new(), container: Some(container) });
         }
+    }
+    for suspect in &mut suspects {
+        suspect.pod_errors = pod_errors(evidence.log.as_ref(), suspect);
     }
     suspects.retain(|suspect| hangs(suspect) || !is_runtime_wide(evidence.log.as_ref(), suspect));
     // The status call is what a relist waits for; a stop or an exec may just be slow.
     suspects.sort_by_key(|s| (!is_active(evidence, s), !blocks_status(s), std::cmp::Reverse(last(s))));
     suspects
+}
+
+fn pod_errors<'a>(log: Option<&'a Log>, suspect: &Suspect) -> Vec<&'a Group> {
+    let of_pod = |group: &&Group| {
+        let event = &group.first;
+        suspect.deadlines.iter().any(|deadline| match (&event.uid, &deadline.first.uid) {
+            (Some(uid), Some(other)) => uid == other,
+            _ => event.pod.is_some() && event.pod == deadline.first.pod,
+        })
+    };
+    log.into_iter().flat_map(|log| log.failed(&[Kind::PodSyncError], ErrorClass::Deadline)).filter(of_pod).collect()
 }
 
 fn hangs(suspect: &Suspect) -> bool {
@@ -97,7 +115,7 @@ fn blocks_status(suspect: &Suspect) -> bool {
 }
 
 fn last(suspect: &Suspect) -> Option<Time> {
-    suspect.deadlines.iter().filter_map(|group| group.last.at).max()
+    suspect.deadlines.iter().chain(&suspect.pod_errors).filter_map(|group| group.last.at).max()
 }
 
 /// Whether the runtime as a whole hung at that time, so that the deadline says nothing about this container.
@@ -227,10 +245,10 @@ fn explain_one(evidence: &Evidence, suspect: &Suspect) -> String {
 fn timed_out(suspect: &Suspect) -> String {
     let calls: u64 = suspect.deadlines.iter().map(|group| group.count).sum();
     let first = suspect.deadlines.iter().filter_map(|group| group.first.at).min();
+    let last = super::last_of(&suspect.deadlines);
     let verbs: std::collections::BTreeSet<_> = suspect.deadlines.iter().map(|group| verb(group.first.kind)).collect();
     let verbs: Vec<_> = verbs.into_iter().collect();
     format!(": the kubelet's calls to {} it timed out {}({}).", verbs.join(" and "), times(calls), {
-        let last = last(suspect);
         if first == last { clock(first) } else { format!("{} to {}", clock(first), clock(last)) }
     })
 }
