@@ -229,12 +229,16 @@ const WIDTH: u16 = 80;
 
 /// Returns how many columns standard output has.
 pub fn width() -> u16 {
-    comfy_table::Table::new().width().unwrap_or(WIDTH).clamp(60, 120)
+    comfy_table::Table::new()
+        .width()
+        .unwrap_or(WIDTH)
+        .clamp(60, 120)
 }
 
 /// Returns whether to use colour on standard output.
 pub fn color(choice: ColorChoice) -> bool {
-    let plain = |name, plain: fn(&OsStr) -> bool| std::env::var_os(name).is_some_and(|value| plain(&value));
+    let plain =
+        |name, plain: fn(&OsStr) -> bool| std::env::var_os(name).is_some_and(|value| plain(&value));
     match choice {
         ColorChoice::Always => true,
         ColorChoice::Never => false,

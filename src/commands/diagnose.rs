@@ -4,7 +4,11 @@ use crate::{
     cli::{self, DiagnoseArgs},
     gather::gather,
     render::{self, Style},
-    report::diagnose,
+    report::{self, Report},
+    runtime::{
+        Runtime,
+        docker::{self, Ask},
+    },
 };
 use std::{io::Write, process::ExitCode};
 
@@ -13,11 +17,21 @@ use std::{io::Write, process::ExitCode};
 /// # Errors
 /// The question could not be asked: bad values, an unreadable log; or `out` fails.
 pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
-    let moments = args.log.moments()?;
-    let evidence = gather(args, &moments)?;
-    let report = diagnose(&evidence);
+    let report = answer(args, &docker::probe)?;
     let style = Style { width: cli::width(), color: cli::color(args.color) };
     render::write(&report, args.format, style, out)?;
     out.flush()?;
     Ok(ExitCode::from(report.exit_code()))
+}
+
+/// Returns the report, with whatever `ask` says Docker answers.
+///
+/// # Errors
+/// As `run`.
+pub fn answer(
+    args: &DiagnoseArgs,
+    ask: &dyn Fn(&Ask<'_>) -> anyhow::Result<Runtime>,
+) -> anyhow::Result<Report> {
+    let moments = args.log.moments()?;
+    Ok(report::diagnose(&gather(args, &moments, ask)?))
 }

@@ -162,7 +162,10 @@ impl<'a> From<&'a Report> for ReportV1<'a> {
             findings: report.findings.iter().map(FindingV1::from).collect(),
             incidents: report.incidents.iter().map(IncidentV1::from).collect(),
             containers: report.containers.iter().map(ContainerV1::from).collect(),
-            log: LogV1 { sources: report.sources.iter().map(SourceV1::from).collect(), events: &report.events },
+            log: LogV1 {
+                sources: report.sources.iter().map(SourceV1::from).collect(),
+                events: &report.events,
+            },
             runtime: report.runtime.as_ref().map(RuntimeV1::from),
             gaps: report.gaps.iter().map(GapV1::from).collect(),
             notes: &report.notes,
@@ -217,7 +220,12 @@ impl<'a> From<&'a Subject> for SubjectV1<'a> {
 
 impl<'a> From<&'a Citation> for CitationV1<'a> {
     fn from(citation: &'a Citation) -> Self {
-        Self { source: &citation.source, line: citation.line, time: citation.time.map(time), text: &citation.text }
+        Self {
+            source: &citation.source,
+            line: citation.line,
+            time: citation.time.map(time),
+            text: &citation.text,
+        }
     }
 }
 
@@ -314,14 +322,21 @@ impl<'a> From<&'a Runtime> for RuntimeV1<'a> {
             version: runtime.version.as_deref(),
             api_version: runtime.api_version.as_deref(),
             containers: runtime.containers.len(),
-            probes: runtime.own_calls().into_iter().map(|(call, probe)| (call, ProbeV1::from(probe))).collect(),
+            probes: runtime
+                .own_calls()
+                .into_iter()
+                .map(|(call, probe)| (call, ProbeV1::from(probe)))
+                .collect(),
         }
     }
 }
 
 impl<'a> From<&'a Gap> for GapV1<'a> {
     fn from(gap: &'a Gap) -> Self {
-        Self { what: &gap.what, why: &gap.why }
+        Self {
+            what: &gap.what,
+            why: &gap.why,
+        }
     }
 }
 

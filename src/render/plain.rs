@@ -31,7 +31,10 @@ pub fn brief(text: &str) -> String {
     let mut short = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find(|c: char| c.is_ascii_hexdigit()) {
-        let run = rest[start..].bytes().take_while(u8::is_ascii_hexdigit).count();
+        let run = rest[start..]
+            .bytes()
+            .take_while(u8::is_ascii_hexdigit)
+            .count();
         let (before, after) = rest.split_at(start);
         short.push_str(before);
         if run == 64 {
@@ -44,7 +47,10 @@ pub fn brief(text: &str) -> String {
     }
     short.push_str(rest);
     short
-        .replace("rpc error: code = DeadlineExceeded desc = context deadline exceeded", "DeadlineExceeded")
+        .replace(
+            "rpc error: code = DeadlineExceeded desc = context deadline exceeded",
+            "DeadlineExceeded",
+        )
         .replace("rpc error: code = ", "")
 }
 
@@ -60,14 +66,24 @@ pub fn cut(text: &str, width: usize) -> String {
 
 /// Returns `text` as a paragraph of at most `width` columns, each line indented.
 pub fn paragraph(text: &str, indent: usize, width: u16) -> String {
-    let room = width.saturating_sub(u16::try_from(indent).unwrap_or(0)).max(20);
+    let room = width
+        .saturating_sub(u16::try_from(indent).unwrap_or(0))
+        .max(20);
     let mut table = Table::new();
-    table.load_preset(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(room).add_row([text]);
+    table
+        .load_style(NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(room)
+        .add_row([text]);
     if let Some(column) = table.column_mut(0) {
         column.set_padding((0, 0));
     }
     let margin = " ".repeat(indent);
-    table.trim_fmt().lines().map(|line| format!("{margin}{line}\n")).collect()
+    table
+        .trim_fmt()
+        .lines()
+        .map(|line| format!("{margin}{line}\n"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -76,15 +92,24 @@ mod tests {
 
     #[test]
     fn what_could_command_a_terminal_is_shown() {
-        assert_eq!(visible("a\x1b[2Jb\nc\u{202e}d\u{9b}"), "a\\u{1b}[2Jb\\nc\\u{202e}d\\u{9b}");
+        assert_eq!(
+            visible("a\x1b[2Jb\nc\u{202e}d\u{9b}"),
+            "a\\u{1b}[2Jb\\nc\\u{202e}d\\u{9b}"
+        );
         assert_eq!(visible("größe 容器"), "größe 容器");
     }
 
     #[test]
     fn a_quoted_line_keeps_what_counts() {
         let id = "b15929dfcea1".repeat(6);
-        let line = format!("StopPodSandbox \"{}\" failed: rpc error: code = DeadlineExceeded desc = context deadline exceeded", &id[..64]);
-        assert_eq!(brief(&line), "StopPodSandbox \"b15929dfcea1…\" failed: DeadlineExceeded");
+        let line = format!(
+            "StopPodSandbox \"{}\" failed: rpc error: code = DeadlineExceeded desc = context deadline exceeded",
+            &id[..64]
+        );
+        assert_eq!(
+            brief(&line),
+            "StopPodSandbox \"b15929dfcea1…\" failed: DeadlineExceeded"
+        );
         assert_eq!(brief("cafe déjà-vu 3m0s"), "cafe déjà-vu 3m0s");
     }
 
@@ -92,7 +117,11 @@ mod tests {
     fn paragraphs_keep_to_their_width() {
         let text = "one two three four five six seven eight nine ten eleven twelve";
         let laid = paragraph(text, 2, 30);
-        assert!(laid.lines().all(|line| line.len() <= 30 && line.starts_with("  ")), "{laid}");
+        assert!(
+            laid.lines()
+                .all(|line| line.len() <= 30 && line.starts_with("  ")),
+            "{laid}"
+        );
         assert_eq!(laid.split_whitespace().collect::<Vec<_>>().join(" "), text);
     }
 

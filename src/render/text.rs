@@ -50,8 +50,17 @@ impl Page<'_> {
             Verdict::Unknown => "1;33",
         };
         let headline = self.report.headline;
-        let text = paragraph(&visible(&self.report.summary), headline.len() + 2, self.style.width);
-        write!(out, "{}  {}", self.paint(headline, color), text.trim_start())
+        let text = paragraph(
+            &visible(&self.report.summary),
+            headline.len() + 2,
+            self.style.width,
+        );
+        write!(
+            out,
+            "{}  {}",
+            self.paint(headline, color),
+            text.trim_start()
+        )
     }
 
     fn finding(&self, finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
@@ -66,8 +75,17 @@ impl Page<'_> {
         };
         let over = if finding.active { "" } else { " · over" };
         let dot = self.paint("●", if finding.active { color } else { "2" });
-        writeln!(out, "\n{dot} {}  {} · {confidence}{over}", self.paint(word, color), self.paint(finding.id, "1"))?;
-        write!(out, "{}", paragraph(&visible(&finding.explanation), 2, self.style.width))?;
+        writeln!(
+            out,
+            "\n{dot} {}  {} · {confidence}{over}",
+            self.paint(word, color),
+            self.paint(finding.id, "1")
+        )?;
+        write!(
+            out,
+            "{}",
+            paragraph(&visible(&finding.explanation), 2, self.style.width)
+        )?;
         self.citations(&finding.citations, out)?;
         self.remedies(&finding.remedies, out)
     }
@@ -78,16 +96,30 @@ impl Page<'_> {
             None => citation.source.clone(),
         };
         let places: Vec<_> = citations.iter().take(CITATIONS).map(place).collect();
-        let widest = places.iter().map(|place| place.chars().count()).max().unwrap_or(0).min(34);
+        let widest = places
+            .iter()
+            .map(|place| place.chars().count())
+            .max()
+            .unwrap_or(0)
+            .min(34);
         for (citation, place) in citations.iter().zip(&places) {
             let time = match citation.line {
-                Some(_) => citation.time.map(|time| format!("{}  ", self.clock(time))).unwrap_or_default(),
+                Some(_) => citation
+                    .time
+                    .map(|time| format!("{}  ", self.clock(time)))
+                    .unwrap_or_default(),
                 None => String::new(),
             };
             let place = visible(&cut(place, 34));
             let start = format!("    {place:widest$}  {time}");
-            let room = usize::from(self.style.width).saturating_sub(start.chars().count()).max(20);
-            writeln!(out, "{start}{}", cut(&visible(&brief(&citation.text)), room))?;
+            let room = usize::from(self.style.width)
+                .saturating_sub(start.chars().count())
+                .max(20);
+            writeln!(
+                out,
+                "{start}{}",
+                cut(&visible(&brief(&citation.text)), room)
+            )?;
         }
         match citations.len().saturating_sub(CITATIONS) {
             0 => Ok(()),
@@ -109,8 +141,20 @@ impl Page<'_> {
             let title = format!("{}. {}{risk}", index + 1, remedy.title);
             write!(out, "{}", paragraph(&visible(&title), 4, self.style.width))?;
             // Never wrapped: it must survive being copied.
-            writeln!(out, "       {}", self.paint(&visible(&remedy.command), "36"))?;
-            write!(out, "{}", paragraph(&visible(&format!("costs {}", remedy.cost)), 7, self.style.width))?;
+            writeln!(
+                out,
+                "       {}",
+                self.paint(&visible(&remedy.command), "36")
+            )?;
+            write!(
+                out,
+                "{}",
+                paragraph(
+                    &visible(&format!("costs {}", remedy.cost)),
+                    7,
+                    self.style.width
+                )
+            )?;
         }
         Ok(())
     }
@@ -119,7 +163,15 @@ impl Page<'_> {
         if self.report.incidents.is_empty() {
             return Ok(());
         }
-        let mut table = self.table(&["Outages", "started", "lasted", "peak lag", "threshold", "shape", ""]);
+        let mut table = self.table(&[
+            "Outages",
+            "started",
+            "lasted",
+            "peak lag",
+            "threshold",
+            "shape",
+            "",
+        ]);
         let hidden = self.report.incidents.len().saturating_sub(20);
         for incident in self.report.incidents.iter().skip(hidden) {
             let lasted = match incident.end {
@@ -131,13 +183,22 @@ impl Page<'_> {
                 self.clock(incident.start),
                 lasted,
                 duration::human(incident.peak_lag),
-                incident.threshold.map_or_else(|| "-".to_owned(), duration::human),
+                incident
+                    .threshold
+                    .map_or_else(|| "-".to_owned(), duration::human),
                 shape(incident),
                 bar(incident),
             ]);
         }
         write!(out, "\n{}", lines(&table))?;
-        if hidden > 0 { writeln!(out, "  ({hidden} earlier ones are left out; --format json has all)") } else { Ok(()) }
+        if hidden > 0 {
+            writeln!(
+                out,
+                "  ({hidden} earlier ones are left out; --format json has all)"
+            )
+        } else {
+            Ok(())
+        }
     }
 
     fn containers(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -157,31 +218,53 @@ impl Page<'_> {
         write!(out, "\n{}", lines(&table))?;
         match self.report.containers_left_out {
             0 => Ok(()),
-            more => writeln!(out, "  ({more} more are left out; --format json has them all)"),
+            more => writeln!(
+                out,
+                "  ({more} more are left out; --format json has them all)"
+            ),
         }
     }
 
     fn looked_at(&self, out: &mut dyn Write) -> io::Result<()> {
         let report = self.report;
-        let mut looked: Vec<String> = report.sources.iter().map(|source| self.source(source)).collect();
+        let mut looked: Vec<String> = report
+            .sources
+            .iter()
+            .map(|source| self.source(source))
+            .collect();
         looked.extend(report.runtime.as_ref().map(|runtime| {
             let version = runtime.version.as_deref().unwrap_or("of unknown version");
-            format!("Docker {version} at {} ({} containers)", runtime.endpoint, runtime.containers.len())
+            format!(
+                "Docker {version} at {} ({} containers)",
+                runtime.endpoint,
+                runtime.containers.len()
+            )
         }));
         looked.extend(report.notes.iter().cloned());
         if looked.is_empty() {
             looked.push("nothing".to_owned());
         }
-        let gaps: Vec<_> = report.gaps.iter().map(|gap| format!("{}: {}", gap.what, gap.why)).collect();
+        let mut gaps: Vec<_> = report
+            .gaps
+            .iter()
+            .map(|gap| format!("{}: {}", gap.what, gap.why))
+            .collect();
+        if gaps.is_empty() {
+            gaps.push("nothing".to_owned());
+        }
         writeln!(out)?;
         self.listed("Looked at", &looked, out)?;
-        self.listed("Not seen ", if gaps.is_empty() { std::slice::from_ref(&NOTHING_UNSEEN) } else { &gaps }, out)
+        self.listed("Not seen ", &gaps, out)
     }
 
-    fn listed(&self, head: &str, items: &[impl AsRef<str>], out: &mut dyn Write) -> io::Result<()> {
+    fn listed(&self, head: &str, items: &[String], out: &mut dyn Write) -> io::Result<()> {
         for (index, item) in items.iter().enumerate() {
-            let text = paragraph(&visible(item.as_ref()), head.len() + 2, self.style.width);
-            let head = if index == 0 { self.paint(head, "1") } else { " ".repeat(head.len()) };
+            let text = paragraph(&visible(item), head.len() + 2, self.style.width);
+            let head = if index == 0 {
+                self.paint(head, "1")
+            } else {
+                " ".repeat(head.len())
+            };
             write!(out, "{head}  {}", text.trim_start())?;
         }
         Ok(())
@@ -192,14 +275,21 @@ impl Page<'_> {
             || ", none of the kubelet's".to_owned(),
             |(first, last)| format!(", {} to {}", self.clock(first), self.clock(last)),
         );
-        let picked = if source.picked { "; picked by plegdoctor" } else { "" };
-        format!("{} ({} lines, {} bytes{span}{picked})", source.name, source.lines, source.bytes)
+        let picked = if source.picked {
+            "; picked by plegdoctor"
+        } else {
+            ""
+        };
+        format!(
+            "{} ({} lines, {} bytes{span}{picked})",
+            source.name, source.lines, source.bytes
+        )
     }
 
     fn table(&self, head: &[&str]) -> Table {
         let mut table = Table::new();
         table
-            .load_preset(NOTHING)
+            .load_style(NOTHING)
             .set_content_arrangement(ContentArrangement::Dynamic)
             .set_width(self.style.width)
             .set_header(head.iter().map(|cell| self.paint(cell, "1")));
@@ -208,7 +298,11 @@ impl Page<'_> {
 
     /// Returns a moment as the log writes it, with the day where it is not today.
     fn clock(&self, time: Time) -> String {
-        let today = self.report.generated_at.with_timezone(time.offset()).date_naive();
+        let today = self
+            .report
+            .generated_at
+            .with_timezone(time.offset())
+            .date_naive();
         let apart = today - time.date_naive();
         if apart.is_zero() {
             time.format("%H:%M:%S").to_string()
@@ -220,18 +314,23 @@ impl Page<'_> {
     }
 
     fn paint(&self, text: &str, code: &str) -> String {
-        if self.style.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.style.color {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
     }
 }
-
-const NOTHING_UNSEEN: &str = "nothing";
 
 fn lines(table: &Table) -> String {
     table.trim_fmt() + "\n"
 }
 
 fn base(path: &str) -> &str {
-    path.rsplit('/').next().filter(|base| !base.is_empty()).unwrap_or(path)
+    path.rsplit('/')
+        .next()
+        .filter(|base| !base.is_empty())
+        .unwrap_or(path)
 }
 
 fn shape(incident: &Incident) -> String {
@@ -246,23 +345,39 @@ fn shape(incident: &Incident) -> String {
 /// Returns the lag over time as a bar: eighths of the peak.
 fn bar(incident: &Incident) -> String {
     const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let (Some(first), Some(last)) = (incident.samples.first(), incident.samples.last()) else { return String::new() };
+    let (Some(first), Some(last)) = (incident.samples.first(), incident.samples.last()) else {
+        return String::new();
+    };
     let span = (last.0 - first.0).num_milliseconds().max(1);
     let peak = incident.peak_lag.num_milliseconds().max(1);
     let mut columns: [Option<i64>; BAR] = [None; BAR];
     for (at, lag) in &incident.samples {
-        let column = ((*at - first.0).num_milliseconds() * (BAR as i64 - 1) / span).clamp(0, BAR as i64 - 1);
+        let column =
+            ((*at - first.0).num_milliseconds() * (BAR as i64 - 1) / span).clamp(0, BAR as i64 - 1);
         let column = &mut columns[usize::try_from(column).unwrap_or(0)];
         *column = Some(column.unwrap_or(0).max(lag.num_milliseconds()));
     }
-    let step = |lag: i64| STEPS[usize::try_from((lag * 8 - 1).max(0) / peak).unwrap_or(0).min(7)];
-    columns.iter().map(|lag| lag.map_or(' ', step)).collect::<String>().trim_end().to_owned()
+    let step = |lag: i64| {
+        STEPS[usize::try_from((lag * 8 - 1).max(0) / peak)
+            .unwrap_or(0)
+            .min(7)]
+    };
+    columns
+        .iter()
+        .map(|lag| lag.map_or(' ', step))
+        .collect::<String>()
+        .trim_end()
+        .to_owned()
 }
 
 fn name(container: &Container) -> String {
     match &container.pod {
         Some(pod) => {
-            let own = container.name.split('_').nth(1).filter(|_| container.name.starts_with("k8s_"));
+            let own = container
+                .name
+                .split('_')
+                .nth(1)
+                .filter(|_| container.name.starts_with("k8s_"));
             format!("{pod} {}", own.unwrap_or(&container.name))
         }
         None => container.name.clone(),
