@@ -190,6 +190,28 @@ impl Daemon {
         id
     }
 
+    /// Makes a stopped container that ran `command`, perhaps on a terminal.
+    #[track_caller]
+    pub(crate) fn exited_with(&self, name: &str, command: &[&str], terminal: bool) -> String {
+        let wanted = json!({
+            "Image": IMAGE, "Entrypoint": command, "Tty": terminal, "HostConfig": {"NetworkMode": "none"},
+        });
+        let made = self
+            .api("POST", &format!("/containers/create?name={name}"), &wanted)
+            .good();
+        let id = made["Id"].as_str().unwrap().to_owned();
+        self.start_container(&id);
+        self.wait_for(&id);
+        id
+    }
+
+    /// Waits until a container runs.
+    #[track_caller]
+    pub(crate) fn wait_until_running(&self, id: &str) {
+        let runs = || self.inspect(id)["State"]["Running"] == true;
+        assert!(wait_until(PATIENCE, runs), "{id} must come to run");
+    }
+
     /// Makes a pod's sandbox, running.
     #[track_caller]
     pub(crate) fn sandbox(&self, pod: &Pod) -> String {
