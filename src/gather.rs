@@ -9,7 +9,10 @@ use crate::{
     evidence::{Evidence, FRESH, Gap},
     host,
     log::{self, DockerLog, Reading},
-    runtime::{DEFAULT_ENDPOINT, Runtime, docker::{self, Ask}},
+    runtime::{
+        DEFAULT_ENDPOINT, Runtime,
+        docker::{self, Ask},
+    },
 };
 use anyhow::bail;
 use std::time::Duration;

@@ -18,7 +18,10 @@ use std::{io::Write, process::ExitCode};
 /// The question could not be asked: bad values, an unreadable log; or `out` fails.
 pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let report = answer(args, &docker::probe)?;
-    let style = Style { width: cli::width(), color: cli::color(args.color) };
+    let style = Style {
+        width: cli::width(),
+        color: cli::color(args.color),
+    };
     render::write(&report, args.format, style, out)?;
     out.flush()?;
     Ok(ExitCode::from(report.exit_code()))

@@ -22,11 +22,34 @@ const OWNERS: &[(&str, &[&str])] = &[
 
 /// The pure core: it may name no edge.
 const CORE: &[&str] = &[
-    "id", "duration", "envelope", "klog", "time", "event", "parser", "digest", "incident", "evidence", "finding",
-    "plan", "report", "rules", "runtime.rs", "runtime/name",
+    "id",
+    "duration",
+    "envelope",
+    "klog",
+    "time",
+    "event",
+    "parser",
+    "digest",
+    "incident",
+    "evidence",
+    "finding",
+    "plan",
+    "report",
+    "rules",
+    "runtime.rs",
+    "runtime/name",
 ];
-const EDGES: &[&str] =
-    &["crate::cli", "crate::commands", "crate::gather", "crate::host", "crate::log", "crate::render", "crate::apply", "runtime::docker", "std::io"];
+const EDGES: &[&str] = &[
+    "crate::cli",
+    "crate::commands",
+    "crate::gather",
+    "crate::host",
+    "crate::log",
+    "crate::render",
+    "crate::apply",
+    "runtime::docker",
+    "std::io",
+];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
@@ -52,7 +75,10 @@ fn code() -> Vec<(String, String)> {
         .map(|path| {
             let text = fs::read_to_string(path).unwrap();
             let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
-            let lines: Vec<_> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+            let lines: Vec<_> = text
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"))
+                .collect();
             (relative(path), lines.join("\n"))
         })
         .collect()
@@ -70,7 +96,10 @@ fn each_outside_thing_is_named_by_its_edge_alone() {
                 let before = text[..at].chars().next_back();
                 !before.is_some_and(|c| c.is_alphanumeric() || c == '_')
             });
-            assert!(!used || owners.iter().any(|owner| belongs(&file, owner)), "{file} names {name}");
+            assert!(
+                !used || owners.iter().any(|owner| belongs(&file, owner)),
+                "{file} names {name}"
+            );
         }
     }
 }
@@ -95,6 +124,9 @@ fn no_file_outgrows_a_subject() {
     for (file, text) in code() {
         let lines = text.lines().count();
         let limit = if file == "event/table.rs" { 700 } else { 420 };
-        assert!(lines <= limit, "{file} has {lines} lines: what is the second subject?");
+        assert!(
+            lines <= limit,
+            "{file} has {lines} lines: what is the second subject?"
+        );
     }
 }
