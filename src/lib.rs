@@ -2,7 +2,11 @@
 
 pub mod cli;
 pub mod duration;
+pub mod envelope;
 pub mod event;
 pub mod finding;
 pub mod id;
+pub mod klog;
+pub mod parser;
 pub mod runtime;
+pub mod time;
