@@ -4,6 +4,8 @@ pub mod cli;
 pub mod duration;
 pub mod event;
 pub mod finding;
+pub mod host;
 pub mod id;
+pub mod log;
 pub mod parser;
 pub mod runtime;
