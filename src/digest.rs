@@ -25,10 +25,14 @@ pub struct Source {
     pub bytes: u64,
     /// Lines read.
     pub lines: u64,
-    /// Time of the first of the kubelet's lines.
+    /// Those of the kubelet among them.
+    pub kubelet_lines: u64,
+    /// Time of the first of the kubelet's lines, of all read: `--since` leaves out events, not lines.
     pub first: Option<Time>,
-    /// Time of the last of the kubelet's lines.
+    /// Time of the last of the kubelet's lines, of all read.
     pub last: Option<Time>,
+    /// Whether year or zone were guessed.
+    pub guessed_times: bool,
     /// Whether plegdoctor picked it by itself.
     pub picked: bool,
 }
@@ -87,12 +91,19 @@ pub struct Log {
 impl Log {
     /// Returns the groups of these messages.
     pub fn of<'a>(&'a self, kinds: &'a [Kind]) -> impl Iterator<Item = &'a Group> {
-        self.groups.iter().filter(|group| kinds.contains(&group.first.kind))
+        self.groups
+            .iter()
+            .filter(|group| kinds.contains(&group.first.kind))
     }
 
     /// Returns the groups of these messages that ended in an error of this class.
-    pub fn failed<'a>(&'a self, kinds: &'a [Kind], class: ErrorClass) -> impl Iterator<Item = &'a Group> {
-        self.of(kinds).filter(move |group| group.first.error.as_ref().is_some_and(|e| e.class == class))
+    pub fn failed<'a>(
+        &'a self,
+        kinds: &'a [Kind],
+        class: ErrorClass,
+    ) -> impl Iterator<Item = &'a Group> {
+        self.of(kinds)
+            .filter(move |group| group.first.error.as_ref().is_some_and(|e| e.class == class))
     }
 
     /// Returns the pod of a container or sandbox, as far as the log names it.
@@ -100,9 +111,11 @@ impl Log {
         // An id cut short sorts right before the whole ids that it begins.
         let after = self.names.range(id..).next();
         let before = self.names.range(..=id).next_back();
-        [after, before].into_iter().flatten().find(|(known, _)| known.matches(id)).map(|(_, (pod, uid))| {
-            (pod, uid.as_ref())
-        })
+        [after, before]
+            .into_iter()
+            .flatten()
+            .find(|(known, _)| known.matches(id))
+            .map(|(_, (pod, uid))| (pod, uid.as_ref()))
     }
 
     /// Returns the name of the pod with this UID.
@@ -112,17 +125,26 @@ impl Log {
 
     /// Returns when and how the log shows this pod being removed.
     pub fn removal_of(&self, pod: Option<&PodName>, uid: Option<&PodUid>) -> Option<&Event> {
-        self.removals.iter().map(|removal| &removal.event).find(|event| match (&event.uid, uid) {
-            (Some(known), Some(uid)) => known == uid,
-            _ => pod.is_some() && event.pod.as_ref() == pod,
-        })
+        self.removals
+            .iter()
+            .map(|removal| &removal.event)
+            .find(|event| match (&event.uid, uid) {
+                (Some(known), Some(uid)) => known == uid,
+                _ => pod.is_some() && event.pod.as_ref() == pod,
+            })
     }
 
     /// Returns the sign that the relist works again, if the log shows one after `time`.
     pub fn recovery_after(&self, time: Time) -> Option<&Event> {
-        let sign = self.last_sign.as_ref().filter(|sign| sign.at.is_some_and(|at| at > time))?;
+        let sign = self
+            .last_sign
+            .as_ref()
+            .filter(|sign| sign.at.is_some_and(|at| at > time))?;
         // On a node that has flapped already, Ready between two time-outs proves nothing.
-        let flaps = self.incidents.last().filter(|i| i.rises > 1 && i.last_line + FLAP_PERIOD > time);
+        let flaps = self
+            .incidents
+            .last()
+            .filter(|i| i.rises > 1 && i.last_line + FLAP_PERIOD > time);
         let settled = |i: &Incident| self.last.is_some_and(|end| end - i.last_line > FLAP_PERIOD);
         flaps.is_none_or(settled).then_some(sign)
     }
@@ -133,11 +155,21 @@ impl Log {
             .groups
             .iter()
             .filter(|group| group.first.error.is_some())
-            .filter_map(|group| Some((rank(group), std::cmp::Reverse(group.last.at), group.first.subject()?)))
+            .filter_map(|group| {
+                Some((
+                    rank(group),
+                    std::cmp::Reverse(group.last.at),
+                    group.first.subject()?,
+                ))
+            })
             .collect();
         ranked.sort();
         let mut seen = BTreeSet::new();
-        ranked.into_iter().filter(|(_, _, id)| seen.insert(*id)).map(|(_, _, id)| id.clone()).collect()
+        ranked
+            .into_iter()
+            .filter(|(_, _, id)| seen.insert(*id))
+            .map(|(_, _, id)| id.clone())
+            .collect()
     }
 }
 
@@ -161,7 +193,13 @@ pub struct Digest {
     unnamed: Option<(ContainerId, Time)>,
 }
 
-type GroupKey = (Kind, Option<ErrorClass>, Option<ContainerId>, Option<PodName>, Option<PodUid>);
+type GroupKey = (
+    Kind,
+    Option<ErrorClass>,
+    Option<ContainerId>,
+    Option<PodName>,
+    Option<PodUid>,
+);
 
 impl Digest {
     /// Takes in the next event.
@@ -174,15 +212,20 @@ impl Digest {
         let uid = event.uid.clone().filter(|_| event.subject().is_none());
         let class = event.error.as_ref().map(|error| error.class);
         let key = (event.kind, class, event.subject().cloned(), pod, uid);
-        match self.groups.get_mut(&key) {
-            Some(group) => {
-                group.count += 1;
-                group.last = event;
-            }
-            None if self.groups.len() < GROUPS => {
-                self.groups.insert(key, Group { count: 1, first: event.clone(), last: event });
-            }
-            None => self.log.dropped += 1,
+        if let Some(group) = self.groups.get_mut(&key) {
+            group.count += 1;
+            group.last = event;
+        } else if self.groups.len() < GROUPS {
+            self.groups.insert(
+                key,
+                Group {
+                    count: 1,
+                    first: event.clone(),
+                    last: event,
+                },
+            );
+        } else {
+            self.log.dropped += 1;
         }
     }
 
@@ -198,7 +241,9 @@ impl Digest {
                 name_pod(event, &self.log);
             }
         }
-        groups.sort_by(|a, b| (a.first.at, a.first.citation.line).cmp(&(b.first.at, b.first.citation.line)));
+        groups.sort_by(|a, b| {
+            (a.first.at, a.first.citation.line).cmp(&(b.first.at, b.first.citation.line))
+        });
         self.log.groups = groups;
         self.log
     }
@@ -213,7 +258,8 @@ impl Digest {
         if let Some(pod) = &event.pod {
             for id in event.sandbox.iter().chain(&event.container) {
                 if log.names.len() < NAMES {
-                    log.names.insert(id.clone(), (pod.clone(), event.uid.clone()));
+                    log.names
+                        .insert(id.clone(), (pod.clone(), event.uid.clone()));
                 }
             }
         }
@@ -244,7 +290,9 @@ impl Digest {
             Kind::PodRemoved if log.removals.len() < NAMES => {
                 let known = |r: &Removal| r.event.pod == event.pod && r.event.uid == event.uid;
                 if !log.removals.iter().rev().take(64).any(known) {
-                    log.removals.push(Removal { event: event.clone() });
+                    log.removals.push(Removal {
+                        event: event.clone(),
+                    });
                 }
             }
             Kind::SyncloopStart => {
@@ -253,12 +301,15 @@ impl Digest {
                 }
                 log.starts.push(event.clone());
             }
-            Kind::DockershimUsed if log.uses_docker.is_none() => log.uses_docker = Some(event.clone()),
+            Kind::DockershimUsed if log.uses_docker.is_none() => {
+                log.uses_docker = Some(event.clone())
+            }
             _ => {}
         }
         let readiness = event.kind == Kind::NodeReady
             || event.kind == Kind::NodeNotReady
-            || (event.kind == Kind::RecordingEvent && event.detail.as_deref() == Some("NodeNotReady"));
+            || (event.kind == Kind::RecordingEvent
+                && event.detail.as_deref() == Some("NodeNotReady"));
         if readiness {
             log.last_readiness = Some(event.clone());
         }

@@ -114,7 +114,10 @@ impl Incidents {
             },
             Kind::PlegNever => self.never(event, at),
             Kind::NodeReady | Kind::PlegEvent | Kind::PlegContainerFinished => self.recovered(at),
-            Kind::ListSandboxesFailed | Kind::ListContainersFailed | Kind::RelistFailed | Kind::ListStreamFailed => {
+            Kind::ListSandboxesFailed
+            | Kind::ListContainersFailed
+            | Kind::RelistFailed
+            | Kind::ListStreamFailed => {
                 self.list_failed(at);
             }
             Kind::SandboxStatusFailed | Kind::ContainerStatusFailed if event.is_deadline() => {
@@ -175,7 +178,9 @@ impl Incidents {
 
     /// A lag that no relist ever ended: harmless at a kubelet's start, an incident when it lasts.
     fn never(&mut self, event: &Event, at: Time) {
-        let since = *self.never_since.get_or_insert(self.started.filter(|s| *s <= at).unwrap_or(at));
+        let since = *self
+            .never_since
+            .get_or_insert(self.started.filter(|s| *s <= at).unwrap_or(at));
         if at - since > START_UP {
             self.stale(event, at, at - since);
             if let Some(open) = &mut self.open {
@@ -229,13 +234,24 @@ impl Incidents {
         }
         let apart = start - open.last_line;
         let same_culprit = || {
-            let since_then = self.status_deadlines.iter().filter(|(t, _)| *t > open.last_line + ADJACENT);
-            since_then.flat_map(|(_, id)| id).any(|id| open.culprits.contains(id))
+            let since_then = self
+                .status_deadlines
+                .iter()
+                .filter(|(t, _)| *t > open.last_line + ADJACENT);
+            since_then
+                .flat_map(|(_, id)| id)
+                .any(|id| open.culprits.contains(id))
         };
         apart <= ADJACENT || (apart <= SAME_CULPRIT && same_culprit())
     }
 
-    fn extended(&mut self, mut open: Incident, event: &Event, at: Time, lag: TimeDelta) -> Incident {
+    fn extended(
+        &mut self,
+        mut open: Incident,
+        event: &Event,
+        at: Time,
+        lag: TimeDelta,
+    ) -> Incident {
         let (before, lag_before) = open.samples.last().copied().unwrap_or((at, lag));
         if lag + JITTER < lag_before + (at - before) && lag < lag_before {
             open.rises += 1;

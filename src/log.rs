@@ -12,7 +12,8 @@ mod tests;
 
 use crate::{
     cli::{LogArgs, Moments},
-    event::{Event, Time},
+    digest::Source,
+    event::Event,
     evidence::Gap,
 };
 use files::Piece;
@@ -28,27 +29,6 @@ pub struct DockerLog<'a> {
     pub timeout: Duration,
     /// Whether Docker may be asked; false with `--no-docker`.
     pub asked: bool,
-}
-
-/// A log that was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
-    /// Its path as given, `standard input`, `journal of kubelet.service`, `container kubelet`.
-    pub name: String,
-    /// How much of it was read.
-    pub bytes: u64,
-    /// Lines read.
-    pub lines: u64,
-    /// Those of the kubelet among them.
-    pub kubelet_lines: u64,
-    /// The first line's time, of all read: `--since` leaves out events, not lines.
-    pub first: Option<Time>,
-    /// The last line's time, of all read.
-    pub last: Option<Time>,
-    /// Whether year or zone were guessed.
-    pub guessed_times: bool,
-    /// Whether plegdoctor picked it by itself.
-    pub picked: bool,
 }
 
 /// What reading came to, besides the events.

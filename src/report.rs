@@ -2,7 +2,7 @@
 
 use crate::{
     digest::Source,
-    event::Time,
+    event::{Kind, Time},
     evidence::{Evidence, Gap},
     finding::{Finding, Severity},
     id::ContainerId,
@@ -37,6 +37,8 @@ pub struct Report {
     pub node: Option<String>,
     /// The answer in one word.
     pub verdict: Verdict,
+    /// … in the words of a headline: `NOT READY`.
+    pub headline: &'static str,
     /// … and in one sentence.
     pub summary: String,
     /// What was concluded, the primary cause first.
@@ -66,13 +68,19 @@ pub fn diagnose(evidence: &Evidence) -> Report {
     let mut findings = rules::check_all(evidence);
     order(&mut findings);
     let log = evidence.log.as_ref();
-    let gaps: BTreeSet<Gap> = evidence.gaps.iter().cloned().chain(runtime_gaps(evidence)).collect();
+    let gaps: BTreeSet<Gap> = evidence
+        .gaps
+        .iter()
+        .cloned()
+        .chain(runtime_gaps(evidence))
+        .collect();
     let verdict = verdict(&findings, !gaps.is_empty());
     let (containers, containers_left_out) = containers_that_matter(evidence, &findings);
     Report {
         generated_at: evidence.now,
         node: log.and_then(|log| log.node.clone()),
         verdict,
+        headline: headline(evidence, verdict),
         summary: summary(evidence, verdict, &findings),
         findings,
         incidents: log.map(|log| log.incidents.clone()).unwrap_or_default(),
@@ -91,7 +99,9 @@ impl Report {
     /// Returns the process's exit code: 0, 1 or 2.
     pub fn exit_code(&self) -> u8 {
         let only_a_log = self.runtime.is_none();
-        let bad = |finding: &Finding| finding.severity != Severity::Info && (finding.active || only_a_log);
+        let bad = |finding: &Finding| {
+            finding.severity != Severity::Info && (finding.active || only_a_log)
+        };
         if self.findings.iter().any(bad) {
             1
         } else if self.verdict == Verdict::Unknown {
@@ -105,7 +115,13 @@ impl Report {
 /// Sorts findings: what holds now, what is worse, what is surer, what decides more, what came last.
 fn order(findings: &mut [Finding]) {
     let row = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.id);
-    let last = |finding: &Finding| finding.citations.iter().filter_map(|citation| citation.time).max();
+    let last = |finding: &Finding| {
+        finding
+            .citations
+            .iter()
+            .filter_map(|citation| citation.time)
+            .max()
+    };
     findings.sort_by(|a, b| {
         let key = |f: &Finding| (!f.active, f.severity, f.confidence, row(f));
         key(a).cmp(&key(b)).then_with(|| last(b).cmp(&last(a)))
@@ -114,7 +130,11 @@ fn order(findings: &mut [Finding]) {
 
 fn verdict(findings: &[Finding], unseen: bool) -> Verdict {
     let serious = |finding: &&Finding| finding.severity != Severity::Info;
-    if findings.iter().filter(serious).any(|finding| finding.active) {
+    if findings
+        .iter()
+        .filter(serious)
+        .any(|finding| finding.active)
+    {
         Verdict::Problem
     } else if unseen {
         Verdict::Unknown
@@ -122,6 +142,21 @@ fn verdict(findings: &[Finding], unseen: bool) -> Verdict {
         Verdict::Recovered
     } else {
         Verdict::Healthy
+    }
+}
+
+fn headline(evidence: &Evidence, verdict: Verdict) -> &'static str {
+    let log = evidence.log.as_ref();
+    let stale = log.is_some_and(|log| log.incidents.iter().any(|incident| incident.ongoing));
+    let told = log
+        .and_then(|log| log.last_readiness.as_ref())
+        .is_some_and(|event| event.kind != Kind::NodeReady);
+    match verdict {
+        Verdict::Problem if stale || told => "NOT READY",
+        Verdict::Problem => "PROBLEM",
+        Verdict::Recovered => "RECOVERED",
+        Verdict::Healthy => "HEALTHY",
+        Verdict::Unknown => "UNKNOWN",
     }
 }
 
@@ -134,7 +169,9 @@ fn summary(evidence: &Evidence, verdict: Verdict, findings: &[Finding]) -> Strin
             Some(since) => format!("Well since {}. Before: {title}.", since.format("%H:%M:%S")),
             None => format!("It is over. Before: {title}."),
         },
-        Verdict::Unknown if first.is_some() => format!("Nothing is known to be wrong now, but not all could be seen. Before: {title}."),
+        Verdict::Unknown if first.is_some() => {
+            format!("Nothing is known to be wrong now, but not all could be seen. Before: {title}.")
+        }
         Verdict::Unknown => "Nothing wrong was found, but not all could be seen.".to_owned(),
         Verdict::Healthy if first.is_some() => format!("Nothing is wrong. {title}."),
         Verdict::Healthy => "Nothing is wrong.".to_owned(),
@@ -150,15 +187,29 @@ fn well_since(evidence: &Evidence) -> Option<Time> {
 
 /// Returns what the runtime did not show, where that is not a finding by itself.
 fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
-    let Some(runtime) = &evidence.runtime else { return Vec::new() };
+    let Some(runtime) = &evidence.runtime else {
+        return Vec::new();
+    };
     let mut gaps = Vec::new();
     for (call, probe) in runtime.own_calls() {
         if matches!(probe.outcome, Outcome::Denied | Outcome::Error) {
-            let why = probe.error.clone().unwrap_or_else(|| "no reason given".to_owned());
-            gaps.push(Gap { what: format!("Docker ({call})"), why });
+            let why = probe
+                .error
+                .clone()
+                .unwrap_or_else(|| "no reason given".to_owned());
+            gaps.push(Gap {
+                what: format!("Docker ({call})"),
+                why,
+            });
         }
     }
-    let count = |outcome: Outcome| runtime.containers.iter().filter(|c| c.probe.outcome == outcome).count();
+    let count = |outcome: Outcome| {
+        runtime
+            .containers
+            .iter()
+            .filter(|c| c.probe.outcome == outcome)
+            .count()
+    };
     let not_probed = count(Outcome::NotProbed);
     if not_probed > 0 && runtime.ping.outcome != Outcome::Denied {
         gaps.push(Gap {
@@ -168,10 +219,16 @@ fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
     }
     let failed = count(Outcome::Error) + count(Outcome::Denied) + count(Outcome::Refused);
     if failed > 0 {
-        let why = runtime.containers.iter().find_map(|c| c.probe.error.clone());
+        let why = runtime
+            .containers
+            .iter()
+            .find_map(|c| c.probe.error.clone());
         gaps.push(Gap {
             what: format!("the state of {failed} containers"),
-            why: format!("their inspect failed: {}", why.unwrap_or_else(|| "no reason given".to_owned())),
+            why: format!(
+                "their inspect failed: {}",
+                why.unwrap_or_else(|| "no reason given".to_owned())
+            ),
         });
     }
     gaps
@@ -179,15 +236,32 @@ fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
 
 /// Returns the containers that a reader should see, the accused first, and how many found no room.
 fn containers_that_matter(evidence: &Evidence, findings: &[Finding]) -> (Vec<Container>, usize) {
-    let Some(runtime) = &evidence.runtime else { return (Vec::new(), 0) };
-    let accused: Vec<&ContainerId> =
-        findings.iter().flat_map(|f| &f.subjects).filter_map(|subject| subject.id.as_ref()).collect();
-    let suspects = evidence.log.as_ref().map(|log| log.suspects()).unwrap_or_default();
-    let pods: BTreeSet<_> = findings.iter().flat_map(|f| &f.subjects).filter_map(|s| s.uid.as_ref()).collect();
+    let Some(runtime) = &evidence.runtime else {
+        return (Vec::new(), 0);
+    };
+    let accused: Vec<&ContainerId> = findings
+        .iter()
+        .flat_map(|f| &f.subjects)
+        .filter_map(|subject| subject.id.as_ref())
+        .collect();
+    let suspects = evidence
+        .log
+        .as_ref()
+        .map(|log| log.suspects())
+        .unwrap_or_default();
+    let pods: BTreeSet<_> = findings
+        .iter()
+        .flat_map(|f| &f.subjects)
+        .filter_map(|s| s.uid.as_ref())
+        .collect();
     let rank = |container: &Container| {
         if accused.iter().any(|id| id.matches(&container.id)) {
             Some(0)
-        } else if !matches!(container.probe.outcome, Outcome::Answered | Outcome::Gone | Outcome::NotProbed) || container.is_dead() {
+        } else if !matches!(
+            container.probe.outcome,
+            Outcome::Answered | Outcome::Gone | Outcome::NotProbed
+        ) || container.is_dead()
+        {
             Some(1)
         } else if suspects.iter().any(|id| id.matches(&container.id)) {
             Some(2)
@@ -197,15 +271,31 @@ fn containers_that_matter(evidence: &Evidence, findings: &[Finding]) -> (Vec<Con
             None
         }
     };
-    let mut matter: Vec<_> = runtime.containers.iter().filter_map(|c| Some((rank(c)?, &c.name, &c.id, c))).collect();
+    let mut matter: Vec<_> = runtime
+        .containers
+        .iter()
+        .filter_map(|c| Some((rank(c)?, &c.name, &c.id, c)))
+        .collect();
     matter.sort_by(|a, b| (a.0, a.1, a.2).cmp(&(b.0, b.1, b.2)));
     let left_out = matter.len().saturating_sub(CONTAINERS);
-    (matter.into_iter().take(CONTAINERS).map(|(.., container)| container.clone()).collect(), left_out)
+    (
+        matter
+            .into_iter()
+            .take(CONTAINERS)
+            .map(|(.., container)| container.clone())
+            .collect(),
+        left_out,
+    )
 }
 
 impl Runtime {
     /// Returns the daemon's own calls with their names.
     pub fn own_calls(&self) -> [(&'static str, &crate::runtime::Probe); 4] {
-        [("ping", &self.ping), ("version", &self.version_probe), ("info", &self.info), ("list", &self.list)]
+        [
+            ("ping", &self.ping),
+            ("version", &self.version_probe),
+            ("info", &self.info),
+            ("list", &self.list),
+        ]
     }
 }

@@ -55,7 +55,10 @@ const EACH: usize = 3;
 
 /// Returns all findings, in no order that matters yet.
 pub fn check_all(evidence: &Evidence) -> Vec<Finding> {
-    RULES.iter().flat_map(|rule| (rule.check)(evidence)).collect()
+    RULES
+        .iter()
+        .flat_map(|rule| (rule.check)(evidence))
+        .collect()
 }
 
 /// Returns the subject that a container is.
@@ -76,7 +79,11 @@ fn subject_of(container: &Container) -> Subject {
 /// Returns the subject that an event is about.
 fn subject_from(event: &Event) -> Subject {
     Subject {
-        kind: if event.container.is_some() { SubjectKind::Container } else { SubjectKind::Sandbox },
+        kind: if event.container.is_some() {
+            SubjectKind::Container
+        } else {
+            SubjectKind::Sandbox
+        },
         id: event.subject().cloned(),
         name: None,
         pod: event.pod.clone(),
@@ -87,18 +94,37 @@ fn subject_from(event: &Event) -> Subject {
 
 /// Returns a daemon as a subject.
 fn daemon(name: &str) -> Subject {
-    Subject { kind: SubjectKind::Daemon, id: None, name: Some(name.to_owned()), pod: None, uid: None, pid: None }
+    Subject {
+        kind: SubjectKind::Daemon,
+        id: None,
+        name: Some(name.to_owned()),
+        pod: None,
+        uid: None,
+        pid: None,
+    }
 }
 
 /// Returns the node as a subject.
 fn node(evidence: &Evidence) -> Subject {
     let name = evidence.log.as_ref().and_then(|log| log.node.clone());
-    Subject { kind: SubjectKind::Node, id: None, name, pod: None, uid: None, pid: None }
+    Subject {
+        kind: SubjectKind::Node,
+        id: None,
+        name,
+        pod: None,
+        uid: None,
+        pid: None,
+    }
 }
 
 /// Returns what a call to the runtime proves, as a citation.
 fn cite_probe(call: &str, runtime: &Runtime, probe: &Probe) -> Citation {
-    Citation { source: call.to_owned(), line: None, time: Some(runtime.asked_at), text: probe_text(probe) }
+    Citation {
+        source: call.to_owned(),
+        line: None,
+        time: Some(runtime.asked_at),
+        text: probe_text(probe),
+    }
 }
 
 /// Returns how a call ended, in words.
@@ -118,9 +144,13 @@ fn probe_text(probe: &Probe) -> String {
 }
 
 /// Returns how long a call took, for people: `3.0 s`, `1 ms`.
-fn took(probe: &Probe) -> String {
+pub(crate) fn took(probe: &Probe) -> String {
     let millis = probe.took.as_millis();
-    if millis >= 1000 { format!("{:.1} s", probe.took.as_secs_f64()) } else { format!("{} ms", millis.max(1)) }
+    if millis >= 1000 {
+        format!("{:.1} s", probe.took.as_secs_f64())
+    } else {
+        format!("{} ms", millis.max(1))
+    }
 }
 
 /// Returns the first and the last line of a group.
@@ -151,13 +181,21 @@ fn last_of(groups: &[&Group]) -> Option<Time> {
 
 /// Returns whether the log shows no recovery after `last`, the last line that speaks of the trouble.
 fn lasts(evidence: &Evidence, last: Option<Time>) -> bool {
-    let recovered = |time| evidence.log.as_ref().is_some_and(|log| log.recovery_after(time).is_some());
+    let recovered = |time| {
+        evidence
+            .log
+            .as_ref()
+            .is_some_and(|log| log.recovery_after(time).is_some())
+    };
     !last.is_some_and(recovered)
 }
 
 /// Returns the time of day of a moment, as the log writes it.
 fn clock(time: Option<Time>) -> String {
-    time.map_or_else(|| "an unknown time".to_owned(), |time| time.format("%H:%M:%S").to_string())
+    time.map_or_else(
+        || "an unknown time".to_owned(),
+        |time| time.format("%H:%M:%S").to_string(),
+    )
 }
 
 /// Returns `1 container`, `3 containers`.
@@ -168,13 +206,21 @@ fn count(number: usize, what: &str) -> String {
 /// Returns the option that makes our own commands ask the same daemon, with a blank before it.
 fn docker_option(evidence: &Evidence) -> String {
     let named = evidence.runtime.as_ref().filter(|runtime| runtime.named);
-    named.map_or_else(String::new, |runtime| format!(" --docker-host {}", runtime.endpoint))
+    named.map_or_else(String::new, |runtime| {
+        format!(" --docker-host {}", runtime.endpoint)
+    })
 }
 
 /// Returns the socket's path, for commands.
 fn socket(evidence: &Evidence) -> String {
-    let endpoint = evidence.runtime.as_ref().map_or(DEFAULT_ENDPOINT, |runtime| &runtime.endpoint);
-    endpoint.strip_prefix("unix://").unwrap_or(endpoint).to_owned()
+    let endpoint = evidence
+        .runtime
+        .as_ref()
+        .map_or(DEFAULT_ENDPOINT, |runtime| &runtime.endpoint);
+    endpoint
+        .strip_prefix("unix://")
+        .unwrap_or(endpoint)
+        .to_owned()
 }
 
 /// Returns the remedy that keeps the daemon's stacks before anything is restarted.
@@ -196,7 +242,9 @@ fn restart_docker() -> Remedy {
         title: "Restart Docker".to_owned(),
         risk: Risk::Node,
         command: "systemctl restart docker".to_owned(),
-        cost: "stops every container of the node unless live-restore is on, and destroys the evidence".to_owned(),
+        cost:
+            "stops every container of the node unless live-restore is on, and destroys the evidence"
+                .to_owned(),
     }
 }
 
@@ -222,13 +270,18 @@ fn clean(evidence: &Evidence, kind: &str, cost: &str) -> Vec<Remedy> {
 impl Runtime {
     /// Returns the container with this id, whole or cut short.
     pub fn find(&self, id: &ContainerId) -> Option<&Container> {
-        self.containers.iter().find(|container| container.id.matches(id))
+        self.containers
+            .iter()
+            .find(|container| container.id.matches(id))
     }
 
     /// Returns whether the daemon as a whole answers: pings, and lists or inspects something.
     pub fn answers(&self) -> bool {
         self.ping.outcome == Outcome::Answered
             && (self.list.outcome == Outcome::Answered
-                || self.containers.iter().any(|c| c.probe.outcome == Outcome::Answered))
+                || self
+                    .containers
+                    .iter()
+                    .any(|c| c.probe.outcome == Outcome::Answered))
     }
 }

@@ -1,6 +1,9 @@
 //! `hung-runtime`: the daemon takes connections and does not answer, or only in part.
 
-use super::{Rule, cite_groups, cite_probe, clock, daemon, hung_container::WHOLE_RUNTIME, last_of, lasts, restart_docker, save_stacks};
+use super::{
+    Rule, cite_groups, cite_probe, clock, daemon, hung_container::WHOLE_RUNTIME, last_of, lasts,
+    restart_docker, save_stacks,
+};
 use crate::{
     digest::Group,
     event::{ErrorClass, Kind},
@@ -20,8 +23,11 @@ pub(super) const RULE: Rule = Rule {
 const SILENT: usize = 3;
 
 fn check(evidence: &Evidence) -> Vec<Finding> {
-    let logged: Vec<&Group> =
-        evidence.log.iter().flat_map(|log| log.failed(WHOLE_RUNTIME, ErrorClass::Deadline)).collect();
+    let logged: Vec<&Group> = evidence
+        .log
+        .iter()
+        .flat_map(|log| log.failed(WHOLE_RUNTIME, ErrorClass::Deadline))
+        .collect();
     let runtime = evidence.runtime.as_ref();
     let silent = runtime.map(silent_calls).unwrap_or_default();
     if logged.is_empty() && silent.is_empty() {
@@ -29,24 +35,46 @@ fn check(evidence: &Evidence) -> Vec<Finding> {
     }
     let active = match runtime {
         _ if !silent.is_empty() => true,
-        Some(runtime) if calls(runtime).iter().all(|(_, probe)| probe.outcome == Outcome::Answered) => false,
+        Some(runtime)
+            if calls(runtime)
+                .iter()
+                .all(|(_, probe)| probe.outcome == Outcome::Answered) =>
+        {
+            false
+        }
         _ => lasts(evidence, last_of(&logged)),
     };
     let mut citations = cite_groups(&logged, 6);
     if let Some(runtime) = runtime {
-        citations.extend(calls(runtime).iter().map(|(call, probe)| cite_probe(call, runtime, probe)));
+        citations.extend(
+            calls(runtime)
+                .iter()
+                .map(|(call, probe)| cite_probe(call, runtime, probe)),
+        );
     }
     let confirmed = !silent.is_empty() && !logged.is_empty();
     vec![Finding {
         id: RULE.id,
         title: title(&logged, &silent, active),
         severity: Severity::Critical,
-        confidence: if confirmed { Confidence::Confirmed } else { Confidence::Suspected },
+        confidence: if confirmed {
+            Confidence::Confirmed
+        } else {
+            Confidence::Suspected
+        },
         active,
         explanation: explain(evidence, &logged, &silent),
-        subjects: vec![daemon(if partly(&logged, &silent) { "containerd" } else { "dockerd" })],
+        subjects: vec![daemon(if partly(&logged, &silent) {
+            "containerd"
+        } else {
+            "dockerd"
+        })],
         citations,
-        remedies: if active { remedies(evidence, partly(&logged, &silent)) } else { Vec::new() },
+        remedies: if active {
+            remedies(evidence, partly(&logged, &silent))
+        } else {
+            Vec::new()
+        },
     }]
 }
 
@@ -63,10 +91,20 @@ fn calls(runtime: &Runtime) -> [(&'static str, &Probe); 4] {
 /// Returns the calls that got no answer. Containers count only if none of them answered.
 fn silent_calls(runtime: &Runtime) -> Vec<&'static str> {
     let timed_out = |probe: &Probe| probe.outcome == Outcome::TimedOut;
-    let mut silent: Vec<_> =
-        calls(runtime).into_iter().filter(|(_, probe)| timed_out(probe)).map(|(call, _)| call).collect();
-    let inspects = runtime.containers.iter().filter(|c| timed_out(&c.probe)).count();
-    let answered = runtime.containers.iter().any(|c| c.probe.outcome == Outcome::Answered);
+    let mut silent: Vec<_> = calls(runtime)
+        .into_iter()
+        .filter(|(_, probe)| timed_out(probe))
+        .map(|(call, _)| call)
+        .collect();
+    let inspects = runtime
+        .containers
+        .iter()
+        .filter(|c| timed_out(&c.probe))
+        .count();
+    let answered = runtime
+        .containers
+        .iter()
+        .any(|c| c.probe.outcome == Outcome::Answered);
     if silent.is_empty() && inspects >= SILENT && !answered {
         silent.push("docker inspect (of every container)");
     }
@@ -76,16 +114,25 @@ fn silent_calls(runtime: &Runtime) -> Vec<&'static str> {
 /// Whether lists work and only what asks containerd hangs: `/version` and `/info` do, lists and inspects do not.
 fn partly(logged: &[&Group], silent: &[&str]) -> bool {
     let lists = |g: &&&Group| {
-        matches!(g.first.kind, Kind::ListSandboxesFailed | Kind::ListContainersFailed | Kind::RelistFailed)
+        matches!(
+            g.first.kind,
+            Kind::ListSandboxesFailed | Kind::ListContainersFailed | Kind::RelistFailed
+        )
     };
     if silent.is_empty() {
         return !logged.iter().any(|group| lists(&group));
     }
-    !silent.iter().any(|call| ["docker ping", "docker ps -a"].contains(call) || call.starts_with("docker inspect"))
+    !silent.iter().any(|call| {
+        ["docker ping", "docker ps -a"].contains(call) || call.starts_with("docker inspect")
+    })
 }
 
 fn title(logged: &[&Group], silent: &[&str], active: bool) -> String {
-    let which = if partly(logged, silent) { "part of its calls" } else { "its calls" };
+    let which = if partly(logged, silent) {
+        "part of its calls"
+    } else {
+        "its calls"
+    };
     if active {
         format!("The container runtime does not answer {which}")
     } else {
@@ -96,8 +143,14 @@ fn title(logged: &[&Group], silent: &[&str], active: bool) -> String {
 fn explain(evidence: &Evidence, logged: &[&Group], silent: &[&str]) -> String {
     let mut text = String::new();
     if !silent.is_empty() {
-        let waited = evidence.runtime.as_ref().map_or(0.0, |runtime| runtime.probe_timeout.as_secs_f64());
-        text.push_str(&format!("The daemon gave no answer in {waited:.1} s to: {}. ", silent.join(", ")));
+        let waited = evidence
+            .runtime
+            .as_ref()
+            .map_or(0.0, |runtime| runtime.probe_timeout.as_secs_f64());
+        text.push_str(&format!(
+            "The daemon gave no answer in {waited:.1} s to: {}. ",
+            silent.join(", ")
+        ));
     }
     if let Some(first) = logged.iter().filter_map(|group| group.first.at).min() {
         let count: u64 = logged.iter().map(|group| group.count).sum();
@@ -118,9 +171,11 @@ fn explain(evidence: &Evidence, logged: &[&Group], silent: &[&str]) -> String {
 
 fn remedies(evidence: &Evidence, partly: bool) -> Vec<Remedy> {
     let look = Remedy {
-        title: "See whether the daemon is stopped (T), sleeps on a disk (D) or is starved".to_owned(),
+        title: "See whether the daemon is stopped (T), sleeps on a disk (D) or is starved"
+            .to_owned(),
         risk: Risk::Safe,
-        command: "ps -eo pid,stat,etime,wchan:24,args | grep -E '[d]ockerd|[c]ontainerd( |$)'".to_owned(),
+        command: "ps -eo pid,stat,etime,wchan:24,args | grep -E '[d]ockerd|[c]ontainerd( |$)'"
+            .to_owned(),
         cost: "nothing; a daemon in state T goes on with: kill -CONT PID".to_owned(),
     };
     let containerd = Remedy {

@@ -26,10 +26,22 @@ const CALLS: &[Kind] = &[
 ];
 
 fn check(evidence: &Evidence) -> Vec<Finding> {
-    let groups: Vec<&Group> = evidence.log.iter().flat_map(|log| log.failed(CALLS, ErrorClass::TooLarge)).collect();
-    let sizes = groups.iter().filter_map(|g| Some((g.last.at, g.last.error.as_ref()?.sizes?))).max();
-    let Some((_, (got, limit))) = sizes else { return Vec::new() };
-    let listed = evidence.runtime.as_ref().filter(|runtime| runtime.list.outcome == Outcome::Answered);
+    let groups: Vec<&Group> = evidence
+        .log
+        .iter()
+        .flat_map(|log| log.failed(CALLS, ErrorClass::TooLarge))
+        .collect();
+    let sizes = groups
+        .iter()
+        .filter_map(|g| Some((g.last.at, g.last.error.as_ref()?.sizes?)))
+        .max();
+    let Some((_, (got, limit))) = sizes else {
+        return Vec::new();
+    };
+    let listed = evidence
+        .runtime
+        .as_ref()
+        .filter(|runtime| runtime.list.outcome == Outcome::Answered);
     // Docker's own answer is JSON and somewhat larger than the kubelet's message about the same containers.
     let still = listed.map(|runtime| runtime.list_bytes >= limit);
     let active = still != Some(false) && lasts(evidence, last_of(&groups));
@@ -37,15 +49,27 @@ fn check(evidence: &Evidence) -> Vec<Finding> {
     citations.extend(listed.map(cite_list));
     vec![Finding {
         id: RULE.id,
-        title: if active { "The list of containers is too large for the kubelet" } else { "The list of containers was too large for the kubelet" }
-            .to_owned(),
+        title: if active {
+            "The list of containers is too large for the kubelet"
+        } else {
+            "The list of containers was too large for the kubelet"
+        }
+        .to_owned(),
         severity: Severity::Critical,
-        confidence: if still == Some(true) { Confidence::Confirmed } else { Confidence::Suspected },
+        confidence: if still == Some(true) {
+            Confidence::Confirmed
+        } else {
+            Confidence::Suspected
+        },
         active,
         explanation: explain(&groups, got, limit, listed),
         subjects: vec![node(evidence)],
         citations,
-        remedies: if active { remedies(evidence) } else { Vec::new() },
+        remedies: if active {
+            remedies(evidence)
+        } else {
+            Vec::new()
+        },
     }]
 }
 
@@ -65,7 +89,11 @@ fn cite_list(runtime: &Runtime) -> Citation {
 
 /// Returns how many listed containers do not run.
 pub(super) fn stopped(runtime: &Runtime) -> usize {
-    runtime.containers.iter().filter(|c| !matches!(c.listed_state.as_str(), "running" | "paused" | "restarting")).count()
+    runtime
+        .containers
+        .iter()
+        .filter(|c| !matches!(c.listed_state.as_str(), "running" | "paused" | "restarting"))
+        .count()
 }
 
 fn explain(groups: &[&Group], got: u64, limit: u64, listed: Option<&Runtime>) -> String {
@@ -85,11 +113,18 @@ fn explain(groups: &[&Group], got: u64, limit: u64, listed: Option<&Runtime>) ->
 }
 
 fn remedies(evidence: &Evidence) -> Vec<Remedy> {
-    let mut remedies = clean(evidence, "exited", "the logs of the removed containers; running ones are not touched");
+    let mut remedies = clean(
+        evidence,
+        "exited",
+        "the logs of the removed containers; running ones are not touched",
+    );
     remedies.push(Remedy {
-        title: "Keep it from coming back: find what leaves so many containers, and bound them".to_owned(),
+        title: "Keep it from coming back: find what leaves so many containers, and bound them"
+            .to_owned(),
         risk: Risk::Node,
-        command: "# kubelet: --maximum-dead-containers=200 --maximum-dead-containers-per-container=1".to_owned(),
+        command:
+            "# kubelet: --maximum-dead-containers=200 --maximum-dead-containers-per-container=1"
+                .to_owned(),
         cost: "the kubelet restarts with the new flags".to_owned(),
     });
     remedies

@@ -25,11 +25,17 @@ struct Other<'a> {
 }
 
 fn check(evidence: &Evidence) -> Vec<Finding> {
-    let Some(log) = &evidence.log else { return Vec::new() };
+    let Some(log) = &evidence.log else {
+        return Vec::new();
+    };
     if !log.incidents.is_empty() {
         return Vec::new();
     }
-    others(log).into_iter().filter(|other| !other.lines.is_empty()).map(|other| tell(evidence, &other)).collect()
+    others(log)
+        .into_iter()
+        .filter(|other| !other.lines.is_empty())
+        .map(|other| tell(evidence, &other))
+        .collect()
 }
 
 fn others(log: &Log) -> Vec<Other<'_>> {
@@ -41,7 +47,10 @@ fn others(log: &Log) -> Vec<Other<'_>> {
             look: "ls -l /etc/cni/net.d; crictl info",
         },
         Other {
-            lines: log.of(&[Kind::ReadyCondition]).filter(|group| is_unknown(&group.last)).collect(),
+            lines: log
+                .of(&[Kind::ReadyCondition])
+                .filter(|group| is_unknown(&group.last))
+                .collect(),
             title: "The kubelet stopped reporting: the node's state is Unknown, which is not the PLEG",
             explanation: "The condition says NodeStatusUnknown: the control plane heard nothing from the kubelet. A kubelet with an unhealthy PLEG still reports, with the reason KubeletNotReady.",
             look: "systemctl status kubelet --no-pager; journalctl -u kubelet -n 50 --no-pager",
@@ -59,7 +68,12 @@ fn others(log: &Log) -> Vec<Other<'_>> {
 fn network(log: &Log) -> Vec<&Group> {
     let settled = |group: &&Group| {
         group.last.at.is_none_or(|last| {
-            let started = log.starts.iter().rev().find_map(|s| s.at.filter(|at| *at <= last)).or(log.first);
+            let started = log
+                .starts
+                .iter()
+                .rev()
+                .find_map(|s| s.at.filter(|at| *at <= last))
+                .or(log.first);
             started.is_none_or(|started| last - started > START_UP)
         })
     };
@@ -74,9 +88,19 @@ fn is_unknown(event: &Event) -> bool {
 fn cut_off(log: &Log) -> Vec<&Group> {
     let lines: Vec<_> = log
         .of(&[Kind::NodeStatusUpdateFailed, Kind::LeaseUpdateFailed])
-        .filter(|group| group.first.error.as_ref().is_none_or(|error| error.class != ErrorClass::NotFound))
+        .filter(|group| {
+            group
+                .first
+                .error
+                .as_ref()
+                .is_none_or(|error| error.class != ErrorClass::NotFound)
+        })
         .collect();
-    if lines.iter().map(|group| group.count).sum::<u64>() >= 5 { lines } else { Vec::new() }
+    if lines.iter().map(|group| group.count).sum::<u64>() >= 5 {
+        lines
+    } else {
+        Vec::new()
+    }
 }
 
 fn tell(evidence: &Evidence, other: &Other) -> Finding {
@@ -90,7 +114,12 @@ fn tell(evidence: &Evidence, other: &Other) -> Finding {
         confidence: Confidence::Suspected,
         active,
         explanation: match first {
-            Some(_) => format!("{} Seen from {} to {}.", other.explanation, clock(first), clock(last)),
+            Some(_) => format!(
+                "{} Seen from {} to {}.",
+                other.explanation,
+                clock(first),
+                clock(last)
+            ),
             None => other.explanation.to_owned(),
         },
         subjects: vec![node(evidence)],

@@ -20,36 +20,65 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence) -> Vec<Finding> {
-    let Some(log) = &evidence.log else { return Vec::new() };
-    let causes: Vec<Finding> =
-        RULES.iter().filter(|rule| rule.explains).flat_map(|rule| (rule.check)(evidence)).collect();
-    let open: Vec<&Incident> = log.incidents.iter().filter(|incident| !explained(incident, &causes)).collect();
+    let Some(log) = &evidence.log else {
+        return Vec::new();
+    };
+    let causes: Vec<Finding> = RULES
+        .iter()
+        .filter(|rule| rule.explains)
+        .flat_map(|rule| (rule.check)(evidence))
+        .collect();
+    let open: Vec<&Incident> = log
+        .incidents
+        .iter()
+        .filter(|incident| !explained(incident, &causes))
+        .collect();
     if let Some(last) = open.last() {
         return vec![tell(evidence, log, last, open.len())];
     }
     // A condition pasted by itself has no time and makes no incident.
-    let untimed = log.of(&[Kind::PlegStale]).find(|group| group.first.at.is_none());
-    untimed.filter(|_| log.incidents.is_empty() && causes.is_empty()).map(|group| tell_untimed(evidence, group)).into_iter().collect()
+    let untimed = log
+        .of(&[Kind::PlegStale])
+        .find(|group| group.first.at.is_none());
+    untimed
+        .filter(|_| log.incidents.is_empty() && causes.is_empty())
+        .map(|group| tell_untimed(evidence, group))
+        .into_iter()
+        .collect()
 }
 
 /// Whether a finding speaks of the incident's time, or of the present while the incident goes on.
 fn explained(incident: &Incident, causes: &[Finding]) -> bool {
-    let near = |time: Time| time >= incident.start - CALL_TIMEOUT && time <= incident.last_line + CALL_TIMEOUT;
+    let near = |time: Time| {
+        time >= incident.start - CALL_TIMEOUT && time <= incident.last_line + CALL_TIMEOUT
+    };
     causes.iter().any(|cause| {
         if incident.ongoing {
             cause.active
         } else {
-            cause.citations.iter().any(|citation| citation.line.is_some() && citation.time.is_some_and(near))
+            cause
+                .citations
+                .iter()
+                .any(|citation| citation.line.is_some() && citation.time.is_some_and(near))
         }
     })
 }
 
 fn tell(evidence: &Evidence, log: &Log, incident: &Incident, number: usize) -> Finding {
     let active = incident.ongoing && lasts(evidence, Some(incident.last_line));
-    let more = if number > 1 { format!(" So it was in {} other outages.", number - 1) } else { String::new() };
+    let more = if number > 1 {
+        format!(" So it was in {} other outages.", number - 1)
+    } else {
+        String::new()
+    };
     Finding {
         id: RULE.id,
-        title: if active { "The PLEG is unhealthy, and the evidence does not tell why" } else { RULE.title }.to_owned(),
+        title: if active {
+            "The PLEG is unhealthy, and the evidence does not tell why"
+        } else {
+            RULE.title
+        }
+        .to_owned(),
         severity: Severity::Critical,
         confidence: Confidence::Suspected,
         active,
@@ -93,23 +122,37 @@ fn cite(incident: &Incident) -> Vec<Citation> {
 /// Returns what the evidence excludes, in words.
 fn ruled_out(evidence: &Evidence, log: &Log) -> String {
     let mut out = Vec::new();
-    let failed_list = [Kind::ListSandboxesFailed, Kind::ListContainersFailed, Kind::RelistFailed];
+    let failed_list = [
+        Kind::ListSandboxesFailed,
+        Kind::ListContainersFailed,
+        Kind::RelistFailed,
+    ];
     if log.of(&failed_list).next().is_none() {
         out.push("no listing failed");
     }
     let failed_status = [Kind::SandboxStatusFailed, Kind::ContainerStatusFailed];
-    if !log.of(&failed_status).any(|group| group.first.is_deadline()) {
+    if !log
+        .of(&failed_status)
+        .any(|group| group.first.is_deadline())
+    {
         out.push("no status call timed out");
     }
     match &evidence.runtime {
         Some(runtime) if runtime.answers() => {
             out.push("Docker answers now");
-            let unanswered = runtime.containers.iter().any(|c| c.probe.outcome != Outcome::Answered);
+            let unanswered = runtime
+                .containers
+                .iter()
+                .any(|c| c.probe.outcome != Outcome::Answered);
             out.extend((!unanswered).then_some("every container's inspect answers now"));
         }
         Some(_) | None => {}
     }
-    if out.is_empty() { "Nothing could be ruled out.".to_owned() } else { format!("Ruled out: {}.", out.join("; ")) }
+    if out.is_empty() {
+        "Nothing could be ruled out.".to_owned()
+    } else {
+        format!("Ruled out: {}.", out.join("; "))
+    }
 }
 
 fn remedies(evidence: &Evidence) -> Vec<Remedy> {

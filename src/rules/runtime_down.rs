@@ -36,15 +36,24 @@ const CALLS: &[Kind] = &[
 ];
 
 fn check(evidence: &Evidence) -> Vec<Finding> {
-    let logged: Vec<&Group> =
-        evidence.log.iter().flat_map(|log| log.failed(CALLS, ErrorClass::Unavailable)).collect();
+    let logged: Vec<&Group> = evidence
+        .log
+        .iter()
+        .flat_map(|log| log.failed(CALLS, ErrorClass::Unavailable))
+        .collect();
     // Whether a missing socket means anything is settled before: it is evidence only where this kubelet uses
     // Docker, else a gap and no runtime.
-    let refused = evidence.runtime.as_ref().filter(|runtime| runtime.ping.outcome == Outcome::Refused);
+    let refused = evidence
+        .runtime
+        .as_ref()
+        .filter(|runtime| runtime.ping.outcome == Outcome::Refused);
     if logged.is_empty() && refused.is_none() {
         return Vec::new();
     }
-    let answers = evidence.runtime.as_ref().is_some_and(|runtime| runtime.ping.outcome == Outcome::Answered);
+    let answers = evidence
+        .runtime
+        .as_ref()
+        .is_some_and(|runtime| runtime.ping.outcome == Outcome::Answered);
     let active = refused.is_some() || (!answers && lasts(evidence, last_of(&logged)));
     let mut citations = cite_groups(&logged, 5);
     if let Some(runtime) = &evidence.runtime {
@@ -53,13 +62,25 @@ fn check(evidence: &Evidence) -> Vec<Finding> {
     let both = refused.is_some() && !logged.is_empty();
     vec![Finding {
         id: RULE.id,
-        title: if active { "The container runtime is down" } else { "The container runtime was down for a time" }
-            .to_owned(),
+        title: if active {
+            "The container runtime is down"
+        } else {
+            "The container runtime was down for a time"
+        }
+        .to_owned(),
         severity: Severity::Critical,
-        confidence: if both { Confidence::Confirmed } else { Confidence::Suspected },
+        confidence: if both {
+            Confidence::Confirmed
+        } else {
+            Confidence::Suspected
+        },
         active,
         explanation: explain(evidence, &logged, refused.is_some(), answers),
-        subjects: vec![daemon(if refused.is_some() || evidence.runtime.is_some() { "dockerd" } else { "container runtime" })],
+        subjects: vec![daemon(if refused.is_some() || evidence.runtime.is_some() {
+            "dockerd"
+        } else {
+            "container runtime"
+        })],
         citations,
         remedies: if active { remedies() } else { Vec::new() },
     }]
@@ -68,7 +89,11 @@ fn check(evidence: &Evidence) -> Vec<Finding> {
 fn explain(evidence: &Evidence, logged: &[&Group], refused: bool, answers: bool) -> String {
     let mut text = String::new();
     if let (true, Some(runtime)) = (refused, &evidence.runtime) {
-        text.push_str(&format!("Nothing answers on {}: {}. ", runtime.endpoint, super::probe_text(&runtime.ping)));
+        text.push_str(&format!(
+            "Nothing answers on {}: {}. ",
+            runtime.endpoint,
+            super::probe_text(&runtime.ping)
+        ));
     }
     if let Some(first) = logged.iter().filter_map(|group| group.first.at).min() {
         text.push_str(&format!(

@@ -19,13 +19,27 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence) -> Vec<Finding> {
-    let Some(log) = &evidence.log else { return Vec::new() };
-    let lines: Vec<&Group> = log.of(&[Kind::PlegNever, Kind::RuntimeStatusPending]).collect();
-    let Some(last) = lines.iter().filter_map(|group| group.last.at).max() else { return Vec::new() };
-    let started = log.starts.iter().rev().find_map(|start| start.at).filter(|start| *start <= last);
-    let Some(started) = started.or_else(|| lines.iter().filter_map(|g| g.first.at).min()) else { return Vec::new() };
+    let Some(log) = &evidence.log else {
+        return Vec::new();
+    };
+    let lines: Vec<&Group> = log
+        .of(&[Kind::PlegNever, Kind::RuntimeStatusPending])
+        .collect();
+    let Some(last) = lines.iter().filter_map(|group| group.last.at).max() else {
+        return Vec::new();
+    };
+    let started = log
+        .starts
+        .iter()
+        .rev()
+        .find_map(|start| start.at)
+        .filter(|start| *start <= last);
+    let Some(started) = started.or_else(|| lines.iter().filter_map(|g| g.first.at).min()) else {
+        return Vec::new();
+    };
     // The first relist and the first status check follow within a second or two where all is well.
-    let ended = log.last.is_some_and(|end| end - started > START_UP) || log.recovery_after(last).is_some();
+    let ended =
+        log.last.is_some_and(|end| end - started > START_UP) || log.recovery_after(last).is_some();
     let now = evidence.now - started <= START_UP || evidence.runtime.is_none();
     if ended || !now {
         return Vec::new();
