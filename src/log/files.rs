@@ -2,7 +2,7 @@
 //! that it had when it was opened. What plegdoctor picked by itself is limited: see `tail`.
 
 use super::{
-    intake::From,
+    intake::Opening,
     names::Family,
     open::{Failure, Found, Log},
     tail::{self, Limits},
@@ -19,7 +19,7 @@ pub(super) const BLOCK: usize = 256 << 10;
 /// What streaming tells, in order.
 pub(super) enum Piece<'a> {
     /// A log begins.
-    Start(&'a str, From),
+    Start(&'a str, Opening),
     /// Its next bytes.
     Block(&'a [u8]),
     /// Its next bytes are from the middle of a later line.
@@ -47,7 +47,7 @@ pub(super) fn read(paths: &[PathBuf], hints: Hints, emit: &mut Emit<'_>) -> Vec<
 /// Streams the newest part of a directory's `family`, as far as `limits` allow. Returns what could not be read.
 ///
 /// # Errors
-/// The directory cannot be listed, or holds none.
+/// The directory is there and cannot be listed.
 pub(super) fn read_tail(
     dir: &Path,
     family: Family<'_>,
@@ -56,10 +56,21 @@ pub(super) fn read_tail(
     emit: &mut Emit<'_>,
 ) -> anyhow::Result<Vec<Failure>> {
     let mut found = Found::default();
+    if !dir.exists() {
+        return Ok(found.failures);
+    }
     found.open_family(dir, family, hints)?;
     found.order();
-    if tail::shorten(&mut found.logs, hints, limits, emit) {
-        found.fail_compressed();
+    let older_too = tail::shorten(&mut found.logs, hints, limits, emit);
+    match (found.logs.first(), found.compressed.last()) {
+        (Some(oldest), Some(compressed)) if older_too => {
+            let why = format!(
+                "what is older is compressed and was not read: zcat {compressed} | plegdoctor diagnose --log -"
+            );
+            emit(Piece::Gap(&oldest.name, why));
+        }
+        (None, Some(_)) => found.fail_compressed(),
+        _ => {}
     }
     Ok(stream_all(found, Some(limits), emit))
 }
@@ -82,8 +93,8 @@ fn stream(log: &mut Log, limits: Option<&Limits>, emit: &mut Emit<'_>) -> anyhow
     let file = log.file()?;
     // From the middle: one byte earlier, so that a line that starts just there is not taken for a torn one.
     let (from, start) = match span {
-        Some((start, _)) if start > 0 => (From::Middle, start - 1),
-        _ => (From::Start, 0),
+        Some((start, _)) if start > 0 => (Opening::Middle, start - 1),
+        _ => (Opening::Start, 0),
     };
     if span.is_some() {
         file.seek(SeekFrom::Start(start))?;

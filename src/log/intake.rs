@@ -36,7 +36,7 @@ struct Current {
 
 /// How a source is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum From {
+pub(super) enum Opening {
     /// From its first line: line numbers mean something.
     Start,
     /// From the middle of some line.
@@ -72,15 +72,15 @@ impl<'a> Intake<'a> {
     }
 
     /// Begins a source; ends the one before.
-    pub(super) fn start(&mut self, name: &str, picked: bool, from: From) {
+    pub(super) fn start(&mut self, name: &str, picked: bool, from: Opening) {
         self.end();
         self.current = Some(Current {
             name: name.to_owned(),
             picked,
-            numbered: from == From::Start,
+            numbered: from == Opening::Start,
             bytes: 0,
             lines: Lines::default(),
-            torn: from == From::Middle,
+            torn: from == Opening::Middle,
             parser: Parser::new(name, hints(&self.moments)),
         });
     }
@@ -126,6 +126,11 @@ impl<'a> Intake<'a> {
         if let Some(current) = self.current.take() {
             self.enter(current);
         }
+    }
+
+    /// Forgets the source begun: nothing came of it.
+    pub(super) fn abandon(&mut self) {
+        self.current = None;
     }
 
     /// Notes something that could not be seen.

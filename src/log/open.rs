@@ -73,7 +73,17 @@ impl Found {
         let opened = if path.as_os_str() == "-" {
             open_stdin(hints).map(|log| self.add(log))
         } else if path.is_dir() {
-            self.open_family(path, Family::Any, hints)
+            self.open_family(path, Family::Any, hints).and_then(|()| {
+                // Another directory may have given the rest.
+                let inside = |name: &str| Path::new(name).starts_with(path);
+                let any = self.logs.iter().any(|log| inside(&log.name))
+                    || self.compressed.iter().any(|name| inside(name))
+                    || self.failures.iter().any(|(name, _)| inside(name));
+                if any {
+                    return Ok(());
+                }
+                bail!("no log of the kubelet is there (kubelet*.log, kubelet.INFO, messages, syslog or their rotations): name a file with --log")
+            })
         } else {
             open_file(path, hints).map(|log| self.add(log))
         };
@@ -91,7 +101,7 @@ impl Found {
     /// from its reader.
     ///
     /// # Errors
-    /// The directory cannot be listed, or holds none.
+    /// The directory cannot be listed.
     pub(super) fn open_family(
         &mut self,
         dir: &Path,
@@ -110,11 +120,6 @@ impl Found {
             }
         }
         let chosen = names::choose(family, &all.iter().map(String::as_str).collect::<Vec<_>>());
-        if chosen.is_empty() {
-            bail!(
-                "no log of the kubelet is there (kubelet*.log, kubelet.INFO, messages, syslog or their rotations): name a file with --log"
-            );
-        }
         // Links last, so that klog's kubelet.INFO gives way to the file that it points to.
         let (links, files): (Vec<&str>, Vec<&str>) = chosen.into_iter().partition(|name| {
             fs::symlink_metadata(dir.join(name)).is_ok_and(|metadata| metadata.is_symlink())
