@@ -174,6 +174,19 @@ fn cite_groups(groups: &[&Group], most: usize) -> Vec<Citation> {
     lines
 }
 
+/// Returns the moment of the first line of these groups.
+fn first_of(groups: &[&Group]) -> Option<Time> {
+    groups.iter().filter_map(|group| group.first.at).min()
+}
+
+/// Returns how many lines these groups have, in words.
+fn lines_of(groups: &[&Group]) -> String {
+    match groups.iter().map(|group| group.count).sum() {
+        1_u64 => "1 line".to_owned(),
+        lines => format!("{lines} lines"),
+    }
+}
+
 /// Returns the moment of the last line of these groups.
 fn last_of(groups: &[&Group]) -> Option<Time> {
     groups.iter().filter_map(|group| group.last.at).max()
