@@ -302,7 +302,7 @@ impl Digest {
                 log.starts.push(event.clone());
             }
             Kind::DockershimUsed if log.uses_docker.is_none() => {
-                log.uses_docker = Some(event.clone())
+                log.uses_docker = Some(event.clone());
             }
             _ => {}
         }

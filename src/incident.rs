@@ -262,7 +262,7 @@ impl Incidents {
         open.last = event.citation.clone();
         open.threshold = open.threshold.or(event.threshold);
         open.peak_lag = open.peak_lag.max(lag);
-        if open.lines % self.last_sample_step == 0 {
+        if open.lines.is_multiple_of(self.last_sample_step) {
             open.samples.push((at, lag));
         }
         if open.samples.len() > SAMPLES {

@@ -247,7 +247,7 @@ fn containers_that_matter(evidence: &Evidence, findings: &[Finding]) -> (Vec<Con
     let suspects = evidence
         .log
         .as_ref()
-        .map(|log| log.suspects())
+        .map(crate::digest::Log::suspects)
         .unwrap_or_default();
     let pods: BTreeSet<_> = findings
         .iter()

@@ -53,6 +53,8 @@ pub struct Runtime {
     pub endpoint: String,
     /// Whether the user named it (`--docker-host`).
     pub named: bool,
+    /// Whether there is no socket at all: Docker is not installed, or cleaned up after itself.
+    pub socket_missing: bool,
     /// When it was asked.
     pub asked_at: Time,
     /// The deadline of each call.

@@ -309,56 +309,65 @@ fn title(suspects: &[Suspect], active: bool) -> String {
 }
 
 fn explain(evidence: &Evidence, suspects: &[Suspect], active: bool) -> String {
-    let mut text = match suspects {
+    let what = match suspects {
         [one] => explain_one(evidence, one),
         many => many_together(evidence, many),
     };
     let logged = suspects.iter().any(|s| !s.deadlines.is_empty());
-    text.push_str(match (logged, active) {
-        (_, false) => " While it lasted the kubelet's relist, which asks one pod after the other, could not finish.",
+    let why = match (logged, active) {
+        (_, false) => {
+            "While it lasted the kubelet's relist, which asks one pod after the other, could not finish."
+        }
         (true, true) => {
-            " The kubelet's relist asks one pod after the other, so it cannot finish, and after 3 minutes the node goes NotReady."
+            "The kubelet's relist asks one pod after the other, so it cannot finish, and after 3 minutes the node goes NotReady."
         }
         (false, true) => {
-            " An ordinary start or stop keeps a container busy for seconds; if it lasts, the kubelet's relist waits for it, and after 3 minutes the node goes NotReady."
+            "An ordinary start or stop keeps a container busy for seconds; if it lasts, the kubelet's relist waits for it, and after 3 minutes the node goes NotReady."
         }
-    });
-    text
+    };
+    format!("{what} {why}")
 }
 
 fn explain_one(evidence: &Evidence, suspect: &Suspect) -> String {
-    let mut text = called(suspect);
-    match (suspect.container, &evidence.runtime) {
-        (Some(container), Some(runtime)) => text.push_str(&seen_in_docker(container, runtime)),
-        (None, Some(runtime)) if runtime.list.outcome == Outcome::Answered => {
-            text.push_str(&timed_out(suspect));
-            text.push_str(" It is not in Docker any more.");
-            return text;
+    let runtime = evidence.runtime.as_ref();
+    let mut text = Vec::new();
+    match (suspect.container, runtime) {
+        (Some(container), Some(runtime)) => {
+            text.push(format!(
+                "{}{}",
+                called(suspect),
+                seen_in_docker(container, runtime)
+            ));
+            text.extend(
+                suspect
+                    .deadlines
+                    .iter()
+                    .filter_map(|g| g.first.at)
+                    .min()
+                    .map(|since| {
+                        let calls: u64 = suspect.deadlines.iter().map(|group| group.count).sum();
+                        format!(
+                            "The kubelet's calls for it have timed out {}since {}.",
+                            times(calls),
+                            clock(Some(since))
+                        )
+                    }),
+            );
         }
-        _ => text.push_str(&timed_out(suspect)),
+        _ => text.push(format!("{}{}", called(suspect), timed_out(suspect))),
     }
-    if suspect.container.is_some()
-        && let Some(since) = suspect.deadlines.iter().filter_map(|g| g.first.at).min()
-    {
-        let calls: u64 = suspect.deadlines.iter().map(|group| group.count).sum();
-        text.push_str(&format!(
-            " The kubelet's calls for it have timed out {}since {}.",
-            times(calls),
-            clock(Some(since))
-        ));
+    if suspect.container.is_none() && runtime.is_some_and(|r| r.list.outcome == Outcome::Answered) {
+        text.push("It is not in Docker any more.".to_owned());
     }
     let subject = subject(suspect);
-    if let Some(removal) = evidence
+    let removal = evidence
         .log
         .as_ref()
-        .and_then(|log| log.removal_of(subject.pod.as_ref(), subject.uid.as_ref()))
-    {
-        text.push_str(&format!(
-            " Its pod is being deleted (since {}).",
-            clock(removal.at)
-        ));
-    }
-    text
+        .and_then(|log| log.removal_of(subject.pod.as_ref(), subject.uid.as_ref()));
+    text.extend(
+        removal.map(|removal| format!("Its pod is being deleted (since {}).", clock(removal.at))),
+    );
+    text.join(" ")
 }
 
 fn timed_out(suspect: &Suspect) -> String {

@@ -141,32 +141,31 @@ fn title(logged: &[&Group], silent: &[&str], active: bool) -> String {
 }
 
 fn explain(evidence: &Evidence, logged: &[&Group], silent: &[&str]) -> String {
-    let mut text = String::new();
+    let mut text = Vec::new();
     if !silent.is_empty() {
         let waited = evidence
             .runtime
             .as_ref()
             .map_or(0.0, |runtime| runtime.probe_timeout.as_secs_f64());
-        text.push_str(&format!(
-            "The daemon gave no answer in {waited:.1} s to: {}. ",
+        text.push(format!(
+            "The daemon gave no answer in {waited:.1} s to: {}.",
             silent.join(", ")
         ));
     }
     if let Some(first) = logged.iter().filter_map(|group| group.first.at).min() {
         let count: u64 = logged.iter().map(|group| group.count).sum();
-        let last = last_of(logged);
-        text.push_str(&format!(
-            "The kubelet's calls that concern the whole runtime timed out, {count} lines from {} to {}. ",
+        text.push(format!(
+            "The kubelet's calls that concern the whole runtime timed out, {count} lines from {} to {}.",
             clock(Some(first)),
-            clock(last)
+            clock(last_of(logged))
         ));
     }
-    text.push_str(if partly(logged, silent) {
+    text.push(if partly(logged, silent) {
         "Listing containers still works, but asking the runtime for its version and state hangs: Docker passes those on to containerd. The kubelet then says \"container runtime is down\" and the node goes NotReady, mostly without a PLEG line."
     } else {
         "The kubelet cannot list the node's containers, so its relist never succeeds and the node goes NotReady after 3 minutes."
-    });
-    text
+    }.to_owned());
+    text.join(" ")
 }
 
 fn remedies(evidence: &Evidence, partly: bool) -> Vec<Remedy> {

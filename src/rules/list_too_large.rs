@@ -98,18 +98,17 @@ pub(super) fn stopped(runtime: &Runtime) -> usize {
 
 fn explain(groups: &[&Group], got: u64, limit: u64, listed: Option<&Runtime>) -> String {
     let first = groups.iter().filter_map(|group| group.first.at).min();
-    let mut text = format!(
-        "Since {} the answer that lists the node's containers has {got} bytes, and the limit is {limit}. The kubelet cannot list them, so its relist fails; nor can it remove the old ones that make the list so long, so this does not heal by itself.",
-        clock(first),
-    );
-    if let Some(runtime) = listed {
-        text.push_str(&format!(
-            " Docker has {} now, {} of them stopped.",
-            count(runtime.containers.len(), "container"),
+    let now = listed.map_or_else(String::new, |runtime| {
+        let all = count(runtime.containers.len(), "container");
+        format!(
+            " Docker has {all} now, {} of them stopped.",
             stopped(runtime)
-        ));
-    }
-    text
+        )
+    });
+    format!(
+        "Since {} the answer that lists the node's containers has {got} bytes, and the limit is {limit}. The kubelet cannot list them, so its relist fails; nor can it remove the old ones that make the list so long, so this does not heal by itself.{now}",
+        clock(first),
+    )
 }
 
 fn remedies(evidence: &Evidence) -> Vec<Remedy> {

@@ -87,27 +87,27 @@ fn check(evidence: &Evidence) -> Vec<Finding> {
 }
 
 fn explain(evidence: &Evidence, logged: &[&Group], refused: bool, answers: bool) -> String {
-    let mut text = String::new();
+    let mut text = Vec::new();
     if let (true, Some(runtime)) = (refused, &evidence.runtime) {
-        text.push_str(&format!(
-            "Nothing answers on {}: {}. ",
+        text.push(format!(
+            "Nothing answers on {}: {}.",
             runtime.endpoint,
             super::probe_text(&runtime.ping)
         ));
     }
     if let Some(first) = logged.iter().filter_map(|group| group.first.at).min() {
-        text.push_str(&format!(
-            "The kubelet could not reach its runtime's socket from {} to {}. ",
+        text.push(format!(
+            "The kubelet could not reach its runtime's socket from {} to {}.",
             clock(Some(first)),
             clock(last_of(logged))
         ));
     }
-    text.push_str(if answers {
+    text.push(if answers {
         "It answers now. While it was down the kubelet could not list any container, so its relist failed."
     } else {
         "Without a runtime the kubelet cannot list any container, so its relist fails and the node goes NotReady. Running containers may go on, but nobody looks after them."
-    });
-    text
+    }.to_owned());
+    text.join(" ")
 }
 
 fn remedies() -> Vec<Remedy> {

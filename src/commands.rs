@@ -1,0 +1,5 @@
+//! The subcommands, a file each.
+
+pub mod clean;
+pub mod diagnose;
+pub mod schema;
