@@ -60,11 +60,7 @@ fn a_healthy_daemon_answers_all_at_once_and_containers_are_joined_with_their_pod
 
     let started = Instant::now();
     let runtime = asked(&daemon, &[]);
-    assert!(
-        started.elapsed() < Duration::from_millis(500),
-        "{:?}",
-        started.elapsed()
-    );
+    assert!(started.elapsed() < PROBE_TIMEOUT, "{:?}", started.elapsed());
 
     for (what, probe) in [
         ("ping", &runtime.ping),
@@ -176,7 +172,7 @@ fn a_container_whose_start_hangs_answers_no_inspect_while_all_others_do() {
     let started = Instant::now();
     let runtime = asked(&daemon, &[]);
     assert!(
-        started.elapsed() < PROBE_TIMEOUT + Duration::from_millis(500),
+        started.elapsed() < PROBE_TIMEOUT * 2,
         "{:?}",
         started.elapsed()
     );
@@ -212,7 +208,7 @@ fn a_stopped_daemon_is_given_up_within_the_deadline() {
     let started = Instant::now();
     let runtime = asked(&daemon, &[id(&exited)]);
     assert!(
-        started.elapsed() < PROBE_TIMEOUT + Duration::from_millis(500),
+        started.elapsed() < PROBE_TIMEOUT * 2,
         "{:?}",
         started.elapsed()
     );

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 const TIMEOUT: Duration = Duration::from_millis(400);
 /// How much longer than its deadline a call may take on a busy machine.
-const SLACK: Duration = Duration::from_millis(300);
+const SLACK: Duration = Duration::from_millis(600);
 
 fn ask<'a>(endpoint: &'a str, first: &'a [ContainerId]) -> Ask<'a> {
     Ask {
@@ -377,19 +377,20 @@ fn inspecting_stops_when_its_time_is_up() {
     let played = Played::start(|request| match request {
         "GET /containers/json?all=1" => list(100),
         path if path.ends_with("/json") => {
-            Play::After(Duration::from_millis(200), Box::new(inspection(path)))
+            Play::After(Duration::from_millis(600), Box::new(inspection(path)))
         }
         _ => Play::ok("{}"),
     });
     let endpoint = played.endpoint();
-    let budget = Duration::from_millis(300);
+    let budget = Duration::from_secs(1);
     let started = Instant::now();
     let runtime = asked(&Ask {
         inspect_budget: budget,
+        probe_timeout: Duration::from_secs(5),
         ..ask(&endpoint, &[])
     });
     assert!(
-        started.elapsed() < budget + TIMEOUT + SLACK,
+        started.elapsed() < budget * 2 + SLACK,
         "{:?}",
         started.elapsed()
     );
@@ -397,7 +398,7 @@ fn inspecting_stops_when_its_time_is_up() {
     assert_eq!(answered, 32, "two rounds of sixteen begin within the time");
     assert_eq!(outcomes(&runtime.containers, Outcome::NotProbed), 68);
     let words = runtime.containers[99].probe.error.as_deref();
-    assert_eq!(words, Some("not asked: inspecting took longer than 0.3 s"));
+    assert_eq!(words, Some("not asked: inspecting took longer than 1 s"));
 }
 
 #[test]

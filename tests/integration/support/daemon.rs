@@ -6,7 +6,7 @@
 
 use super::{
     http::{self, Reply},
-    process::{of, signal, unmount_below, wait_until},
+    process::{of, remove_cgroups, signal, unmount_below, wait_until},
 };
 use serde_json::{Value, json};
 use std::{
@@ -111,6 +111,11 @@ impl Daemon {
     /// Returns the socket's path.
     pub(crate) fn socket(&self) -> PathBuf {
         self.root.path().join("docker.sock")
+    }
+
+    /// Returns the directory that all of it is in.
+    pub(crate) fn root(&self) -> PathBuf {
+        self.root.path().to_owned()
     }
 
     /// Calls the API.
@@ -442,12 +447,18 @@ impl Drop for Daemon {
             left.is_empty()
         });
         unmount_below(&root);
+        remove_cgroups(own_name(&root));
         let removed = fs::remove_dir_all(&root);
         if !thread::panicking() {
             assert!(gone, "processes of {} are left", root.display());
             removed.unwrap();
         }
     }
+}
+
+/// Returns what the daemon's directory is called, and its cgroups too.
+fn own_name(root: &Path) -> &str {
+    root.file_name().unwrap().to_str().unwrap()
 }
 
 fn spawn(root: &Path) -> Child {
@@ -482,6 +493,8 @@ fn spawn(root: &Path) -> Child {
             "--default-runtime",
             "private",
         ])
+        .args(["--exec-opt", "native.cgroupdriver=cgroupfs"])
+        .args(["--cgroup-parent", &format!("/{}", own_name(root))])
         .args(["--shutdown-timeout", "1"])
         .stdin(Stdio::null())
         .stdout(log.try_clone().unwrap())
