@@ -1,5 +1,7 @@
 //! One test crate: it links once and shares its helpers.
 
+/// A container's log, read through Docker.
+mod container_log;
 /// A real Docker daemon, asked, broken and mended.
 mod engine;
 /// The private daemon cleans up after itself.
