@@ -127,6 +127,14 @@ fn cite_probe(call: &str, runtime: &Runtime, probe: &Probe) -> Citation {
     }
 }
 
+/// Returns the name of one container's inspect, for citations; `of` is how many are cited together.
+fn inspect_call(container: &Container, of: usize) -> String {
+    match of {
+        1 => "docker inspect".to_owned(),
+        _ => format!("inspect {}", container.id.short()),
+    }
+}
+
 /// Returns how a call ended, in words.
 fn probe_text(probe: &Probe) -> String {
     let took = took(probe);

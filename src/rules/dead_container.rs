@@ -3,7 +3,9 @@
 //! In public incidents a dead container alone was never shown to block a relist: it is never presented as the
 //! cause of a lag. Whether removal is stuck is told by inspect; the list lies both ways (moby up to 28.1).
 
-use super::{EACH, Rule, cite_groups, clean, count, docker_option, subject_from, subject_of};
+use super::{
+    EACH, Rule, cite_groups, clean, count, docker_option, inspect_call, subject_from, subject_of,
+};
 use crate::{
     digest::Group,
     event::{ErrorClass, Kind},
@@ -73,7 +75,7 @@ fn from_docker(evidence: &Evidence, dead: &[&Container], logged: &[&Group]) -> F
         citations.extend(
             dead.iter()
                 .take(EACH)
-                .map(|container| cite_states(runtime, container)),
+                .map(|container| cite_states(runtime, container, dead.len())),
         );
     }
     Finding {
@@ -102,14 +104,14 @@ fn from_docker(evidence: &Evidence, dead: &[&Container], logged: &[&Group]) -> F
     }
 }
 
-fn cite_states(runtime: &Runtime, container: &Container) -> Citation {
+fn cite_states(runtime: &Runtime, container: &Container, of: usize) -> Citation {
     let inspected = container.inspected.as_ref();
     let state = inspected.map_or("?", |inspected| &inspected.state);
     let error = inspected
         .map(|inspected| inspected.error.as_str())
         .filter(|error| !error.is_empty());
     Citation {
-        source: format!("docker inspect {}", container.id.short()),
+        source: inspect_call(container, of),
         line: None,
         time: Some(runtime.asked_at),
         text: format!(

@@ -4,8 +4,8 @@
 //! does. An ordinary start holds the lock for seconds: an unanswered inspect alone is only suspicious.
 
 use super::{
-    EACH, Rule, cite_groups, cite_probe, clock, count, first_of, last_of, lasts, lines_of,
-    restart_docker, save_stacks, subject_from, subject_of, took,
+    EACH, Rule, cite_groups, cite_probe, clock, count, first_of, inspect_call, last_of, lasts,
+    lines_of, restart_docker, save_stacks, subject_from, subject_of, took,
 };
 use crate::{
     digest::{Group, Log},
@@ -218,13 +218,9 @@ fn accuse(evidence: &Evidence, suspects: &[Suspect]) -> Finding {
     let mut citations = cite_groups(&groups, 6);
     if let Some(runtime) = &evidence.runtime {
         let probed = suspects.iter().filter_map(|s| s.container).take(EACH);
-        citations.extend(probed.map(|c| {
-            cite_probe(
-                &format!("docker inspect {}", c.id.short()),
-                runtime,
-                &c.probe,
-            )
-        }));
+        citations.extend(
+            probed.map(|c| cite_probe(&inspect_call(c, suspects.len()), runtime, &c.probe)),
+        );
     }
     Finding {
         id: RULE.id,

@@ -4,8 +4,12 @@
 
 /// Every folder of `fixtures/cases`, against what is expected of it.
 mod cases;
+/// A container's log, read through Docker.
+mod container_log;
 /// A real Docker daemon, asked, broken and mended.
 mod engine;
+/// The private daemon cleans up after itself.
+mod harness;
 /// Who may name what.
 mod layering;
 /// What no real daemon does on demand: answers played over a Unix socket.
