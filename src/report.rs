@@ -165,7 +165,7 @@ fn summary(evidence: &Evidence, verdict: Verdict, findings: &[Finding]) -> Strin
     let title = first.map_or("", |finding| finding.title.as_str());
     match verdict {
         Verdict::Problem => format!("{title}."),
-        Verdict::Recovered => match well_since(evidence) {
+        Verdict::Recovered => match evidence.log.as_ref().and_then(|log| log.well_since) {
             Some(since) => format!("Well since {}. Before: {title}.", since.format("%H:%M:%S")),
             None => format!("It is over. Before: {title}."),
         },
@@ -176,13 +176,6 @@ fn summary(evidence: &Evidence, verdict: Verdict, findings: &[Finding]) -> Strin
         Verdict::Healthy if first.is_some() => format!("Nothing is wrong. {title}."),
         Verdict::Healthy => "Nothing is wrong.".to_owned(),
     }
-}
-
-/// Returns since when the log shows the node well: the first sign after the last incident.
-fn well_since(evidence: &Evidence) -> Option<Time> {
-    let log = evidence.log.as_ref()?;
-    let after_incident = log.incidents.last().and_then(|incident| incident.end);
-    after_incident.or_else(|| log.last_sign.as_ref().and_then(|sign| sign.at))
 }
 
 /// Returns what the runtime did not show, where that is not a finding by itself.
@@ -213,7 +206,7 @@ fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
     let not_probed = count(Outcome::NotProbed);
     if not_probed > 0 && runtime.ping.outcome != Outcome::Denied {
         gaps.push(Gap {
-            what: format!("the state of {not_probed} containers"),
+            what: format!("the state of {}", rules::count(not_probed, "container")),
             why: "not inspected: too many others did not answer, or time was up (--max-unanswered, --probe-timeout)".to_owned(),
         });
     }
@@ -224,7 +217,7 @@ fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
             .iter()
             .find_map(|c| c.probe.error.clone());
         gaps.push(Gap {
-            what: format!("the state of {failed} containers"),
+            what: format!("the state of {}", rules::count(failed, "container")),
             why: format!(
                 "their inspect failed: {}",
                 why.unwrap_or_else(|| "no reason given".to_owned())

@@ -92,6 +92,20 @@ fn subject_from(event: &Event) -> Subject {
     }
 }
 
+/// Returns what a container or sandbox is called: "Sandbox b15929dfcea1 of pod default/web-2".
+fn called(subject: &Subject) -> String {
+    let kind = match subject.kind {
+        SubjectKind::Sandbox => "Sandbox",
+        _ => "Container",
+    };
+    let id = subject.id.as_ref().map_or("of unknown id", |id| id.short());
+    match (&subject.pod, &subject.name) {
+        (Some(pod), _) => format!("{kind} {id} of pod {pod}"),
+        (None, Some(name)) => format!("{kind} {id} ({name})"),
+        (None, None) => format!("{kind} {id}"),
+    }
+}
+
 /// Returns a daemon as a subject.
 fn daemon(name: &str) -> Subject {
     Subject {
@@ -220,7 +234,7 @@ fn clock(time: Option<Time>) -> String {
 }
 
 /// Returns `1 container`, `3 containers`.
-fn count(number: usize, what: &str) -> String {
+pub(crate) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 

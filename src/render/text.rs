@@ -233,7 +233,7 @@ impl Page<'_> {
             .map(|source| self.source(source))
             .collect();
         looked.extend(report.runtime.as_ref().map(|runtime| {
-            let version = runtime.version.as_deref().unwrap_or("of unknown version");
+            let version = runtime.version.as_deref().unwrap_or("(version not told)");
             format!(
                 "Docker {version} at {} ({} containers)",
                 runtime.endpoint,

@@ -4,7 +4,8 @@
 //! cause of a lag. Whether removal is stuck is told by inspect; the list lies both ways (moby up to 28.1).
 
 use super::{
-    EACH, Rule, cite_groups, clean, count, docker_option, inspect_call, subject_from, subject_of,
+    EACH, Rule, called, cite_groups, clean, count, docker_option, inspect_call, subject_from,
+    subject_of,
 };
 use crate::{
     digest::Group,
@@ -82,8 +83,8 @@ fn from_docker(evidence: &Evidence, dead: &[&Container], logged: &[&Group]) -> F
         id: RULE.id,
         title: match dead {
             [one] => format!(
-                "Container {} is dead: its removal failed half-way",
-                one.id.short()
+                "{} is dead: its removal failed half-way",
+                called(&subject_of(one))
             ),
             many => format!(
                 "{} are dead: their removal failed half-way",
@@ -128,14 +129,10 @@ fn cite_states(runtime: &Runtime, container: &Container, of: usize) -> Citation 
 
 fn explain(dead: &[&Container]) -> String {
     let what = match dead {
-        [one] => format!(
-            "Container {}{} ended and Docker could not remove what belongs to it",
-            one.id.short(),
-            one.pod
-                .as_ref()
-                .map(|pod| format!(" of pod {pod}"))
-                .unwrap_or_default()
-        ),
+        [one] => {
+            let one = called(&subject_of(one));
+            format!("{one} ended and Docker could not remove what belongs to it")
+        }
         many => format!(
             "Docker could not remove what belongs to {}",
             count(many.len(), "container")
@@ -187,10 +184,7 @@ fn from_log(evidence: &Evidence, groups: &[&Group]) -> Finding {
     Finding {
         id: RULE.id,
         title: match subjects.as_slice() {
-            [one] => format!(
-                "Container {} could not be removed",
-                one.id.as_ref().map_or("", |id| id.short())
-            ),
+            [one] => format!("{} could not be removed", called(one)),
             many => format!(
                 "{} could not be removed",
                 count(many.len().max(1), "container")

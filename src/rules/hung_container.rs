@@ -14,7 +14,7 @@ use crate::{
     finding::{Confidence, Finding, Remedy, Risk, Severity, SubjectKind},
     id::ContainerId,
     incident::CALL_TIMEOUT,
-    runtime::{Container, ContainerKind, Outcome, Runtime},
+    runtime::{Container, Outcome, Runtime},
 };
 use chrono::TimeDelta;
 use std::collections::BTreeSet;
@@ -276,21 +276,7 @@ fn subject(suspect: &Suspect) -> crate::finding::Subject {
 
 /// Returns "Sandbox b15929dfcea1 of pod default/web-2".
 fn called(suspect: &Suspect) -> String {
-    let subject = subject(suspect);
-    let kind = if subject.kind == SubjectKind::Sandbox {
-        "Sandbox"
-    } else {
-        "Container"
-    };
-    let pod = subject
-        .pod
-        .map(|pod| format!(" of pod {pod}"))
-        .unwrap_or_default();
-    let name = suspect
-        .container
-        .filter(|c| c.kind == ContainerKind::Other && !c.name.is_empty());
-    let name = name.map(|c| format!(" ({})", c.name)).unwrap_or_default();
-    format!("{kind} {}{name}{pod}", suspect.id.short())
+    super::called(&subject(suspect))
 }
 
 fn title(suspects: &[Suspect], active: bool) -> String {
