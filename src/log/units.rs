@@ -89,7 +89,10 @@ pub(super) fn read(journal: &Journal<'_>, intake: &mut Intake<'_>) -> Result<(),
         }
         return Ok(());
     }
-    if let Some((name, complaint)) = complaints.pop() {
+    let name = journal.unit.map_or("the journal".to_owned(), |unit| {
+        format!("journal of {}", journal::whole_name(unit))
+    });
+    if let Some((_, complaint)) = complaints.pop() {
         return Err((name, anyhow!(complaint)));
     }
     if journal.picked {
@@ -102,9 +105,6 @@ pub(super) fn read(journal: &Journal<'_>, intake: &mut Intake<'_>) -> Result<(),
             UNITS.join(", ")
         ),
     };
-    let name = journal.unit.map_or("the journal".to_owned(), |unit| {
-        format!("journal of {}", journal::whole_name(unit))
-    });
     Err((name, anyhow!(why)))
 }
 

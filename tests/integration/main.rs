@@ -12,6 +12,8 @@ mod engine;
 mod harness;
 /// Who may name what.
 mod layering;
+/// Where the log comes from: standard input, files, journalctl.
+mod logs;
 /// What no real daemon does on demand: answers played over a Unix socket.
 mod played;
 /// The table of rules, and what belongs to each row.
