@@ -148,7 +148,10 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        let root = self.root.path().to_owned();
+        let root = self.root();
+        if thread::panicking() {
+            tell_log(&root);
+        }
         self.unhang();
         self.thaw_dockerd();
         self.thaw_containerd();
@@ -173,6 +176,21 @@ impl Drop for Daemon {
             removed.unwrap();
         }
     }
+}
+
+/// Shows what the daemon said last.
+#[expect(
+    clippy::print_stderr,
+    reason = "the test program shows it with a failed test"
+)]
+fn tell_log(root: &Path) {
+    let log = fs::read_to_string(root.join("dockerd.log")).unwrap_or_default();
+    let lines: Vec<&str> = log.lines().collect();
+    let last = lines.len().saturating_sub(30);
+    eprintln!(
+        "the private dockerd's last words:\n{}",
+        lines[last..].join("\n")
+    );
 }
 
 /// Returns what the daemon's directory is called, and its cgroups too.
