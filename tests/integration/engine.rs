@@ -247,8 +247,8 @@ fn with_containerd_stopped_lists_and_inspects_answer_while_version_and_info_hang
     daemon.freeze_containerd();
 
     let runtime = asked(&daemon, &[]);
-    for probe in [&runtime.version_probe, &runtime.info] {
-        assert_eq!(probe.outcome, Outcome::TimedOut);
+    for (what, probe) in [("version", &runtime.version_probe), ("info", &runtime.info)] {
+        assert_eq!(probe.outcome, Outcome::TimedOut, "{what}: {probe:?}");
     }
     for probe in [&runtime.ping, &runtime.list, &of(&runtime, &running).probe] {
         assert_eq!(probe.outcome, Outcome::Answered);

@@ -274,12 +274,7 @@ impl Daemon {
     #[track_caller]
     pub(crate) fn dead(&self, name: &str, labels: &Value) -> String {
         let id = self.exited(name, labels);
-        let inspected = self.inspect(&id);
-        let layer = inspected["GraphDriver"]["Data"]["UpperDir"]
-            .as_str()
-            .unwrap()
-            .to_owned();
-        let obstacle = Path::new(&layer).join("obstacle");
+        let obstacle = self.layer(&id).join("obstacle");
         File::create(&obstacle).unwrap();
         chattr("+i", &obstacle);
         self.obstacles.borrow_mut().push(obstacle);
@@ -291,6 +286,19 @@ impl Daemon {
             refused.json()
         );
         id
+    }
+
+    /// Returns the directory of a container's own layer.
+    fn layer(&self, id: &str) -> PathBuf {
+        if let Some(upper) = self.inspect(id)["GraphDriver"]["Data"]["UpperDir"].as_str() {
+            return PathBuf::from(upper);
+        }
+        // Where overlays can't be stacked, as in a container, Docker falls back to whole copies.
+        let data = self.root().join("data");
+        let mount =
+            fs::read_to_string(data.join(format!("image/vfs/layerdb/mounts/{id}/mount-id")))
+                .unwrap();
+        data.join("vfs/dir").join(mount)
     }
 
     /// Takes away what keeps containers from being removed.

@@ -4,7 +4,7 @@
 use super::{Daemon, IMAGE, PATIENCE};
 use crate::support::{
     http,
-    process::{of, remove_cgroups, signal, unmount_below, wait_until},
+    process::{freeze, of, remove_cgroups, signal, unmount_below, wait_until},
 };
 use std::{
     cell::RefCell,
@@ -24,7 +24,9 @@ impl Daemon {
             .prefix("pd.")
             .tempdir_in("/var/tmp")
             .unwrap();
-        fs::write(root.path().join("daemon.json"), "{}").unwrap();
+        // The file in place of the machine's. Layers must be Docker's own, not containerd's snapshots.
+        let settings = r#"{"features": {"containerd-snapshotter": false}}"#;
+        fs::write(root.path().join("daemon.json"), settings).unwrap();
         write_runtime(root.path());
         let dockerd = RefCell::new(spawn(root.path()));
         let daemon = Self {
@@ -39,22 +41,26 @@ impl Daemon {
 
     /// Stops dockerd as SIGSTOP does: its socket takes connections and nobody answers.
     pub(crate) fn freeze_dockerd(&self) {
-        signal(self.dockerd_pid(), "STOP");
+        freeze(self.dockerd_pid().unwrap());
     }
 
     /// Undoes `freeze_dockerd`.
     pub(crate) fn thaw_dockerd(&self) {
-        signal(self.dockerd_pid(), "CONT");
+        if let Some(pid) = self.dockerd_pid() {
+            signal(pid, "CONT");
+        }
     }
 
     /// Stops containerd: dockerd answers what it knows by itself.
     pub(crate) fn freeze_containerd(&self) {
-        signal(self.containerd_pid().unwrap(), "STOP");
+        freeze(self.containerd_pid().unwrap());
     }
 
     /// Undoes `freeze_containerd`.
     pub(crate) fn thaw_containerd(&self) {
-        signal(self.containerd_pid().unwrap(), "CONT");
+        if let Some(pid) = self.containerd_pid() {
+            signal(pid, "CONT");
+        }
     }
 
     /// Kills dockerd, as an OOM killer does; its socket stays behind.
@@ -72,7 +78,9 @@ impl Daemon {
     }
 
     pub(super) fn stop_dockerd(&self) {
-        signal(self.dockerd_pid(), "TERM");
+        if let Some(pid) = self.dockerd_pid() {
+            signal(pid, "TERM");
+        }
         let mut dockerd = self.dockerd.borrow_mut();
         if !wait_until(Duration::from_secs(20), || {
             !matches!(dockerd.try_wait(), Ok(None))
@@ -82,13 +90,17 @@ impl Daemon {
         }
     }
 
-    fn dockerd_pid(&self) -> u32 {
-        self.dockerd.borrow().id()
+    /// Returns dockerd's number while it is dockerd's: once it is waited for, it may become anybody's.
+    fn dockerd_pid(&self) -> Option<u32> {
+        let mut dockerd = self.dockerd.borrow_mut();
+        matches!(dockerd.try_wait(), Ok(None)).then(|| dockerd.id())
     }
 
+    /// Returns containerd's number, if that process is this daemon's.
     fn containerd_pid(&self) -> Option<u32> {
-        let file = self.root.path().join("x/containerd/containerd.pid");
-        fs::read_to_string(file).ok()?.trim().parse().ok()
+        let file = self.root().join("x/containerd/containerd.pid");
+        let pid = fs::read_to_string(file).ok()?.trim().parse().ok()?;
+        of(&self.root()).contains(&pid).then_some(pid)
     }
 
     fn answers(&self) -> bool {
@@ -136,12 +148,13 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        let root = self.root.path().to_owned();
+        let root = self.root();
+        if thread::panicking() {
+            tell_log(&root);
+        }
         self.unhang();
         self.thaw_dockerd();
-        if let Some(pid) = self.containerd_pid().filter(|pid| of(&root).contains(pid)) {
-            signal(pid, "CONT");
-        }
+        self.thaw_containerd();
         for obstacle in self.obstacles.take() {
             let _ = Command::new("chattr").arg("-i").arg(obstacle).status();
         }
@@ -163,6 +176,21 @@ impl Drop for Daemon {
             removed.unwrap();
         }
     }
+}
+
+/// Shows what the daemon said last.
+#[expect(
+    clippy::print_stderr,
+    reason = "the test program shows it with a failed test"
+)]
+fn tell_log(root: &Path) {
+    let log = fs::read_to_string(root.join("dockerd.log")).unwrap_or_default();
+    let lines: Vec<&str> = log.lines().collect();
+    let last = lines.len().saturating_sub(30);
+    eprintln!(
+        "the private dockerd's last words:\n{}",
+        lines[last..].join("\n")
+    );
 }
 
 /// Returns what the daemon's directory is called, and its cgroups too.
