@@ -5,4 +5,5 @@ pub mod duration;
 pub mod event;
 pub mod finding;
 pub mod id;
+pub mod plan;
 pub mod runtime;
