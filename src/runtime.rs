@@ -3,6 +3,7 @@
 //! `docker` asks; nothing here does. No answer in time is itself an answer: it is what we look for.
 
 pub mod docker;
+pub mod name;
 
 use crate::{
     event::Time,

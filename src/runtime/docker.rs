@@ -1,1 +1,302 @@
-//! (to be written)
+//! Asks Docker, and removes containers; the only place that knows bollard, hyper and tokio.
+//!
+//! Each call is on a connection and a deadline of its own, so that one that hangs holds up nothing and every
+//! answer has its own time. Paths carry no API version, and nothing waits for `/version`: a daemon whose
+//! containerd hangs answers lists and inspects, but not that. What was asked for and did not come is in the
+//! values, never an error; nothing is judged, and nothing asked twice.
+
+mod bollard_over;
+mod http;
+mod inspect;
+mod logs;
+mod read;
+mod remove;
+
+pub use inspect::Bounds;
+pub use logs::{ContainerLog, LogRequest};
+pub use remove::Removal;
+
+use super::{Container, Inspected, Outcome, Probe, Runtime};
+use crate::{event::Time, id::ContainerId};
+use anyhow::{Context as _, bail};
+use serde_json::Value;
+use std::{
+    io,
+    os::unix::net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// What to ask Docker, and how patiently.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask<'a> {
+    /// Where: `unix:///var/run/docker.sock`.
+    pub endpoint: &'a str,
+    /// Whether the user named it.
+    pub named: bool,
+    /// The deadline of each call.
+    pub probe_timeout: Duration,
+    /// After how many unanswered inspects to stop sending.
+    pub max_unanswered: usize,
+    /// What the log names in errors: inspected first, and even if the list fails.
+    pub first: &'a [ContainerId],
+    /// The present, for the record.
+    pub now: Time,
+    /// For how long to send inspects.
+    pub inspect_budget: Duration,
+}
+
+/// Asks for all that tells how the daemon and its containers are.
+///
+/// Ends within `probe_timeout` where the daemon answers nothing, else within `inspect_budget` and twice
+/// `probe_timeout`.
+///
+/// # Errors
+/// The endpoint is none that can be asked.
+pub fn probe(ask: &Ask<'_>) -> anyhow::Result<Runtime> {
+    let docker = Docker::open(ask.endpoint, ask.probe_timeout)?;
+    block_on(docker.probe(ask)).context("can't start asking Docker")
+}
+
+/// A Docker daemon that can be asked; nothing is connected between calls. Calls block, and may be made from
+/// several threads at a time.
+#[derive(Clone, Debug)]
+pub struct Docker {
+    socket: PathBuf,
+    timeout: Duration,
+}
+
+/// What the list said, or did not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listed {
+    /// How the call ended. Answered with an error text: some entries could not be read.
+    pub probe: Probe,
+    /// Bytes of the answer.
+    pub bytes: u64,
+    /// The containers, not inspected.
+    pub containers: Vec<Container>,
+}
+
+impl Docker {
+    /// Returns the daemon at `endpoint`, each call of which gets `timeout`. Does not connect.
+    ///
+    /// # Errors
+    /// The endpoint is no `unix://` one, or its path cannot be a socket's.
+    pub fn open(endpoint: &str, timeout: Duration) -> anyhow::Result<Self> {
+        let Some(path) = endpoint
+            .strip_prefix("unix://")
+            .filter(|path| !path.is_empty())
+        else {
+            bail!(
+                "can't ask Docker at {endpoint:?}: only Unix sockets can be asked, such as unix:///var/run/docker.sock"
+            );
+        };
+        SocketAddr::from_pathname(path)
+            .with_context(|| format!("can't ask Docker at {endpoint:?}"))?;
+        Ok(Self {
+            socket: PathBuf::from(path),
+            timeout,
+        })
+    }
+
+    /// Lists all containers, running or not.
+    pub fn list(&self) -> Listed {
+        block_on(self.listed("/containers/json?all=1")).unwrap_or_else(|error| Listed {
+            probe: not_started(&error),
+            bytes: 0,
+            containers: Vec::new(),
+        })
+    }
+
+    /// Inspects one container: `probe` tells how that ended, and the rest is what inspect said. The list's
+    /// fields stay empty.
+    pub fn inspect(&self, id: &ContainerId) -> Container {
+        block_on(self.inspected(id)).unwrap_or_else(|error| Container {
+            probe: not_started(&error),
+            ..read::unlisted(id.clone())
+        })
+    }
+
+    /// Inspects listed containers, within bounds, and fills in what was said.
+    pub fn inspect_all(&self, containers: &mut [Container], bounds: &Bounds<'_>) {
+        if let Err(error) = block_on(self.inspect_each(containers, bounds)) {
+            for container in containers {
+                container.probe = not_started(&error);
+            }
+        }
+    }
+
+    /// Looks for the container of exactly that name, running or not.
+    pub fn find(&self, name: &str) -> (Probe, Option<Container>) {
+        // Docker's filter takes a pattern; whoever has a dot in his name is let through and sorted out here.
+        let clean = |b: u8| b.is_ascii_alphanumeric() || b"_.-".contains(&b);
+        if name.is_empty() || !name.bytes().all(clean) {
+            return (
+                Probe {
+                    outcome: Outcome::Gone,
+                    took: Duration::ZERO,
+                    error: None,
+                },
+                None,
+            );
+        }
+        let path = format!(
+            "/containers/json?all=1&filters=%7B%22name%22%3A%5B%22%5E%2F{name}%24%22%5D%7D"
+        );
+        let Listed {
+            probe, containers, ..
+        } = block_on(self.listed(&path)).unwrap_or_else(|error| Listed {
+            probe: not_started(&error),
+            bytes: 0,
+            containers: Vec::new(),
+        });
+        let found = containers
+            .into_iter()
+            .find(|container| container.name == name);
+        (probe, found)
+    }
+
+    async fn probe(&self, ask: &Ask<'_>) -> Runtime {
+        let bounds = Bounds {
+            first: ask.first,
+            max_unanswered: ask.max_unanswered,
+            budget: ask.inspect_budget,
+        };
+        // One after the other would add up deadlines; and what hangs here must not keep the inspects waiting.
+        let (ping, version, info, list) = tokio::join!(
+            self.asked("/_ping"),
+            self.asked("/version"),
+            self.asked("/info"),
+            async {
+                let mut list = self.listed("/containers/json?all=1").await;
+                if list.probe.outcome == Outcome::Answered {
+                    self.inspect_each(&mut list.containers, &bounds).await;
+                }
+                list
+            }
+        );
+        let mut containers = list.containers;
+        if list.probe.outcome != Outcome::Answered && ping.probe.outcome == Outcome::Answered {
+            containers = self.inspect_unlisted(&bounds).await;
+        }
+        let header = |name: &str| Some(ping.headers.get(name)?.to_str().ok()?.to_owned());
+        let told: Value = serde_json::from_slice(&version.body).unwrap_or_default();
+        let field = |name: &str| told[name].as_str().map(str::to_owned);
+        Runtime {
+            kind: "docker",
+            endpoint: ask.endpoint.to_owned(),
+            named: ask.named,
+            asked_at: ask.now,
+            probe_timeout: ask.probe_timeout,
+            version: field("Version")
+                .or_else(|| header("server").as_deref().and_then(server_version)),
+            api_version: header("api-version").or_else(|| field("ApiVersion")),
+            ping: ping.probe,
+            version_probe: version.probe,
+            info: info.probe,
+            list: list.probe,
+            list_bytes: list.bytes,
+            containers,
+        }
+    }
+
+    /// Asks for what every daemon has, so that "not found" is no answer.
+    async fn asked(&self, path: &str) -> http::Answer {
+        let mut answer = http::get(&self.socket, path, self.timeout).await;
+        if answer.probe.outcome == Outcome::Gone {
+            answer.probe.outcome = Outcome::Error;
+        }
+        answer
+    }
+
+    async fn listed(&self, path: &str) -> Listed {
+        let http::Answer {
+            mut probe, body, ..
+        } = self.asked(path).await;
+        let mut list = read::List::default();
+        if probe.outcome == Outcome::Answered {
+            match read::list(&body) {
+                Ok(read) => list = read,
+                Err(error) => {
+                    probe.outcome = Outcome::Error;
+                    probe.error = Some(format!("its answer is no list of containers: {error}"));
+                }
+            }
+        }
+        if list.unreadable > 0 {
+            probe.error = Some(format!("{} of its entries have no id", list.unreadable));
+        }
+        Listed {
+            probe,
+            bytes: body.len() as u64,
+            containers: list.containers,
+        }
+    }
+
+    fn socket(&self) -> &Path {
+        &self.socket
+    }
+}
+
+/// Returns the version in `Docker/20.10.24 (linux)`.
+fn server_version(server: &str) -> Option<String> {
+    let version = server.strip_prefix("Docker/")?.split(' ').next()?;
+    Some(version.to_owned())
+}
+
+/// Runs `future` here and now; what it started ends with it.
+fn block_on<F: Future>(future: F) -> io::Result<F::Output> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()?;
+    Ok(runtime.block_on(future))
+}
+
+/// A call that could not even begin, for want of descriptors for instance.
+fn not_started(error: &io::Error) -> Probe {
+    Probe {
+        outcome: Outcome::Error,
+        took: Duration::ZERO,
+        error: Some(format!("can't start asking: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_unix_sockets_can_be_asked() {
+        for endpoint in [
+            "tcp://10.0.0.1:2375",
+            "http://x",
+            "npipe:////./pipe/docker_engine",
+            "ssh://root@n",
+            "unix://",
+            "",
+            "/var/run/docker.sock",
+        ] {
+            let error = Docker::open(endpoint, Duration::from_secs(1)).unwrap_err();
+            let line = format!("{error:#}");
+            assert!(line.contains(&format!("{endpoint:?}")), "{line}");
+            assert!(!line.contains('\n'), "{line}");
+        }
+        assert!(Docker::open("unix:///var/run/docker.sock", Duration::from_secs(1)).is_ok());
+    }
+
+    #[test]
+    fn a_path_longer_than_a_sockets_is_refused_before_asking() {
+        let endpoint = format!("unix:///{}", "x".repeat(200));
+        assert!(Docker::open(&endpoint, Duration::from_secs(1)).is_err());
+    }
+
+    #[test]
+    fn the_server_header_tells_the_version() {
+        assert_eq!(
+            server_version("Docker/20.10.24+dfsg1 (linux)").as_deref(),
+            Some("20.10.24+dfsg1")
+        );
+        assert_eq!(server_version("Libpod/4.3.1 (linux)"), None);
+    }
+}

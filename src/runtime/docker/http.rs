@@ -1,0 +1,270 @@
+//! One HTTP/1 request on one connection of its own to a Unix socket, with one deadline for all of it.
+//!
+//! No pool and no keep-alive: a connection that hangs must not hold up another call, and what is given up must
+//! not be reused. Knows nothing of Docker but how it words errors.
+
+use super::{Outcome, Probe};
+use http_body_util::{BodyExt as _, Empty};
+use hyper::{
+    HeaderMap, Request, Response, StatusCode, Uri,
+    body::{Body, Bytes, Incoming},
+    client::conn::http1,
+    header::{CONNECTION, HOST, HeaderValue},
+};
+use hyper_util::rt::TokioIo;
+use serde::Deserialize;
+use std::{fmt, io, path::Path, time::Duration};
+use tokio::{
+    net::UnixStream,
+    time::{Instant, sleep, timeout_at},
+};
+
+/// Largest answer that is taken: a list of ten thousand containers with large annotations has some 100 MiB.
+const LARGEST: usize = 512 << 20;
+/// How long to wait before knocking again at a full listen queue.
+const KNOCK_AGAIN: Duration = Duration::from_millis(20);
+/// Most bytes kept of the other side's words.
+const WORDS: usize = 4096;
+
+/// Why there is no answer, or no good one.
+#[derive(Clone, Debug)]
+pub(super) struct Failure {
+    pub(super) outcome: Outcome,
+    pub(super) error: Option<String>,
+}
+
+impl Failure {
+    pub(super) fn new(outcome: Outcome, error: impl Into<String>) -> Self {
+        Self {
+            outcome,
+            error: Some(error.into()),
+        }
+    }
+
+    /// Nothing at all by the deadline: there are no words to give.
+    pub(super) const SILENCE: Self = Self {
+        outcome: Outcome::TimedOut,
+        error: None,
+    };
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.error.as_deref().unwrap_or("no answer"))
+    }
+}
+
+// So that it passes through bollard's error type and comes out as it was.
+impl std::error::Error for Failure {}
+
+/// A call's end, and the answer's parts; empty where there was no success.
+pub(super) struct Answer {
+    pub(super) probe: Probe,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Vec<u8>,
+}
+
+/// Asks for `path`; connecting, asking and the whole answer take at most `timeout`.
+pub(super) async fn get(socket: &Path, path: &str, timeout: Duration) -> Answer {
+    let started = Instant::now();
+    let got = fetch(socket, path, started + timeout).await;
+    let took = started.elapsed();
+    match got {
+        Ok((headers, body)) => Answer {
+            probe: Probe {
+                outcome: Outcome::Answered,
+                took,
+                error: None,
+            },
+            headers,
+            body,
+        },
+        Err(Failure { outcome, error }) => Answer {
+            probe: Probe {
+                outcome,
+                took,
+                error,
+            },
+            headers: HeaderMap::new(),
+            body: Vec::new(),
+        },
+    }
+}
+
+async fn fetch(
+    socket: &Path,
+    path: &str,
+    deadline: Instant,
+) -> Result<(HeaderMap, Vec<u8>), Failure> {
+    let uri: Uri = path
+        .parse()
+        .map_err(|error| Failure::new(Outcome::Error, format!("{path} is no path: {error}")))?;
+    let mut request = Request::new(Empty::<Bytes>::new());
+    *request.uri_mut() = uri;
+    let response = timeout_at(deadline, send(socket, deadline, request))
+        .await
+        .unwrap_or(Err(Failure::SILENCE))?;
+    let (head, body) = response.into_parts();
+    let body = timeout_at(deadline, whole(body))
+        .await
+        .unwrap_or_else(|_| {
+            Err(Failure::new(
+                Outcome::TimedOut,
+                "its answer began and did not end",
+            ))
+        })?;
+    if head.status.is_success() {
+        Ok((head.headers, body))
+    } else {
+        Err(unhappy(head.status, &body))
+    }
+}
+
+/// Sends `request` on a new connection and returns the answer's head. Waits for a full listen queue until
+/// `deadline`; all other waiting is bounded by the caller.
+pub(super) async fn send<B>(
+    socket: &Path,
+    deadline: Instant,
+    mut request: Request<B>,
+) -> Result<Response<Incoming>, Failure>
+where
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let stream = connect(socket, deadline).await?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(|e| of_hyper(&e))?;
+    // Ends with the sender or the runtime, whichever goes first: both live no longer than the call.
+    tokio::spawn(connection);
+    let headers = request.headers_mut();
+    headers.insert(HOST, HeaderValue::from_static("docker"));
+    headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    sender.send_request(request).await.map_err(|e| of_hyper(&e))
+}
+
+async fn connect(socket: &Path, deadline: Instant) -> Result<UnixStream, Failure> {
+    loop {
+        match UnixStream::connect(socket).await {
+            // EAGAIN: the listen queue is full, as a daemon that accepts nothing leaves it. A busy one empties
+            // it within milliseconds.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                if Instant::now() + KNOCK_AGAIN >= deadline {
+                    return Err(Failure::new(Outcome::TimedOut, "its listen queue is full"));
+                }
+                sleep(KNOCK_AGAIN).await;
+            }
+            connected => return connected.map_err(|error| unreached(socket, &error)),
+        }
+    }
+}
+
+/// Returns what a failed connect means.
+fn unreached(socket: &Path, error: &io::Error) -> Failure {
+    let name = socket.display();
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => Failure::new(
+            Outcome::Denied,
+            format!(
+                "no permission for {name}: run as root or as a member of the socket's group (often docker)"
+            ),
+        ),
+        io::ErrorKind::NotFound => Failure::new(Outcome::Refused, format!("there is no {name}")),
+        io::ErrorKind::ConnectionRefused if socket.is_dir() => Failure::new(
+            Outcome::Refused,
+            format!("{name} is a directory, not a socket"),
+        ),
+        io::ErrorKind::ConnectionRefused if socket.is_file() => {
+            Failure::new(Outcome::Refused, format!("{name} is a file, not a socket"))
+        }
+        io::ErrorKind::ConnectionRefused => {
+            Failure::new(Outcome::Refused, format!("nothing listens on {name}"))
+        }
+        _ => Failure::new(Outcome::Error, format!("can't connect to {name}: {error}")),
+    }
+}
+
+/// Returns what a failure within an open connection means.
+pub(super) fn of_hyper(error: &hyper::Error) -> Failure {
+    let cut = std::error::Error::source(error)
+        .and_then(|source| source.downcast_ref::<io::Error>())
+        .is_some_and(|e| {
+            use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected};
+            matches!(
+                e.kind(),
+                BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected
+            )
+        });
+    if cut || error.is_incomplete_message() || error.is_canceled() || error.is_closed() {
+        return Failure::new(
+            Outcome::Refused,
+            "it closed the connection without an answer",
+        );
+    }
+    if error.is_parse() {
+        return Failure::new(Outcome::Error, format!("its answer is not HTTP: {error}"));
+    }
+    Failure::new(Outcome::Error, format!("its answer can't be read: {error}"))
+}
+
+/// Returns the whole body.
+async fn whole(mut body: Incoming) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            Failure::new(
+                Outcome::Error,
+                format!("its answer broke off after {} bytes: {error}", bytes.len()),
+            )
+        })?;
+        if let Some(data) = frame.data_ref() {
+            if bytes.len() + data.len() > LARGEST {
+                return Err(Failure::new(
+                    Outcome::Error,
+                    format!("its answer is larger than {} MiB", LARGEST >> 20),
+                ));
+            }
+            bytes.extend_from_slice(data);
+        }
+    }
+    Ok(bytes)
+}
+
+/// Returns what an answer that is no success means.
+pub(super) fn unhappy(status: StatusCode, body: &[u8]) -> Failure {
+    let words = message(body);
+    let words = if words.is_empty() {
+        format!("HTTP {}", status.as_u16())
+    } else {
+        format!("HTTP {}: {words}", status.as_u16())
+    };
+    Failure::new(of_status(status.as_u16()), words)
+}
+
+/// Returns how a call ended that was answered with `status`.
+fn of_status(status: u16) -> Outcome {
+    match status {
+        200..300 => Outcome::Answered,
+        404 => Outcome::Gone,
+        _ => Outcome::Error,
+    }
+}
+
+/// Returns the daemon's words: its JSON's message, or whatever text it is.
+fn message(body: &[u8]) -> String {
+    #[derive(Deserialize)]
+    struct Message {
+        message: String,
+    }
+    let words = serde_json::from_slice(body).map_or_else(
+        |_| String::from_utf8_lossy(&body[..body.len().min(WORDS)]).into_owned(),
+        |Message { message }| message,
+    );
+    let words = words.trim();
+    if words.len() <= WORDS {
+        return words.to_owned();
+    }
+    let end = (0..=WORDS).rev().find(|&at| words.is_char_boundary(at));
+    format!("{}…", &words[..end.unwrap_or(0)])
+}

@@ -1,0 +1,143 @@
+//! Inspects containers, bounded in number and time.
+//!
+//! An inspect waits for the container's lock. One that is never answered leaves a goroutine and a descriptor in
+//! the daemon for as long as the lock is held (moby daemon/inspect.go), so each container is asked once, and not
+//! more than a given number are ever left waiting.
+
+use super::{Container, Docker, Outcome, http, read};
+use crate::{id::ContainerId, runtime::ContainerKind};
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Inspects in flight: enough to hide the waiting, few enough not to be felt by a sick daemon.
+const ABREAST: usize = 16;
+
+/// How far inspecting goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds<'a> {
+    /// Whom to inspect first; after them come the sandboxes, then the rest.
+    pub first: &'a [ContainerId],
+    /// How many inspects may be left unanswered; a bound that holds, so no more than that are in flight.
+    pub max_unanswered: usize,
+    /// For how long to send.
+    pub budget: Duration,
+}
+
+impl Docker {
+    pub(super) async fn inspected(&self, id: &ContainerId) -> Container {
+        let http::Answer {
+            mut probe, body, ..
+        } = http::get(
+            self.socket(),
+            &format!("/containers/{id}/json"),
+            self.timeout,
+        )
+        .await;
+        if probe.outcome == Outcome::Answered {
+            match read::inspection(&body) {
+                Some(container) if container.id.matches(id) => {
+                    return Container { probe, ..container };
+                }
+                _ => {
+                    probe.outcome = Outcome::Error;
+                    probe.error = Some("its answer is no such container".to_owned());
+                }
+            }
+        }
+        Container {
+            probe,
+            ..read::unlisted(id.clone())
+        }
+    }
+
+    pub(super) async fn inspect_each(&self, containers: &mut [Container], bounds: &Bounds<'_>) {
+        let order = order(containers, bounds.first);
+        let ids: Vec<ContainerId> = containers
+            .iter()
+            .map(|container| container.id.clone())
+            .collect();
+        let started = Instant::now();
+        let mut waiting = order.into_iter().peekable();
+        let mut flying = FuturesUnordered::new();
+        let mut unanswered = 0;
+        loop {
+            while flying.len() < ABREAST
+                && unanswered + flying.len() < bounds.max_unanswered
+                && started.elapsed() < bounds.budget
+                && let Some(index) = waiting.next()
+            {
+                let id = &ids[index];
+                flying.push(async move { (index, self.inspected(id).await) });
+            }
+            let Some((index, found)) = flying.next().await else {
+                break;
+            };
+            unanswered += usize::from(found.probe.outcome == Outcome::TimedOut);
+            containers[index].probe = found.probe;
+            containers[index].inspected = found.inspected;
+        }
+        let why = if unanswered >= bounds.max_unanswered {
+            format!("not asked: {unanswered} inspects were left unanswered")
+        } else {
+            format!(
+                "not asked: inspecting took longer than {} s",
+                bounds.budget.as_secs_f64()
+            )
+        };
+        for index in waiting {
+            containers[index].probe.error = Some(why.clone());
+        }
+    }
+
+    /// Inspects those that must be seen though there is no list.
+    pub(super) async fn inspect_unlisted(&self, bounds: &Bounds<'_>) -> Vec<Container> {
+        let mut ids: Vec<&ContainerId> = Vec::new();
+        for id in bounds.first {
+            if !ids.iter().any(|known| known.matches(id)) {
+                ids.push(id);
+            }
+        }
+        let mut containers: Vec<Container> = ids.into_iter().cloned().map(read::unlisted).collect();
+        self.inspect_each(&mut containers, bounds).await;
+        containers
+    }
+}
+
+/// Returns the indexes of `containers` in the order of asking.
+fn order(containers: &[Container], first: &[ContainerId]) -> Vec<usize> {
+    let rank = |container: &Container| {
+        let named = first.iter().position(|id| id.matches(&container.id));
+        named.unwrap_or(first.len() + usize::from(container.kind != ContainerKind::Sandbox))
+    };
+    let mut indexes: Vec<usize> = (0..containers.len()).collect();
+    indexes.sort_by_cached_key(|&index| rank(&containers[index]));
+    indexes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn container(digit: char, kind: ContainerKind) -> Container {
+        let id = ContainerId::parse(&digit.to_string().repeat(64)).unwrap();
+        Container {
+            kind,
+            ..read::unlisted(id)
+        }
+    }
+
+    #[test]
+    fn the_logs_ids_come_first_then_sandboxes_then_the_rest() {
+        let containers = [
+            container('0', ContainerKind::Other),
+            container('1', ContainerKind::Container),
+            container('2', ContainerKind::Sandbox),
+            container('3', ContainerKind::Container),
+            container('4', ContainerKind::Sandbox),
+        ];
+        let first = ["3333333333333", "111111111111"].map(|id| ContainerId::parse(id).unwrap());
+        assert_eq!(order(&containers, &first), [3, 1, 2, 4, 0]);
+        assert_eq!(order(&containers, &[]), [2, 4, 0, 1, 3]);
+    }
+}
