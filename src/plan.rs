@@ -15,6 +15,7 @@ pub use ending::{Cleaned, Ending, Fate};
 pub use filter::Filters;
 
 use crate::{
+    duration,
     event::Time,
     id::{ContainerId, PodName, PodUid},
     runtime::{Container, ContainerKind, Inspected, Outcome, Probe},
@@ -114,6 +115,11 @@ impl Target {
             && inspected.finished == self.finished
     }
 
+    /// Returns whether its logs go with it: a sandbox says nothing, and what never ran has said nothing.
+    pub fn loses_logs(&self) -> bool {
+        self.role != ContainerKind::Sandbox && self.kind != Kind::Created
+    }
+
     /// Returns whether it stands in the sandbox `other`: by its own word, else by the pod.
     pub fn is_in(&self, other: &Self) -> bool {
         let same_pod = || match (&self.uid, &other.uid) {
@@ -142,6 +148,18 @@ pub struct Unseen {
     pub listed_state: String,
     /// How the inspect ended.
     pub probe: Probe,
+}
+
+impl Unseen {
+    /// Returns why it could not be seen.
+    pub fn why(&self) -> String {
+        let waited = || TimeDelta::from_std(self.probe.took).unwrap_or(duration::NEVER);
+        match (&self.probe.error, self.probe.outcome) {
+            (Some(words), _) => words.clone(),
+            (None, Outcome::TimedOut) => format!("no answer in {}", duration::human(waited())),
+            (None, _) => "not inspected".to_owned(),
+        }
+    }
 }
 
 /// Why a container of a wanted kind is spared.

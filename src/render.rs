@@ -1,1 +1,4 @@
-//! (to be written)
+//! Prints what was found and done; decides nothing.
+
+pub mod clean;
+pub mod plain;

@@ -138,7 +138,10 @@ mod tests {
         ] {
             let reason = plain(message);
             assert!(reason.starts_with(start), "{reason}");
-            assert!(reason.ends_with(&format!("(Docker: {message})")), "{reason}");
+            assert!(
+                reason.ends_with(&format!("(Docker: {message})")),
+                "{reason}"
+            );
         }
     }
 

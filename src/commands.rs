@@ -1,0 +1,3 @@
+//! The subcommands: each gathers, decides, acts and prints, and returns the exit code.
+
+pub mod clean;

@@ -1,0 +1,232 @@
+//! `plegdoctor clean`: look, plan, show, ask, remove, tell.
+//!
+//! The one place that ties Docker, the plan, its removal and the printers together. Nothing is removed that was
+//! not shown: where the plan can't be written, the run ends.
+
+use crate::{
+    apply::{self, Audit, Clock, Interrupts, Orders},
+    cli::{self, CleanArgs, DOCKER_HOST, Format},
+    duration,
+    plan::{Cleaned, Ending, Fate, Filters, Plan, Request, Target},
+    render,
+    runtime::{
+        Outcome,
+        docker::{Bounds, Docker, Listed},
+    },
+};
+use anyhow::{Context as _, bail};
+use chrono::TimeDelta;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::{
+    io::{self, BufRead as _, IsTerminal as _, Write},
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
+
+/// Columns that the text is laid out for.
+const WIDTH: u16 = 80;
+/// Unanswered inspects after which no more are sent: each leaves a goroutine and a descriptor in the daemon.
+const MAX_UNANSWERED: usize = 16;
+/// How long to go on sending inspects. Eighteen thousand containers take some ten seconds on a healthy daemon; a sick
+/// one is given time, since what is not inspected is not removed, and the user can press Ctrl-C.
+const INSPECT_BUDGET: Duration = Duration::from_secs(600);
+
+/// Removes what `args` ask for, and writes what was planned and done to `out`.
+///
+/// Returns 0 when all planned containers are gone or the plan was only to be shown, 1 when some are left or could
+/// not be seen.
+///
+/// # Errors
+/// It could not work: a filter makes no sense, Docker can't be listed, the audit can't be opened, the plan can't be
+/// shown, or nobody can be asked.
+pub fn run(args: &CleanArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
+    let clock = Clock::starting(cli::clock());
+    let request = request(args, clock)?;
+    let endpoint = args.docker.docker_host.as_deref().unwrap_or(DOCKER_HOST);
+    let docker = Docker::open(endpoint, args.probe_timeout)?;
+    let audit = match &args.audit {
+        Some(path) if !args.dry_run => Some(Arc::new(Audit::open(path, clock)?)),
+        _ => None,
+    };
+    let (plan, unreadable) = look(&docker, endpoint, &request, clock)?;
+    let mut cleaned = match decide(args, &plan, clock, out)? {
+        Some(why) => Cleaned::untouched(plan, args.dry_run, why),
+        None => {
+            let orders = Orders {
+                docker,
+                jobs: args.jobs.into(),
+                timeout: args.timeout,
+                patience: patience(args),
+                audit,
+            };
+            carry_out(plan, &orders)?
+        }
+    };
+    cleaned.notes.extend(unreadable);
+    tell(args, &cleaned, out)?;
+    Ok(ExitCode::from(u8::from(!cleaned.is_done())))
+}
+
+/// Returns what the user wants removed.
+fn request(args: &CleanArgs, clock: Clock) -> anyhow::Result<Request> {
+    let older_than = args.older_than.map(TimeDelta::from_std).transpose();
+    Ok(Request {
+        dead: args.kinds.dead,
+        exited: args.kinds.exited,
+        created: args.kinds.created,
+        include_live_pods: args.include_live_pods,
+        include_non_pods: args.include_non_pods,
+        older_than: older_than.context("--older-than is too long")?,
+        filters: Filters::parse(&args.filter, clock.now())?,
+    })
+}
+
+/// Lists and inspects all containers, and plans. Returns beside the plan what the list held that has no id.
+fn look(
+    docker: &Docker,
+    endpoint: &str,
+    request: &Request,
+    clock: Clock,
+) -> anyhow::Result<(Plan, Option<String>)> {
+    let Listed {
+        probe,
+        mut containers,
+        ..
+    } = docker.list();
+    match (probe.outcome, &probe.error) {
+        (Outcome::Answered, _) => {}
+        (Outcome::TimedOut, None) => {
+            let waited = TimeDelta::from_std(probe.took).unwrap_or(duration::NEVER);
+            bail!(
+                "Docker at {endpoint} does not answer: no list of containers in {}",
+                duration::human(waited)
+            );
+        }
+        (_, Some(words)) => bail!("can't list the containers of Docker at {endpoint}: {words}"),
+        (_, None) => bail!("can't list the containers of Docker at {endpoint}"),
+    }
+    let bounds = Bounds {
+        first: &[],
+        max_unanswered: MAX_UNANSWERED,
+        budget: INSPECT_BUDGET,
+    };
+    docker.inspect_all(&mut containers, &bounds);
+    let unreadable = probe.error.map(|words| format!("Docker's list: {words}"));
+    Ok((Plan::new(&containers, request, clock.now()), unreadable))
+}
+
+/// Shows the plan, and asks where somebody can be asked. Returns `None` to go on, else why nothing is removed
+/// (for a dry run no reason is needed).
+fn decide<'a>(
+    args: &CleanArgs,
+    plan: &Plan,
+    clock: Clock,
+    out: &mut dyn Write,
+) -> anyhow::Result<Option<Option<&'a str>>> {
+    let ask = !args.yes && !args.dry_run && !plan.targets.is_empty();
+    let mut shown = Vec::new();
+    render::clean::plan(plan, clock.now(), WIDTH, &mut shown)?;
+    let unshown = "the plan can't be shown, so nothing was removed";
+    if args.format == Format::Text {
+        // Not as a closed pipe, which would pass for success.
+        out.write_all(&shown)
+            .and_then(|()| out.flush())
+            .map_err(|error| anyhow::anyhow!("{unshown}: {error}"))?;
+    }
+    if args.dry_run {
+        return Ok(Some(None));
+    }
+    if !ask {
+        return Ok(None);
+    }
+    // Who is asked must see what about.
+    if args.format == Format::Json || !io::stdout().is_terminal() {
+        io::stderr().write_all(&shown).context(unshown)?;
+    }
+    if !io::stdin().is_terminal() {
+        bail!(
+            "nothing was removed: there is no terminal to ask on; add --yes to remove these, or --dry-run to only look"
+        );
+    }
+    Ok(if confirm(plan.targets.len())? {
+        None
+    } else {
+        Some(Some("not confirmed"))
+    })
+}
+
+/// Asks on the terminal. Only a yes is a yes; the end of input is not.
+fn confirm(count: usize) -> anyhow::Result<bool> {
+    let them = match count {
+        1 => "this container".to_owned(),
+        _ => format!("these {count} containers"),
+    };
+    let mut terminal = io::stderr();
+    write!(terminal, "\nRemove {them}? [y/N] ").and_then(|()| terminal.flush())?;
+    let mut answer = Vec::new();
+    io::stdin()
+        .lock()
+        .read_until(b'\n', &mut answer)
+        .context("can't read the answer")?;
+    let answer = answer.trim_ascii();
+    Ok(answer.eq_ignore_ascii_case(b"y") || answer.eq_ignore_ascii_case(b"yes"))
+}
+
+/// Returns how long one attempt may take: two inspects, a removal, two lines of audit, and some slack.
+fn patience(args: &CleanArgs) -> Duration {
+    args.timeout
+        .saturating_add(args.probe_timeout.saturating_mul(2))
+        .saturating_add(Duration::from_secs(30))
+}
+
+/// Removes what is planned, with a bar on standard error if that is a terminal.
+fn carry_out(plan: Plan, orders: &Orders) -> anyhow::Result<Cleaned> {
+    if plan.targets.is_empty() {
+        return Ok(Cleaned::untouched(plan, false, None));
+    }
+    let interrupts = Interrupts::watch().context("can't watch for Ctrl-C")?;
+    let bar = bar(plan.targets.len());
+    let mut failed = 0_usize;
+    let mut ended = |_: &Target, ending: &Ending| {
+        failed += usize::from(!ending.fate.is_gone() && ending.fate != Fate::Planned);
+        if failed > 0 {
+            bar.set_message(format!("{failed} left"));
+        }
+        bar.inc(1);
+    };
+    let (endings, notes) = apply::remove(&plan, orders, &interrupts, &mut ended);
+    bar.finish_and_clear();
+    Ok(Cleaned {
+        dry_run: false,
+        plan,
+        endings,
+        notes,
+    })
+}
+
+/// Returns the progress bar; it draws nothing where standard error is no terminal.
+fn bar(length: usize) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(length as u64), ProgressDrawTarget::stderr());
+    if let Ok(style) =
+        ProgressStyle::with_template("Removing [{bar:40}] {pos}/{len} {msg}  (Ctrl-C stops)")
+    {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar
+}
+
+/// Writes what became of the plan. What is done is done: a closed pipe does not change the exit code.
+fn tell(args: &CleanArgs, cleaned: &Cleaned, out: &mut dyn Write) -> anyhow::Result<()> {
+    let told = match args.format {
+        Format::Json => render::clean::json::write(cleaned, out),
+        Format::Text if cleaned.dry_run => Ok(()),
+        Format::Text => render::clean::results(cleaned, WIDTH, out),
+    };
+    match told.and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(error).context("can't write the result")
+        }
+        _ => Ok(()),
+    }
+}
