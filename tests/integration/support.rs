@@ -1,0 +1,10 @@
+//! Daemons to ask.
+
+/// A private Docker daemon, and ways to break it.
+pub(crate) mod daemon;
+/// A client that shares no code with the program.
+pub(crate) mod http;
+/// Processes and mounts, by their numbers and paths.
+pub(crate) mod process;
+/// A daemon played over a Unix socket.
+pub(crate) mod replay;

@@ -1,0 +1,1 @@
+//! A daemon played over a Unix socket.
