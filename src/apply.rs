@@ -230,8 +230,7 @@ impl<'a> Run<'a> {
     fn finish(mut self) -> (Vec<Ending>, Vec<String>) {
         let why = self.stopped.as_deref().unwrap_or("its turn never came");
         if self.stopped.is_some() && !self.waiting.is_empty() {
-            self.notes
-                .push(format!("{} were not tried: {why}", self.waiting.len()));
+            self.notes.push(format!("stopped early: {why}"));
         }
         self.notes.dedup();
         let not_sent = Ending::because(Fate::Planned, format!("not sent: {why}"));

@@ -57,12 +57,13 @@ pub fn results(cleaned: &Cleaned, width: u16, out: &mut dyn Write) -> io::Result
             Fate::Planned => "not tried",
             fate => fate.word(),
         };
-        writeln!(
-            out,
-            "{word:<10}  {}  {}",
-            target.id.short(),
-            visible(&target.name)
-        )?;
+        let whole = match target.role {
+            ContainerKind::Other => name(target),
+            _ => format!("{} {}", pod(target), name(target)),
+        };
+        let whole = paragraph(&whole, 26, width);
+        let id = target.id.short();
+        write!(out, "{word:<10}  {id}  {}", whole.trim_start())?;
         if let Some(reason) = &ending.reason {
             write!(out, "{}", paragraph(&visible(reason), 12, width))?;
         }
@@ -124,7 +125,7 @@ fn consequences(plan: &Plan) -> String {
         (0, _) => "No logs go with them.".to_owned(),
         (count, 0) => format!("The logs of {} go with them.", counted(count, "container")),
         (count, _) => format!(
-            "The logs of {} go with them, so kubectl logs has them no more for {}.",
+            "The logs of {} go with them; kubectl logs won't show them any more for {}.",
             counted(count, "container"),
             some(&pods)
         ),
@@ -172,14 +173,10 @@ fn unseen(unseen: &[Unseen], width: u16, out: &mut dyn Write) -> io::Result<()> 
     );
     write!(out, "{}", paragraph(&intro, 0, width))?;
     for it in unseen.iter().take(NAMED) {
-        let text = format!(
-            "{}  {}  listed as {}; {}",
-            it.id.short(),
-            visible(&it.name),
-            visible(&it.listed_state),
-            visible(&it.why())
-        );
-        write!(out, "{}", paragraph(&text, 2, width))?;
+        let name = format!("{}  {}", it.id.short(), visible(&it.name));
+        let why = format!("listed as {}; {}", it.listed_state, it.why());
+        write!(out, "{}", paragraph(&name, 2, width))?;
+        write!(out, "{}", paragraph(&visible(&why), 16, width))?;
     }
     match unseen.len().saturating_sub(NAMED) {
         0 => Ok(()),

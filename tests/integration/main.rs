@@ -1,5 +1,7 @@
 //! One test crate: it links once and shares its helpers.
 
+/// `clean` on real containers: what goes, what stays, whatever happens in between.
+mod clean;
 /// A real Docker daemon, asked, broken and mended.
 mod engine;
 /// What no real daemon does on demand: answers played over a Unix socket.

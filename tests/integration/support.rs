@@ -6,5 +6,7 @@ pub(crate) mod daemon;
 pub(crate) mod http;
 /// Processes and mounts, by their numbers and paths.
 pub(crate) mod process;
+/// A proxy that shows each request to the test first.
+pub(crate) mod proxy;
 /// A daemon played over a Unix socket.
 pub(crate) mod replay;
