@@ -4,7 +4,7 @@
 
 use crate::{
     event::Time,
-    id::PodName,
+    id::{PodName, PodUid},
     plan::{Cleaned, Ending, Fate, Target, Unseen},
     runtime::ContainerKind,
 };
@@ -84,7 +84,7 @@ fn planned(target: &Target) -> Planned<'_> {
         name: &target.name,
         pod,
         namespace,
-        uid: target.uid.as_ref().map(|uid| uid.as_str()),
+        uid: target.uid.as_ref().map(PodUid::as_str),
         kind: match target.role {
             ContainerKind::Sandbox => "sandbox",
             ContainerKind::Container => "container",
