@@ -5,7 +5,7 @@ use plegdoctor::{
     id::ContainerId,
     runtime::{
         Container, ContainerKind, Outcome, Runtime,
-        docker::{Ask, Docker, probe},
+        docker::{Ask, ContainerLog, Docker, LogRequest, probe},
     },
 };
 use serde_json::json;
@@ -60,11 +60,7 @@ fn a_healthy_daemon_answers_all_at_once_and_containers_are_joined_with_their_pod
 
     let started = Instant::now();
     let runtime = asked(&daemon, &[]);
-    assert!(
-        started.elapsed() < Duration::from_millis(500),
-        "{:?}",
-        started.elapsed()
-    );
+    assert!(started.elapsed() < PROBE_TIMEOUT, "{:?}", started.elapsed());
 
     for (what, probe) in [
         ("ping", &runtime.ping),
@@ -161,4 +157,283 @@ fn a_dead_container_lists_as_removing_then_as_dead_and_goes_once_the_obstacle_is
         (again.probe.outcome, again.status),
         (Outcome::Gone, Some(404))
     );
+}
+
+#[test]
+fn a_container_whose_start_hangs_answers_no_inspect_while_all_others_do() {
+    let daemon = Daemon::start();
+    let pod = Pod::new("prod", "payments-db-node-1", 1);
+    let sandbox = daemon.sandbox(&pod);
+    let hung = daemon.pod_container(&pod, "db", &sandbox, SLEEP);
+    let created = daemon.pod_container(&pod, "other", &sandbox, SLEEP);
+    let exited = daemon.exited("etcd", &json!({}));
+    daemon.hang_start(&hung);
+
+    let started = Instant::now();
+    let runtime = asked(&daemon, &[]);
+    assert!(
+        started.elapsed() < PROBE_TIMEOUT * 2,
+        "{:?}",
+        started.elapsed()
+    );
+
+    assert_eq!(runtime.list.outcome, Outcome::Answered);
+    let silent = of(&runtime, &hung);
+    assert_eq!(
+        (silent.probe.outcome, &silent.inspected),
+        (Outcome::TimedOut, &None)
+    );
+    assert!(silent.probe.took >= PROBE_TIMEOUT);
+    assert_eq!(silent.listed_state, "created", "the list looks healthy");
+    for id in [&sandbox, &created, &exited] {
+        let probe = &of(&runtime, id).probe;
+        assert_eq!(probe.outcome, Outcome::Answered);
+        assert!(probe.took < PROBE_TIMEOUT / 2, "{:?}", probe.took);
+    }
+
+    daemon.unhang();
+    daemon.wait_until_running(&hung);
+    assert_eq!(
+        states(&asked(&daemon, &[]), &hung),
+        ("running", Some("running"))
+    );
+}
+
+#[test]
+fn a_stopped_daemon_is_given_up_within_the_deadline() {
+    let daemon = Daemon::start();
+    let exited = daemon.exited("job", &json!({}));
+    daemon.freeze_dockerd();
+
+    let started = Instant::now();
+    let runtime = asked(&daemon, &[id(&exited)]);
+    assert!(
+        started.elapsed() < PROBE_TIMEOUT * 2,
+        "{:?}",
+        started.elapsed()
+    );
+    for probe in [
+        &runtime.ping,
+        &runtime.version_probe,
+        &runtime.info,
+        &runtime.list,
+    ] {
+        assert_eq!((probe.outcome, &probe.error), (Outcome::TimedOut, &None));
+        assert!(probe.took >= PROBE_TIMEOUT);
+    }
+    assert_eq!((runtime.containers.len(), runtime.version), (0, None));
+
+    daemon.thaw_dockerd();
+    let runtime = asked(&daemon, &[]);
+    assert_eq!(runtime.ping.outcome, Outcome::Answered);
+    assert_eq!(states(&runtime, &exited), ("exited", Some("exited")));
+}
+
+#[test]
+fn with_containerd_stopped_lists_and_inspects_answer_while_version_and_info_hang() {
+    let daemon = Daemon::start();
+    let running = daemon.running("etcd");
+    let told = asked(&daemon, &[]);
+    daemon.freeze_containerd();
+
+    let runtime = asked(&daemon, &[]);
+    for probe in [&runtime.version_probe, &runtime.info] {
+        assert_eq!(probe.outcome, Outcome::TimedOut);
+    }
+    for probe in [&runtime.ping, &runtime.list, &of(&runtime, &running).probe] {
+        assert_eq!(probe.outcome, Outcome::Answered);
+        assert!(probe.took < PROBE_TIMEOUT / 2, "{:?}", probe.took);
+    }
+    // The version comes with the ping.
+    assert_eq!(
+        (runtime.version, runtime.api_version),
+        (told.version, told.api_version)
+    );
+
+    daemon.thaw_containerd();
+    assert_eq!(asked(&daemon, &[]).info.outcome, Outcome::Answered);
+}
+
+#[test]
+fn five_hundred_stopped_containers_are_all_inspected() {
+    let daemon = Daemon::start();
+    daemon.many_exited(500);
+
+    let runtime = asked(&daemon, &[]);
+    assert_eq!(runtime.containers.len(), 500);
+    assert!(runtime.list_bytes > 500 * 500, "{}", runtime.list_bytes);
+    for container in &runtime.containers {
+        assert_eq!(container.probe.outcome, Outcome::Answered);
+        assert_eq!(
+            states(&runtime, container.id.as_str()),
+            ("exited", Some("exited"))
+        );
+        assert_eq!(container.kind, ContainerKind::Container);
+        assert!(
+            container
+                .inspected
+                .as_ref()
+                .is_some_and(|inspected| inspected.finished.is_some())
+        );
+    }
+}
+
+#[test]
+fn a_killed_daemons_socket_refuses_and_a_missing_one_is_not_there() {
+    let daemon = Daemon::start();
+    daemon.running("etcd");
+    daemon.kill_dockerd();
+
+    let runtime = asked(&daemon, &[]);
+    for probe in [
+        &runtime.ping,
+        &runtime.version_probe,
+        &runtime.info,
+        &runtime.list,
+    ] {
+        assert_eq!(probe.outcome, Outcome::Refused);
+        assert!(
+            probe
+                .error
+                .as_deref()
+                .is_some_and(|words| words.starts_with("nothing listens on /")),
+            "{probe:?}"
+        );
+    }
+
+    std::fs::remove_file(daemon.socket()).unwrap();
+    let runtime = asked(&daemon, &[]);
+    assert_eq!(runtime.list.outcome, Outcome::Refused);
+    assert!(
+        runtime
+            .list
+            .error
+            .as_deref()
+            .is_some_and(|words| words.starts_with("there is no /")),
+        "{:?}",
+        runtime.list
+    );
+
+    daemon.restart_dockerd();
+    assert_eq!(asked(&daemon, &[]).ping.outcome, Outcome::Answered);
+}
+
+#[test]
+fn a_running_container_is_never_removed() {
+    let daemon = Daemon::start();
+    let running = daemon.running("etcd");
+    let docker = open(&daemon);
+    let refused = docker.remove(&id(&running), Duration::from_secs(20));
+    assert_eq!(
+        (refused.probe.outcome, refused.status),
+        (Outcome::Error, Some(409))
+    );
+    assert!(daemon.exists(&running));
+
+    daemon.kill_container(&running);
+    assert_eq!(
+        docker.remove(&id(&running), Duration::from_secs(20)).status,
+        Some(204)
+    );
+}
+
+#[test]
+fn a_containers_log_is_read_with_and_without_a_terminal() {
+    let daemon = Daemon::start();
+    let script = "for i in 1 2 3; do echo out $i; echo err $i >&2; done";
+    for (name, terminal) in [("kubelet", false), ("kubelet.tty", true)] {
+        daemon.exited_with(name, &["/busybox", "sh", "-c", script], terminal);
+        let docker = open(&daemon);
+        let (_, found) = docker.find(name);
+        assert_eq!(found.map(|container| container.name).as_deref(), Some(name));
+
+        let (log, text) = read(&docker, &all(name));
+        assert_eq!(
+            (log.probe.outcome, log.ended, log.lines, log.older_left),
+            (Outcome::Answered, true, 6, false)
+        );
+        assert_eq!(log.bytes, text.len() as u64);
+        let said: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.split_once(' '))
+            .map(|(_, said)| said)
+            .collect();
+        for word in ["out 1", "err 1", "out 3", "err 3"] {
+            assert!(said.contains(&word), "{name}: {text}");
+        }
+        let stamps = text.lines().all(|line| {
+            chrono::DateTime::parse_from_rfc3339(line.split(' ').next().unwrap_or("")).is_ok()
+        });
+        assert!(stamps, "{text}");
+
+        let (log, text) = read(
+            &docker,
+            &LogRequest {
+                max_bytes: Some(512),
+                ..all(name)
+            },
+        );
+        assert_eq!(
+            (log.lines, log.ended, log.older_left),
+            (2, true, true),
+            "the newest lines are kept: {text}"
+        );
+        let future = daemon_time(&daemon) + chrono::TimeDelta::hours(1);
+        let (log, _) = read(
+            &docker,
+            &LogRequest {
+                since: Some(future),
+                ..all(name)
+            },
+        );
+        assert_eq!((log.lines, log.ended), (0, true));
+    }
+}
+
+#[test]
+fn only_the_container_of_exactly_that_name_is_found() {
+    let daemon = Daemon::start();
+    daemon.create("kubelet-proxy", &json!({}), TRUE);
+    daemon.create("my-kubelet", &json!({}), TRUE);
+    let docker = open(&daemon);
+    let (probe, found) = docker.find("kubelet");
+    assert_eq!((probe.outcome, found), (Outcome::Answered, None));
+    let (log, _) = read(&docker, &all("kubelet"));
+    assert_eq!((log.probe.outcome, log.bytes), (Outcome::Gone, 0));
+}
+
+fn open(daemon: &Daemon) -> Docker {
+    Docker::open(&daemon.endpoint(), PROBE_TIMEOUT).unwrap_or_else(|error| panic!("{error:#}"))
+}
+
+fn id(text: &str) -> ContainerId {
+    ContainerId::parse(text).unwrap_or_else(|| panic!("{text}"))
+}
+
+fn all(name: &str) -> LogRequest<'_> {
+    LogRequest {
+        name,
+        since: None,
+        max_bytes: None,
+        timeout: Duration::from_secs(10),
+    }
+}
+
+fn read(docker: &Docker, request: &LogRequest<'_>) -> (ContainerLog, String) {
+    let mut bytes = Vec::new();
+    let log = docker.log(request, &mut |piece| {
+        bytes.extend_from_slice(piece);
+        true
+    });
+    (log, String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Returns the daemon's clock.
+fn daemon_time(daemon: &Daemon) -> plegdoctor::event::Time {
+    let told = daemon.api("GET", "/info", &json!(null)).good();
+    let time = told["SystemTime"]
+        .as_str()
+        .map(chrono::DateTime::parse_from_rfc3339);
+    time.and_then(Result::ok)
+        .unwrap_or_else(|| panic!("{told}"))
 }

@@ -258,7 +258,7 @@ fn message(body: &[u8]) -> String {
         message: String,
     }
     let words = serde_json::from_slice(body).map_or_else(
-        |_| String::from_utf8_lossy(&body[..body.len().min(WORDS)]).into_owned(),
+        |_| String::from_utf8_lossy(&body[..body.len().min(2 * WORDS)]).into_owned(),
         |Message { message }| message,
     );
     let words = words.trim();
@@ -267,4 +267,34 @@ fn message(body: &[u8]) -> String {
     }
     let end = (0..=WORDS).rev().find(|&at| words.is_char_boundary(at));
     format!("{}…", &words[..end.unwrap_or(0)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_denied_connect_names_the_cure() {
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        let Failure { outcome, error } = unreached(Path::new("/var/run/docker.sock"), &denied);
+        assert_eq!(outcome, Outcome::Denied);
+        let words = error.unwrap();
+        assert!(
+            words.starts_with("no permission for /var/run/docker.sock: run as root"),
+            "{words}"
+        );
+    }
+
+    #[test]
+    fn a_message_is_the_daemons_own_or_the_text_as_it_is() {
+        for (body, words) in [
+            (&b"{\"message\":\" busy \"}"[..], "busy"),
+            (b"{\"error\":1}", "{\"error\":1}"),
+            (b"plain\n", "plain"),
+            (b"\xff", "\u{fffd}"),
+            (b"", ""),
+        ] {
+            assert_eq!(message(body), words);
+        }
+    }
 }

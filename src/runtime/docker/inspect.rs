@@ -74,8 +74,7 @@ impl Docker {
                 break;
             };
             unanswered += usize::from(found.probe.outcome == Outcome::TimedOut);
-            containers[index].probe = found.probe;
-            containers[index].inspected = found.inspected;
+            take(&mut containers[index], found);
         }
         let why = if unanswered >= bounds.max_unanswered {
             format!("not asked: {unanswered} inspects were left unanswered")
@@ -101,6 +100,17 @@ impl Docker {
         let mut containers: Vec<Container> = ids.into_iter().cloned().map(read::unlisted).collect();
         self.inspect_each(&mut containers, bounds).await;
         containers
+    }
+}
+
+/// Puts what inspect found into what was listed. Where there was no list, it tells the rest too.
+fn take(container: &mut Container, found: Container) {
+    let unlisted = container.listed_state.is_empty() && container.name.is_empty();
+    if unlisted && found.inspected.is_some() {
+        *container = found;
+    } else {
+        container.probe = found.probe;
+        container.inspected = found.inspected;
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::{
     http::{self, Reply},
-    process::{of, signal, unmount_below, wait_until},
+    process::{of, remove_cgroups, signal, unmount_below, wait_until},
 };
 use serde_json::{Value, json};
 use std::{
@@ -113,6 +113,11 @@ impl Daemon {
         self.root.path().join("docker.sock")
     }
 
+    /// Returns the directory that all of it is in.
+    pub(crate) fn root(&self) -> PathBuf {
+        self.root.path().to_owned()
+    }
+
     /// Calls the API.
     #[track_caller]
     pub(crate) fn api(&self, method: &str, path: &str, body: &Value) -> Reply {
@@ -190,6 +195,28 @@ impl Daemon {
         id
     }
 
+    /// Makes a stopped container that ran `command`, perhaps on a terminal.
+    #[track_caller]
+    pub(crate) fn exited_with(&self, name: &str, command: &[&str], terminal: bool) -> String {
+        let wanted = json!({
+            "Image": IMAGE, "Entrypoint": command, "Tty": terminal, "HostConfig": {"NetworkMode": "none"},
+        });
+        let made = self
+            .api("POST", &format!("/containers/create?name={name}"), &wanted)
+            .good();
+        let id = made["Id"].as_str().unwrap().to_owned();
+        self.start_container(&id);
+        self.wait_for(&id);
+        id
+    }
+
+    /// Waits until a container runs.
+    #[track_caller]
+    pub(crate) fn wait_until_running(&self, id: &str) {
+        let runs = || self.inspect(id)["State"]["Running"] == true;
+        assert!(wait_until(PATIENCE, runs), "{id} must come to run");
+    }
+
     /// Makes a pod's sandbox, running.
     #[track_caller]
     pub(crate) fn sandbox(&self, pod: &Pod) -> String {
@@ -214,18 +241,39 @@ impl Daemon {
         )
     }
 
-    /// Makes `count` stopped containers of as many pods that are not there, four at a time.
+    /// Makes `count` stopped containers of as many pods that are not there, and restarts the daemon: running
+    /// that many would take minutes, so they are created, and their states say that they ran.
+    #[track_caller]
     pub(crate) fn many_exited(&self, count: u32) {
-        thread::scope(|scope| {
-            for lane in 0..4 {
-                let socket = self.socket();
-                scope.spawn(move || {
-                    for number in (lane..count).step_by(4) {
-                        make_exited(&socket, number);
-                    }
-                });
-            }
+        let made: Vec<String> = thread::scope(|scope| {
+            let lanes: Vec<_> = (0..4)
+                .map(|lane| {
+                    let socket = self.socket();
+                    let numbers = (lane..count).step_by(4);
+                    scope.spawn(move || {
+                        numbers
+                            .map(|number| make_job(&socket, number))
+                            .collect::<Vec<_>>()
+                    })
+                })
+                .collect();
+            lanes
+                .into_iter()
+                .flat_map(|lane| lane.join().unwrap())
+                .collect()
         });
+        self.stop_dockerd();
+        for id in &made {
+            let file = self
+                .root
+                .path()
+                .join(format!("data/containers/{id}/config.v2.json"));
+            let mut stored: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+            stored["State"]["StartedAt"] = "2026-11-29T03:00:00.1Z".into();
+            stored["State"]["FinishedAt"] = "2026-11-29T03:00:01.2Z".into();
+            fs::write(&file, stored.to_string()).unwrap();
+        }
+        self.restart_dockerd();
     }
 
     /// Makes a container that can't be removed, and tries to: the list says removing, inspect says dead.
@@ -364,31 +412,18 @@ impl Daemon {
             .good();
     }
 
-    fn remove_all(&self) {
+    /// Removes what runs, by force; the rest goes with the directory.
+    fn remove_running(&self) {
         let ask = |method, path: &str| {
             http::ask(&self.socket(), method, path, b"", Duration::from_secs(20))
         };
-        let Ok(listed) = ask("GET", "/containers/json?all=1") else {
-            return;
-        };
-        let listed = listed.json();
-        let ids: Vec<&str> = listed
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|c| c["Id"].as_str())
-            .collect();
-        thread::scope(|scope| {
-            for lane in ids.chunks(ids.len().div_ceil(8).max(1)) {
-                let socket = self.socket();
-                scope.spawn(move || {
-                    for id in lane {
-                        let path = format!("/containers/{id}?force=true&v=true");
-                        let _ = http::ask(&socket, "DELETE", &path, b"", Duration::from_secs(20));
-                    }
-                });
-            }
-        });
+        let listed = ask("GET", "/containers/json")
+            .map(|reply| reply.json())
+            .unwrap_or_default();
+        for container in listed.as_array().into_iter().flatten() {
+            let id = container["Id"].as_str().unwrap_or_default();
+            let _ = ask("DELETE", &format!("/containers/{id}?force=true&v=true"));
+        }
     }
 }
 
@@ -402,7 +437,7 @@ impl Drop for Daemon {
         }
         self.undead();
         if self.answers() {
-            self.remove_all();
+            self.remove_running();
         }
         self.stop_dockerd();
         // What outlives it: shims of a killed daemon, and what runs below them.
@@ -412,12 +447,18 @@ impl Drop for Daemon {
             left.is_empty()
         });
         unmount_below(&root);
+        remove_cgroups(own_name(&root));
         let removed = fs::remove_dir_all(&root);
         if !thread::panicking() {
             assert!(gone, "processes of {} are left", root.display());
             removed.unwrap();
         }
     }
+}
+
+/// Returns what the daemon's directory is called, and its cgroups too.
+fn own_name(root: &Path) -> &str {
+    root.file_name().unwrap().to_str().unwrap()
 }
 
 fn spawn(root: &Path) -> Child {
@@ -452,6 +493,8 @@ fn spawn(root: &Path) -> Child {
             "--default-runtime",
             "private",
         ])
+        .args(["--exec-opt", "native.cgroupdriver=cgroupfs"])
+        .args(["--cgroup-parent", &format!("/{}", own_name(root))])
         .args(["--shutdown-timeout", "1"])
         .stdin(Stdio::null())
         .stdout(log.try_clone().unwrap())
@@ -488,30 +531,23 @@ exec runc "$@"
     fs::set_permissions(&runtime, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-fn make_exited(socket: &Path, number: u32) {
-    let call = |path: &str, body: &Value| {
-        let body = if body.is_null() {
-            Vec::new()
-        } else {
-            body.to_string().into_bytes()
-        };
-        http::ask(socket, "POST", path, &body, PATIENCE)
-            .unwrap()
-            .good()
-    };
+/// Creates a container of a pod that is not there.
+fn make_job(socket: &Path, number: u32) -> String {
     let pod = Pod::new("jobs", &format!("batch-{number}"), number);
     let sandbox = format!("{number:064x}");
     let wanted = json!({
         "Image": IMAGE, "Entrypoint": TRUE, "Labels": pod.labels("job", Some(&sandbox)),
         "HostConfig": {"NetworkMode": "none"},
     });
-    let made = call(
-        &format!("/containers/create?name={}", pod.container_name("job")),
-        &wanted,
+    let path = format!("/containers/create?name={}", pod.container_name("job"));
+    let made = http::ask(
+        socket,
+        "POST",
+        &path,
+        wanted.to_string().as_bytes(),
+        PATIENCE,
     );
-    let id = made["Id"].as_str().unwrap();
-    call(&format!("/containers/{id}/start"), &Value::Null);
-    call(&format!("/containers/{id}/wait"), &Value::Null);
+    made.unwrap().good()["Id"].as_str().unwrap().to_owned()
 }
 
 fn chattr(flag: &str, file: &Path) {
