@@ -47,17 +47,18 @@ pub struct Orders {
     pub audit: Option<Arc<Audit>>,
 }
 
-/// Removes what is planned. Returns what became of each target, in the plan's order, and what else has to be said.
+/// Removes what is planned and not `settled` already (an ending for each target, or none). Returns what became of each target, in the plan's order, and what else has to be said.
 ///
 /// `ended` is called as each target ends. After the first interrupt nothing more is sent; after the second, what is
 /// in flight is not waited for.
 pub fn remove(
     plan: &Plan,
+    settled: Vec<Option<Ending>>,
     orders: &Orders,
     interrupts: &Interrupts,
     ended: &mut dyn FnMut(&Target, &Ending),
 ) -> (Vec<Ending>, Vec<String>) {
-    let mut run = Run::new(plan, orders);
+    let mut run = Run::new(plan, settled, orders);
     loop {
         if interrupts.count() > 0 && !run.waiting.is_empty() {
             run.stop("interrupted");
@@ -99,14 +100,15 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(plan: &'a Plan, orders: &'a Orders) -> Self {
+    fn new(plan: &'a Plan, settled: Vec<Option<Ending>>, orders: &'a Orders) -> Self {
+        let waiting = (0..plan.targets.len()).filter(|&index| settled[index].is_none());
         let (reports, attempts) = mpsc::channel();
         Self {
             plan,
             orders,
             members: members(&plan.targets),
-            endings: vec![None; plan.targets.len()],
-            waiting: (0..plan.targets.len()).collect(),
+            waiting: waiting.collect(),
+            endings: settled,
             flying: HashMap::new(),
             lost: 0,
             stopped: None,

@@ -186,8 +186,8 @@ pub struct Plan {
     pub targets: Vec<Target>,
     /// What could not be seen.
     pub unseen: Vec<Unseen>,
-    /// How many of the wanted kinds are spared, and why.
-    pub spared: BTreeMap<Spared, usize>,
+    /// What of the wanted kinds is spared, and why.
+    pub spared: BTreeMap<ContainerId, Spared>,
 }
 
 impl Plan {
@@ -216,13 +216,30 @@ impl Plan {
                 request.spares(&target, &pods, now)
             };
             match spared {
-                Some(why) => *plan.spared.entry(why).or_default() += 1,
+                Some(why) => {
+                    plan.spared.insert(target.id, why);
+                }
                 None => plan.targets.push(target),
             }
         }
         plan.targets.sort_by_cached_key(sort_key);
         plan.unseen.sort_by(|a, b| a.id.cmp(&b.id));
         plan
+    }
+
+    /// Returns the endings of targets that a `later` look spares: while somebody thought about the plan, their pod
+    /// may have come back to life. Whether a container itself changed is looked at right before its removal.
+    pub fn overtaken(&self, later: &Self) -> Vec<Option<Ending>> {
+        let why = |why: &Spared| match why {
+            Spared::LivePod => "its pod lives again",
+            Spared::InUse => "something runs in it again",
+            _ => "a second look spares it",
+        };
+        let ending = |target: &Target| {
+            let why = later.spared.get(&target.id).map(why)?;
+            Some(Ending::because(Fate::Changed, why))
+        };
+        self.targets.iter().map(ending).collect()
     }
 }
 

@@ -51,8 +51,16 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     };
     let (plan, unreadable) = look(&docker, endpoint, &request, clock)?;
     let mut cleaned = match decide(args, &plan, clock, out)? {
-        Some(why) => Cleaned::untouched(plan, args.dry_run, why),
-        None => {
+        Decision::Leave(why) => Cleaned::untouched(plan, args.dry_run, why),
+        go => {
+            let settled = match go {
+                // The answer took its time.
+                Decision::Confirmed => {
+                    let (later, _) = look(&docker, endpoint, &request, clock)?;
+                    plan.overtaken(&later)
+                }
+                _ => vec![None; plan.targets.len()],
+            };
             let orders = Orders {
                 docker,
                 jobs: args.jobs.into(),
@@ -60,7 +68,7 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
                 patience: patience(args),
                 audit,
             };
-            carry_out(plan, &orders)?
+            carry_out(plan, settled, &orders)?
         }
     };
     cleaned.notes.extend(unreadable);
@@ -99,7 +107,7 @@ fn look(
         (Outcome::TimedOut, None) => {
             let waited = TimeDelta::from_std(probe.took).unwrap_or(duration::NEVER);
             bail!(
-                "Docker at {endpoint} does not answer: no list of containers in {}",
+                "Docker at {endpoint} does not answer: no list of containers in {} (many thousands may need a longer --probe-timeout)",
                 duration::human(waited)
             );
         }
@@ -116,14 +124,23 @@ fn look(
     Ok((Plan::new(&containers, request, clock.now()), unreadable))
 }
 
-/// Shows the plan, and asks where somebody can be asked. Returns `None` to go on, else why nothing is removed
-/// (for a dry run no reason is needed).
-fn decide<'a>(
+/// Whether to carry out the plan.
+enum Decision {
+    /// No, for this reason; a dry run needs none.
+    Leave(Option<&'static str>),
+    /// Yes, as was said beforehand.
+    Go,
+    /// Yes, as somebody said who was shown the plan.
+    Confirmed,
+}
+
+/// Shows the plan, and asks where somebody can be asked.
+fn decide(
     args: &CleanArgs,
     plan: &Plan,
     clock: Clock,
     out: &mut dyn Write,
-) -> anyhow::Result<Option<Option<&'a str>>> {
+) -> anyhow::Result<Decision> {
     let ask = !args.yes && !args.dry_run && !plan.targets.is_empty();
     let mut shown = Vec::new();
     render::clean::plan(plan, clock.now(), WIDTH, &mut shown)?;
@@ -135,24 +152,24 @@ fn decide<'a>(
             .map_err(|error| anyhow::anyhow!("{unshown}: {error}"))?;
     }
     if args.dry_run {
-        return Ok(Some(None));
+        return Ok(Decision::Leave(None));
     }
     if !ask {
-        return Ok(None);
+        return Ok(Decision::Go);
     }
     // Who is asked must see what about.
     if args.format == Format::Json || !io::stdout().is_terminal() {
         io::stderr().write_all(&shown).context(unshown)?;
     }
-    if !io::stdin().is_terminal() {
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         bail!(
             "nothing was removed: there is no terminal to ask on; add --yes to remove these, or --dry-run to only look"
         );
     }
     Ok(if confirm(plan.targets.len())? {
-        None
+        Decision::Confirmed
     } else {
-        Some(Some("not confirmed"))
+        Decision::Leave(Some("not confirmed"))
     })
 }
 
@@ -181,7 +198,7 @@ fn patience(args: &CleanArgs) -> Duration {
 }
 
 /// Removes what is planned, with a bar on standard error if that is a terminal.
-fn carry_out(plan: Plan, orders: &Orders) -> anyhow::Result<Cleaned> {
+fn carry_out(plan: Plan, settled: Vec<Option<Ending>>, orders: &Orders) -> anyhow::Result<Cleaned> {
     if plan.targets.is_empty() {
         return Ok(Cleaned::untouched(plan, false, None));
     }
@@ -191,11 +208,11 @@ fn carry_out(plan: Plan, orders: &Orders) -> anyhow::Result<Cleaned> {
     let mut ended = |_: &Target, ending: &Ending| {
         failed += usize::from(!ending.fate.is_gone() && ending.fate != Fate::Planned);
         if failed > 0 {
-            bar.set_message(format!("{failed} left"));
+            bar.set_message(format!("{failed} not removed"));
         }
         bar.inc(1);
     };
-    let (endings, notes) = apply::remove(&plan, orders, &interrupts, &mut ended);
+    let (endings, notes) = apply::remove(&plan, settled, orders, &interrupts, &mut ended);
     bar.finish_and_clear();
     Ok(Cleaned {
         dry_run: false,

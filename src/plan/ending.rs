@@ -110,6 +110,13 @@ impl Cleaned {
         self.endings.iter().filter(|it| it.fate == fate).count()
     }
 
+    /// Returns how all ended, if nothing was sent for any.
+    pub fn untried(&self) -> Option<&Ending> {
+        let first = self.endings.first()?;
+        let all = self.notes.is_empty() && self.count(Fate::Planned) == self.endings.len();
+        all.then_some(first)
+    }
+
     /// Returns whether all that was asked is done: every planned container is gone, none could not be seen, and
     /// nothing went wrong beside. A dry run has done what it was asked once it has shown the plan.
     pub fn is_done(&self) -> bool {

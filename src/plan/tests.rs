@@ -189,7 +189,8 @@ fn one_living_sandbox_spares_all_of_the_pod() {
     ];
     assert_eq!(planned(&containers, &exited()), "");
     let plan = Plan::new(&containers, &exited(), now());
-    assert_eq!(plan.spared, [(Spared::LivePod, 2)].into());
+    let spared = [(id("a"), Spared::LivePod), (id("b"), Spared::LivePod)];
+    assert_eq!(plan.spared, spared.into());
     let request = Request {
         include_live_pods: true,
         ..exited()
@@ -298,7 +299,7 @@ fn a_sandbox_that_something_running_or_unseen_stands_in_stays() {
         let containers = [sandbox("a", "exited"), inside];
         let plan = Plan::new(&containers, &exited(), now());
         assert_eq!(plan.targets, []);
-        assert_eq!(plan.spared, [(Spared::InUse, 1)].into());
+        assert_eq!(plan.spared, [(id("a"), Spared::InUse)].into());
     }
 }
 
@@ -321,7 +322,7 @@ fn a_container_whose_id_is_the_name_of_another_stays() {
     impostor.name = "a".repeat(64);
     let plan = Plan::new(&[container("a", "dead"), impostor], &all(), now());
     assert_eq!(plan.targets, []);
-    assert_eq!(plan.spared, [(Spared::Ambiguous, 1)].into());
+    assert_eq!(plan.spared, [(id("a"), Spared::Ambiguous)].into());
 }
 
 #[test]
@@ -379,4 +380,16 @@ fn membership_goes_by_the_sandbox_named_and_else_by_the_pod() {
     assert!(loose.is_in(b) && loose.is_in(c));
     loose.uid = PodUid::parse("00000000-0000-4000-8000-000000000001");
     assert!(!loose.is_in(b));
+}
+
+#[test]
+fn a_pod_that_comes_back_while_the_plan_is_thought_about_is_spared() {
+    let stopped = [member("a", "exited", "b"), sandbox("b", "exited")];
+    let plan = Plan::new(&stopped, &exited(), now());
+    assert_eq!(plan.overtaken(&plan), [None, None]);
+    let [app, pause] = stopped;
+    let revived = [app, pause, sandbox("c", "running")];
+    let later = Plan::new(&revived, &exited(), now());
+    let again = Some(Ending::because(Fate::Changed, "its pod lives again"));
+    assert_eq!(plan.overtaken(&later), [again.clone(), again]);
 }

@@ -14,7 +14,7 @@ use crate::{
 };
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets::NOTHING};
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     io::{self, Write},
 };
 
@@ -43,7 +43,7 @@ pub fn plan(plan: &Plan, now: Time, width: u16, out: &mut dyn Write) -> io::Resu
     unseen(&plan.unseen, width, out)
 }
 
-/// Writes what became of each container, and the sum.
+/// Writes what became of each container, and the sum; where none was tried, only why.
 ///
 /// # Errors
 /// What `out` says.
@@ -52,6 +52,10 @@ pub fn results(cleaned: &Cleaned, width: u16, out: &mut dyn Write) -> io::Result
         return Ok(());
     }
     writeln!(out)?;
+    if let Some(ending) = cleaned.untried() {
+        let why = ending.reason.as_deref().unwrap_or("not tried");
+        return writeln!(out, "Nothing was removed: {}.", visible(why));
+    }
     for (target, ending) in cleaned.results() {
         let word = match ending.fate {
             Fate::Planned => "not tried",
@@ -144,8 +148,11 @@ fn some(names: &BTreeSet<String>) -> String {
 
 /// Says how many stay, and why.
 fn spared(plan: &Plan) -> String {
-    let each: Vec<String> = plan
-        .spared
+    let mut counts: BTreeMap<Spared, usize> = BTreeMap::new();
+    for &why in plan.spared.values() {
+        *counts.entry(why).or_default() += 1;
+    }
+    let each: Vec<String> = counts
         .iter()
         .map(|(why, count)| {
             let why = match why {

@@ -55,7 +55,13 @@ fn example() -> Plan {
                 error: None,
             },
         }],
-        spared: [(Spared::LivePod, 2), (Spared::NoPod, 1)].into(),
+        spared: [
+            ("1", Spared::LivePod),
+            ("2", Spared::NoPod),
+            ("3", Spared::LivePod),
+        ]
+        .map(|(digit, why)| (ContainerId::parse(&digit.repeat(64)).unwrap(), why))
+        .into(),
     }
 }
 

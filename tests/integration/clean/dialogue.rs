@@ -1,19 +1,18 @@
 //! What is shown, what is asked, and what counts as a yes.
 
-use super::{clean, command, text};
+use super::{clean, command, stopped_pod, text};
 use crate::support::{
-    daemon::Daemon,
+    daemon::{Daemon, Pod, SLEEP},
     proxy::{Pass, Proxy},
 };
 use serde_json::json;
 use std::{
-    io::Write as _,
-    process::{Command, Stdio},
+    io::{Read as _, Write as _},
+    process::{Child, ChildStdin, Command, Stdio},
 };
 
-/// Runs `clean` on a terminal (util-linux's script makes one) and types `keys`; returns the exit code and what the
-/// terminal shows.
-fn on_a_terminal(endpoint: &str, args: &str, keys: &[u8]) -> (i32, String) {
+/// Starts `clean` on a terminal (util-linux's script makes one); returns it and its keyboard.
+fn terminal(endpoint: &str, args: &str) -> (Child, ChildStdin) {
     let line = format!(
         "{} clean --docker-host {endpoint} {args}",
         env!("CARGO_BIN_EXE_plegdoctor")
@@ -27,7 +26,13 @@ fn on_a_terminal(endpoint: &str, args: &str, keys: &[u8]) -> (i32, String) {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut typing = child.stdin.take().unwrap();
+    let typing = child.stdin.take().unwrap();
+    (child, typing)
+}
+
+/// Runs `clean` on a terminal and types `keys`; returns the exit code and what the terminal shows.
+fn on_a_terminal(endpoint: &str, args: &str, keys: &[u8]) -> (i32, String) {
+    let (child, mut typing) = terminal(endpoint, args);
     typing.write_all(keys).unwrap();
     let output = child.wait_with_output().unwrap();
     drop(typing);
@@ -48,7 +53,10 @@ fn on_a_terminal_only_a_yes_removes() {
         assert_eq!(code, 1, "{shown}");
         assert!(shown.contains("To remove: 1 container"), "{shown}");
         assert!(shown.contains("Remove this container? [y/N] "), "{shown}");
-        assert!(shown.contains("not confirmed"), "{shown}");
+        assert!(
+            shown.contains("Nothing was removed: not confirmed."),
+            "{shown}"
+        );
         assert!(daemon.exists(&id));
     }
     let (code, shown) = on_a_terminal(&endpoint, "--exited --include-non-pods", b" Y \n");
@@ -59,6 +67,40 @@ fn on_a_terminal_only_a_yes_removes() {
     let (code, shown) = on_a_terminal(&endpoint, "--exited --include-non-pods", b"");
     assert_eq!(code, 0, "{shown}");
     assert!(!shown.contains("[y/N]"), "{shown}");
+}
+
+#[test]
+fn a_pod_that_comes_back_before_the_yes_is_spared() {
+    let daemon = Daemon::start();
+    let pod = Pod::new("jobs", "batch-1", 1);
+    let (app, sandbox) = stopped_pod(&daemon, &pod);
+    let endpoint = daemon.endpoint();
+    let (mut child, mut typing) = terminal(&endpoint, "--exited");
+    let mut shown = vec![0; 4096];
+    let mut screen = child.stdout.take().unwrap();
+    let mut text = String::new();
+    while !text.contains("[y/N] ") {
+        let read = screen.read(&mut shown).unwrap();
+        assert!(read > 0, "{text}");
+        text.push_str(&String::from_utf8_lossy(&shown[..read]));
+    }
+    // The kubelet starts the pod again: same UID, next sandbox.
+    let labels = json!({
+        "io.kubernetes.docker.type": "podsandbox", "io.kubernetes.container.name": "POD",
+        "io.kubernetes.pod.name": "batch-1", "io.kubernetes.pod.namespace": "jobs",
+        "io.kubernetes.pod.uid": pod.uid,
+    });
+    let next = daemon.create(
+        &format!("k8s_POD_batch-1_jobs_{}_1", pod.uid),
+        &labels,
+        SLEEP,
+    );
+    daemon.start_container(&next);
+    typing.write_all(b"y\n").unwrap();
+    screen.read_to_string(&mut text).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1), "{text}");
+    assert_eq!(text.matches("its pod lives again").count(), 2, "{text}");
+    assert!(daemon.exists(&app) && daemon.exists(&sandbox));
 }
 
 #[test]
