@@ -6,10 +6,7 @@ use crate::{duration, event::Time};
 use anyhow::{Context as _, bail};
 use chrono::{DateTime, FixedOffset, Local, NaiveDate, NaiveDateTime, TimeDelta, TimeZone as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::{path::PathBuf, time::Duration};
-
-/// Where Docker listens unless told otherwise.
-pub const DOCKER_HOST: &str = "unix:///var/run/docker.sock";
+use std::{ffi::OsStr, io::IsTerminal as _, path::PathBuf, time::Duration};
 
 /// Finds out why a Kubernetes node says "PLEG is not healthy", and cleans up dead containers
 ///
@@ -233,6 +230,32 @@ pub struct Moments {
     pub since: Option<Time>,
     /// Leave out what is after.
     pub until: Option<Time>,
+}
+
+/// Columns where nothing tells how many there are.
+const WIDTH: u16 = 80;
+
+/// Returns how many columns standard output has.
+pub fn width() -> u16 {
+    comfy_table::Table::new()
+        .width()
+        .unwrap_or(WIDTH)
+        .clamp(60, 120)
+}
+
+/// Returns whether to use colour on standard output.
+pub fn color(choice: ColorChoice) -> bool {
+    let plain =
+        |name, plain: fn(&OsStr) -> bool| std::env::var_os(name).is_some_and(|value| plain(&value));
+    match choice {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => {
+            std::io::stdout().is_terminal()
+                && !plain("NO_COLOR", |value| !value.is_empty())
+                && !plain("TERM", |value| value == "dumb")
+        }
+    }
 }
 
 /// Returns the present, from the clock.

@@ -1,3 +1,5 @@
-//! The subcommands: each gathers, decides, acts and prints, and returns the exit code.
+//! The subcommands, a file each.
 
 pub mod clean;
+pub mod diagnose;
+pub mod schema;

@@ -1,1 +1,336 @@
-//! (to be written)
+//! A log's events folded, in order, into what the rules look at. Its size does not grow with the log's: equal
+//! messages about the same thing are one group that keeps its count, first and last.
+
+use crate::{
+    event::{ErrorClass, Event, Kind, Time},
+    id::{ContainerId, PodName, PodUid},
+    incident::{Incident, Incidents},
+};
+use chrono::TimeDelta;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Groups kept; what comes beyond is counted in `Log::dropped`.
+const GROUPS: usize = 8192;
+/// Pods and ids remembered.
+const NAMES: usize = 16_384;
+/// `getPodContainerStatuses for pod …` names the pod of the `ContainerStatus "<id>" …` line right before it.
+const NEIGHBOURS: TimeDelta = TimeDelta::seconds(1);
+
+/// One log file, journal or stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Its path, or what it is.
+    pub name: String,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Lines read.
+    pub lines: u64,
+    /// Those of the kubelet among them.
+    pub kubelet_lines: u64,
+    /// Time of the first of the kubelet's lines, of all read: `--since` leaves out events, not lines.
+    pub first: Option<Time>,
+    /// Time of the last of the kubelet's lines, of all read.
+    pub last: Option<Time>,
+    /// Whether year or zone were guessed.
+    pub guessed_times: bool,
+    /// Whether plegdoctor picked it by itself.
+    pub picked: bool,
+}
+
+/// Equal messages about the same thing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// How many.
+    pub count: u64,
+    /// The first.
+    pub first: Event,
+    /// The last.
+    pub last: Event,
+}
+
+/// A pod that the log shows as going or gone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Removal {
+    /// When, and with which word (`DELETE`, `REMOVE`, `KILL`).
+    pub event: Event,
+}
+
+/// What the log told.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    /// What was read.
+    pub sources: Vec<Source>,
+    /// How often each message was seen.
+    pub counts: BTreeMap<&'static str, u64>,
+    /// Equal messages about the same thing.
+    pub groups: Vec<Group>,
+    /// Stretches of unhealthy time.
+    pub incidents: Vec<Incident>,
+    /// Pods being removed, or gone.
+    pub removals: Vec<Removal>,
+    /// The node's name, if a line tells it.
+    pub node: Option<String>,
+    /// When each kubelet started, in order (the last few).
+    pub starts: Vec<Event>,
+    /// The last event that only a working relist lets happen.
+    pub last_sign: Option<Event>,
+    /// The last word on the node's readiness: NodeReady or NodeNotReady.
+    pub last_readiness: Option<Event>,
+    /// A line that proves that this kubelet drives Docker.
+    pub uses_docker: Option<Event>,
+    /// The time of the kubelet's first line.
+    pub first: Option<Time>,
+    /// The time of the kubelet's last line.
+    pub last: Option<Time>,
+    /// Events that found no room.
+    pub dropped: u64,
+    names: BTreeMap<ContainerId, (PodName, Option<PodUid>)>,
+    uids: BTreeMap<PodUid, PodName>,
+}
+
+impl Log {
+    /// Returns the groups of these messages.
+    pub fn of<'a>(&'a self, kinds: &'a [Kind]) -> impl Iterator<Item = &'a Group> {
+        self.groups
+            .iter()
+            .filter(|group| kinds.contains(&group.first.kind))
+    }
+
+    /// Returns the groups of these messages that ended in an error of this class.
+    pub fn failed<'a>(
+        &'a self,
+        kinds: &'a [Kind],
+        class: ErrorClass,
+    ) -> impl Iterator<Item = &'a Group> {
+        self.of(kinds)
+            .filter(move |group| group.first.error.as_ref().is_some_and(|e| e.class == class))
+    }
+
+    /// Returns the pod of a container or sandbox, as far as the log names it.
+    pub fn pod_of(&self, id: &ContainerId) -> Option<(&PodName, Option<&PodUid>)> {
+        // An id cut short sorts right before the whole ids that it begins.
+        let after = self.names.range(id..).next();
+        let before = self.names.range(..=id).next_back();
+        [after, before]
+            .into_iter()
+            .flatten()
+            .find(|(known, _)| known.matches(id))
+            .map(|(_, (pod, uid))| (pod, uid.as_ref()))
+    }
+
+    /// Returns the name of the pod with this UID.
+    pub fn pod_named(&self, uid: &PodUid) -> Option<&PodName> {
+        self.uids.get(uid)
+    }
+
+    /// Returns when and how the log shows this pod being removed.
+    pub fn removal_of(&self, pod: Option<&PodName>, uid: Option<&PodUid>) -> Option<&Event> {
+        self.removals
+            .iter()
+            .map(|removal| &removal.event)
+            .find(|event| match (&event.uid, uid) {
+                (Some(known), Some(uid)) => known == uid,
+                _ => pod.is_some() && event.pod.as_ref() == pod,
+            })
+    }
+
+    /// Returns the sign that the relist works again, if the log shows one after `time`.
+    pub fn recovery_after(&self, time: Time) -> Option<&Event> {
+        let sign = self
+            .last_sign
+            .as_ref()
+            .filter(|sign| sign.at.is_some_and(|at| at > time))?;
+        // On a node that has flapped already, Ready between two time-outs proves nothing.
+        let flaps = self
+            .incidents
+            .last()
+            .filter(|i| i.rises > 1 && i.last_line + FLAP_PERIOD > time);
+        let settled = |i: &Incident| self.last.is_some_and(|end| end - i.last_line > FLAP_PERIOD);
+        flaps.is_none_or(settled).then_some(sign)
+    }
+
+    /// Returns all ids that failed calls name, those of status calls first.
+    pub fn suspects(&self) -> Vec<ContainerId> {
+        let mut ranked: Vec<_> = self
+            .groups
+            .iter()
+            .filter(|group| group.first.error.is_some())
+            .filter_map(|group| {
+                Some((
+                    rank(group),
+                    std::cmp::Reverse(group.last.at),
+                    group.first.subject()?,
+                ))
+            })
+            .collect();
+        ranked.sort();
+        let mut seen = BTreeSet::new();
+        ranked
+            .into_iter()
+            .filter(|(_, _, id)| seen.insert(*id))
+            .map(|(_, _, id)| id.clone())
+            .collect()
+    }
+}
+
+/// A flapping node is Ready for as long as a relist needs to reach the threshold again, at most.
+const FLAP_PERIOD: TimeDelta = TimeDelta::minutes(6);
+
+fn rank(group: &Group) -> u8 {
+    match (group.first.kind, group.first.is_deadline()) {
+        (Kind::SandboxStatusFailed | Kind::ContainerStatusFailed, true) => 0,
+        (_, true) => 1,
+        _ => 2,
+    }
+}
+
+/// The fold. Feed it events in order, then `finish`.
+#[derive(Debug, Default)]
+pub struct Digest {
+    log: Log,
+    groups: BTreeMap<GroupKey, Group>,
+    incidents: Incidents,
+    unnamed: Option<(ContainerId, Time)>,
+}
+
+type GroupKey = (
+    Kind,
+    Option<ErrorClass>,
+    Option<ContainerId>,
+    Option<PodName>,
+    Option<PodUid>,
+);
+
+impl Digest {
+    /// Takes in the next event.
+    pub fn observe(&mut self, event: Event) {
+        *self.log.counts.entry(event.kind.id()).or_default() += 1;
+        self.incidents.observe(&event);
+        self.learn_names(&event);
+        self.remember(&event);
+        let pod = event.pod.clone().filter(|_| event.subject().is_none());
+        let uid = event.uid.clone().filter(|_| event.subject().is_none());
+        let class = event.error.as_ref().map(|error| error.class);
+        let key = (event.kind, class, event.subject().cloned(), pod, uid);
+        if let Some(group) = self.groups.get_mut(&key) {
+            group.count += 1;
+            group.last = event;
+        } else if self.groups.len() < GROUPS {
+            self.groups.insert(
+                key,
+                Group {
+                    count: 1,
+                    first: event.clone(),
+                    last: event,
+                },
+            );
+        } else {
+            self.log.dropped += 1;
+        }
+    }
+
+    /// Returns what the log told, read from `sources`.
+    pub fn finish(mut self, sources: Vec<Source>) -> Log {
+        self.log.first = sources.iter().filter_map(|s| s.first).min();
+        self.log.last = sources.iter().filter_map(|s| s.last).max();
+        self.log.sources = sources;
+        self.log.incidents = self.incidents.finish(self.log.last);
+        let mut groups: Vec<_> = self.groups.into_values().collect();
+        for group in &mut groups {
+            for event in [&mut group.first, &mut group.last] {
+                name_pod(event, &self.log);
+            }
+        }
+        groups.sort_by(|a, b| {
+            (a.first.at, a.first.citation.line).cmp(&(b.first.at, b.first.citation.line))
+        });
+        self.log.groups = groups;
+        self.log
+    }
+
+    fn learn_names(&mut self, event: &Event) {
+        let log = &mut self.log;
+        if let (Some(uid), Some(pod)) = (&event.uid, &event.pod)
+            && log.uids.len() < NAMES
+        {
+            log.uids.insert(uid.clone(), pod.clone());
+        }
+        if let Some(pod) = &event.pod {
+            for id in event.sandbox.iter().chain(&event.container) {
+                if log.names.len() < NAMES {
+                    log.names
+                        .insert(id.clone(), (pod.clone(), event.uid.clone()));
+                }
+            }
+        }
+        match (event.kind, event.at) {
+            (Kind::ContainerStatusFailed, Some(at)) if event.pod.is_none() => {
+                self.unnamed = event.container.clone().map(|id| (id, at));
+            }
+            (Kind::PodContainersStatusFailed, Some(at)) => {
+                if let (Some((id, then)), Some(pod)) = (self.unnamed.take(), &event.pod)
+                    && at - then <= NEIGHBOURS
+                {
+                    log.names.insert(id, (pod.clone(), event.uid.clone()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn remember(&mut self, event: &Event) {
+        let log = &mut self.log;
+        if log.node.is_none() {
+            log.node.clone_from(&event.node);
+        }
+        match event.kind {
+            Kind::NodeReady | Kind::PlegEvent | Kind::PlegContainerFinished => {
+                log.last_sign = Some(event.clone());
+            }
+            Kind::PodRemoved if log.removals.len() < NAMES => {
+                let known = |r: &Removal| r.event.pod == event.pod && r.event.uid == event.uid;
+                if !log.removals.iter().rev().take(64).any(known) {
+                    log.removals.push(Removal {
+                        event: event.clone(),
+                    });
+                }
+            }
+            Kind::SyncloopStart => {
+                if log.starts.len() == 8 {
+                    log.starts.remove(0);
+                }
+                log.starts.push(event.clone());
+            }
+            Kind::DockershimUsed if log.uses_docker.is_none() => {
+                log.uses_docker = Some(event.clone());
+            }
+            _ => {}
+        }
+        let readiness = event.kind == Kind::NodeReady
+            || event.kind == Kind::NodeNotReady
+            || (event.kind == Kind::RecordingEvent
+                && event.detail.as_deref() == Some("NodeNotReady"));
+        if readiness {
+            log.last_readiness = Some(event.clone());
+        }
+    }
+}
+
+/// Gives an event the pod that other lines name for its container or UID.
+fn name_pod(event: &mut Event, log: &Log) {
+    if event.pod.is_none()
+        && let Some((pod, uid)) = event.subject().and_then(|id| log.pod_of(id))
+    {
+        (event.pod, event.uid) = (Some(pod.clone()), event.uid.take().or(uid.cloned()));
+    }
+    if event.pod.is_none()
+        && let Some(uid) = &event.uid
+    {
+        event.pod = log.pod_named(uid).cloned();
+    }
+    if event.uid.is_none()
+        && let Some((_, uid)) = event.subject().and_then(|id| log.pod_of(id))
+    {
+        event.uid = uid.cloned();
+    }
+}

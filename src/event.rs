@@ -1,11 +1,19 @@
 //! One known message of the kubelet, as a value.
 //!
-//! `table` holds the messages by version, `classify` turns one parsed line into events. What an event means
-//! for the node is decided later, by incidents and rules; here nothing is judged.
+//! `table` holds the messages by version, `screen` rejects the lines that are none of them, `classify` turns
+//! one line's message into events: `template` matches its text, `items` reads lists of reasons, `names` pods
+//! and ids, `error` error tails. What an event means for the node is decided later, by incidents and rules;
+//! here nothing is judged.
 
+pub(crate) mod classify;
 mod error;
+mod items;
+mod names;
+pub(crate) mod screen;
 mod table;
+mod template;
 
+pub(crate) use error::bounded;
 pub use error::{ErrorClass, ErrorTail};
 pub use table::{MESSAGES, Message, Weight};
 
@@ -94,6 +102,7 @@ pub enum Kind {
     PlegReinspectFailed,
     PlegWriteStatus,
     PlegEventsDropped,
+    EventedPlegFull,
     PlegRelisting,
     PlegStateChange,
     PlegContainerFinished,
@@ -153,6 +162,70 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// All kinds, in order.
+    pub const ALL: &[Self] = &[
+        Self::PlegStale,
+        Self::PlegNever,
+        Self::RelistFailed,
+        Self::PlegInspectFailed,
+        Self::PlegReinspectFailed,
+        Self::PlegWriteStatus,
+        Self::PlegEventsDropped,
+        Self::EventedPlegFull,
+        Self::PlegRelisting,
+        Self::PlegStateChange,
+        Self::PlegContainerFinished,
+        Self::PlegEvent,
+        Self::SkipSync,
+        Self::RuntimeDown,
+        Self::RuntimeStatusPending,
+        Self::RuntimeNotReady,
+        Self::RuntimeSanityFailed,
+        Self::RuntimeStatusNil,
+        Self::RuntimeVersionFailed,
+        Self::RuntimeStatusFailed,
+        Self::CriConnectFailed,
+        Self::SyncloopStart,
+        Self::RuntimeInitialized,
+        Self::SyncloopClosed,
+        Self::SyncloopSlow,
+        Self::HousekeepingSlow,
+        Self::CleanPodsFailed,
+        Self::ListSandboxesFailed,
+        Self::ListContainersFailed,
+        Self::ListStreamFailed,
+        Self::SandboxStatusFailed,
+        Self::ContainerStatusFailed,
+        Self::PodContainersStatusFailed,
+        Self::StopSandboxFailed,
+        Self::RemoveSandboxFailed,
+        Self::RunSandboxFailed,
+        Self::CreateContainerFailed,
+        Self::StartContainerFailed,
+        Self::StopContainerFailed,
+        Self::RemoveContainerFailed,
+        Self::ExecSyncFailed,
+        Self::UpdateResourcesFailed,
+        Self::ListStatsFailed,
+        Self::KillPodFailed,
+        Self::PrestopHook,
+        Self::CniNotReady,
+        Self::NodeNotReady,
+        Self::ReadyCondition,
+        Self::NodeReady,
+        Self::RecordingEvent,
+        Self::NodeStatusUpdateFailed,
+        Self::LeaseUpdateFailed,
+        Self::NodeRegistered,
+        Self::PodSyncError,
+        Self::PodRemoved,
+        Self::ContainerGcFailed,
+        Self::GcStopContainerFailed,
+        Self::EvictionSummaryFailed,
+        Self::DockershimUsed,
+        Self::KubeletFatal,
+    ];
+
     /// Returns the row of this message.
     pub fn message(self) -> &'static Message {
         &MESSAGES[self as usize]
@@ -161,5 +234,64 @@ impl Kind {
     /// Returns the stable name: `pleg-stale`.
     pub fn id(self) -> &'static str {
         self.message().id
+    }
+
+    /// Returns whether it fills a healthy log: read only around trouble.
+    pub fn is_bulk(self) -> bool {
+        matches!(
+            self,
+            Self::PlegRelisting
+                | Self::PlegStateChange
+                | Self::PlegContainerFinished
+                | Self::PlegEvent
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_stand_in_the_order_of_their_kinds() {
+        assert_eq!(MESSAGES.len(), Kind::ALL.len());
+        assert!(
+            Kind::ALL
+                .iter()
+                .enumerate()
+                .all(|(i, &kind)| kind as usize == i)
+        );
+        for (kind, id) in [
+            (Kind::PlegStale, "pleg-stale"),
+            (Kind::EventedPlegFull, "evented-pleg-full"),
+            (Kind::PlegEvent, "pleg-event"),
+            (Kind::SkipSync, "skip-sync"),
+            (Kind::RuntimeNotReady, "runtime-not-ready"),
+            (Kind::HousekeepingSlow, "housekeeping-slow"),
+            (Kind::ListSandboxesFailed, "list-sandboxes-failed"),
+            (Kind::ContainerStatusFailed, "container-status-failed"),
+            (Kind::StopSandboxFailed, "stop-sandbox-failed"),
+            (Kind::PrestopHook, "prestop-hook"),
+            (Kind::CniNotReady, "cni-not-ready"),
+            (Kind::NodeReady, "node-ready"),
+            (Kind::PodRemoved, "pod-removed"),
+            (Kind::DockershimUsed, "dockershim-used"),
+            (Kind::KubeletFatal, "kubelet-fatal"),
+        ] {
+            assert_eq!(kind.id(), id);
+        }
+    }
+
+    #[test]
+    fn ids_are_unique_and_summaries_are_sentences() {
+        let mut ids: Vec<_> = MESSAGES.iter().map(|message| message.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), MESSAGES.len());
+        assert!(
+            MESSAGES
+                .iter()
+                .all(|message| message.summary.ends_with('.'))
+        );
     }
 }

@@ -1,12 +1,52 @@
 //! plegdoctor: finds out why a Kubernetes node says "PLEG is not healthy".
+//!
+//! Data flows one way, and no stage reaches back:
+//!
+//! ```text
+//!  kubelet's log ──log──▶ parser ──▶ event ──▶ digest, incident ─┐
+//!  Docker's API ──runtime::docker────────────────────────────────┼──▶ evidence ──rules──▶ report ──render──▶
+//!  (what could not be seen: a gap)                               ┘
+//!  Docker's API ──runtime::docker──▶ plan ──render──▶ asked ──apply──▶ Docker's API
+//! ```
+//!
+//! - The middle is pure: no files, no clock, no environment, no async. It takes values, returns values and can't
+//!   fail; a line that makes no sense is counted.
+//! - The outside is touched in few places: `log` opens logs, `runtime::docker` speaks to Docker, `host` reads
+//!   `/proc`, `cli` reads clock and environment, `apply` removes.
+//! - Each outside call has a deadline and a connection of its own. No answer in time is an observation.
+//! - What could not be seen is said in the report; it never looks like health.
+//! - A cause is one file in `rules` and one row in its table.
 
-pub mod apply;
+// The command line.
 pub mod cli;
 pub mod commands;
-pub mod duration;
-pub mod event;
-pub mod finding;
-pub mod id;
-pub mod plan;
-pub mod render;
+
+// In: the edges that look.
+pub mod gather;
+pub mod host;
+pub mod log;
 pub mod runtime;
+
+// The core: values in, values out.
+pub mod duration;
+pub mod id;
+
+pub mod envelope;
+pub mod klog;
+pub mod time;
+
+pub mod event;
+pub mod parser;
+
+pub mod digest;
+pub mod incident;
+
+pub mod evidence;
+pub mod finding;
+pub mod plan;
+pub mod report;
+pub mod rules;
+
+// Out: the edges that speak and act.
+pub mod apply;
+pub mod render;

@@ -1,1 +1,192 @@
-//! (to be written)
+//! Where the kubelet's log comes from. Opens what the command line names, or picks what is there, and hands the
+//! events of each source on, in order; what could not be read is a gap. What an event means is not known here.
+
+mod container;
+mod files;
+mod intake;
+mod journal;
+mod lines;
+mod names;
+mod open;
+mod pick;
+mod pump;
+mod tail;
+#[cfg(test)]
+mod tests;
+mod units;
+
+use crate::{
+    cli::{LogArgs, Moments},
+    digest::Source,
+    event::Event,
+    evidence::Gap,
+};
+use anyhow::bail;
+use container::Part;
+use files::Piece;
+use intake::Intake;
+use open::Failure;
+use std::{
+    collections::BTreeSet,
+    ffi::OsStr,
+    path::Path,
+    time::{Duration, Instant},
+};
+use units::Journal;
+
+/// How a container's log is reached.
+#[derive(Clone, Copy, Debug)]
+pub struct DockerLog<'a> {
+    /// `unix:///var/run/docker.sock`
+    pub endpoint: &'a str,
+    /// How long each call may take.
+    pub timeout: Duration,
+    /// Whether Docker may be asked; false with `--no-docker`.
+    pub asked: bool,
+}
+
+/// What reading came to, besides the events.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// The logs read, in the order of their events.
+    pub sources: Vec<Source>,
+    /// The hosts that their lines name.
+    pub hosts: BTreeSet<String>,
+    /// What could not be seen.
+    pub gaps: Vec<Gap>,
+    /// What was left out on purpose.
+    pub notes: Vec<String>,
+}
+
+/// How long a journal or a container's log may take that was asked for; a file may take as long as it needs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Where things are; elsewhere in tests.
+#[derive(Clone, Copy)]
+struct Places<'a> {
+    root: &'a Path,
+    journalctl: &'a OsStr,
+}
+
+/// Reads what `args` ask for, or the first place that holds lines of the kubelet, and hands the events to `sink`,
+/// source by source: files by the times of their first lines, then the journal, then a container. Events outside
+/// `--since` and `--until` are left out; those without a time are not.
+///
+/// # Errors
+/// Nothing at all could be read of what was named: in one line, each log with the reason and the cure. What could
+/// not be read besides others is a gap.
+pub fn read(
+    args: &LogArgs,
+    moments: &Moments,
+    docker: DockerLog<'_>,
+    sink: &mut dyn FnMut(Event),
+) -> anyhow::Result<Reading> {
+    let places = Places {
+        root: Path::new("/"),
+        journalctl: OsStr::new("journalctl"),
+    };
+    read_in(&places, args, moments, docker, sink)
+}
+
+fn read_in(
+    places: &Places<'_>,
+    args: &LogArgs,
+    moments: &Moments,
+    docker: DockerLog<'_>,
+    sink: &mut dyn FnMut(Event),
+) -> anyhow::Result<Reading> {
+    let mut intake = Intake::new(moments, sink);
+    let named = !args.log.is_empty() || args.journal.is_some() || args.log_container.is_some();
+    if args.no_log {
+        return Ok(intake.reading);
+    }
+    if !named {
+        pick::read(moments, docker, places, args.log_timeout, &mut intake);
+        return Ok(intake.reading);
+    }
+    let failures = read_named(places, args, moments, docker, &mut intake);
+    if intake.reading.sources.is_empty() && !failures.is_empty() {
+        let all: Vec<String> = failures
+            .iter()
+            .map(|(name, error)| format!("can't read {name}: {error:#}"))
+            .collect();
+        bail!("{}", all.join("; "));
+    }
+    for (name, error) in failures {
+        intake.gap(name, format!("{error:#}"));
+    }
+    judge_empty(&mut intake);
+    Ok(intake.reading)
+}
+
+fn read_named(
+    places: &Places<'_>,
+    args: &LogArgs,
+    moments: &Moments,
+    docker: DockerLog<'_>,
+    intake: &mut Intake<'_>,
+) -> Vec<Failure> {
+    let mut failures = files::read(&args.log, intake::hints(moments), &mut |piece| {
+        take(intake, piece)
+    });
+    intake.end();
+    if let Some(unit) = &args.journal {
+        let journal = Journal {
+            program: places.journalctl,
+            unit: Some(unit.as_str()).filter(|unit| !unit.is_empty()),
+            picked: false,
+            now: moments.now,
+            since: moments.since,
+            until: moments.until,
+            bytes: u64::MAX,
+            timeout: PATIENCE,
+            deadline: Instant::now() + PATIENCE,
+        };
+        failures.extend(units::read(&journal, intake).err());
+    }
+    if let Some(name) = &args.log_container {
+        let part = Part {
+            picked: false,
+            since: moments.since,
+            bytes: None,
+            timeout: PATIENCE,
+        };
+        if let Err(error) = container::read(docker, name, &part, intake) {
+            failures.push((format!("container {name}"), error));
+        }
+    }
+    failures
+}
+
+/// Hands a piece of a named file to the intake.
+fn take(intake: &mut Intake<'_>, piece: Piece<'_>) -> bool {
+    match piece {
+        Piece::Start(name, from) => intake.start(name, false, from),
+        Piece::Block(block) => intake.block(block),
+        Piece::Skip => intake.skip(),
+        Piece::Gap(name, why) => intake.gap(name, why),
+        Piece::Note(note) => intake.reading.notes.push(note),
+    }
+    true
+}
+
+/// Notes each named log that holds nothing of the kubelet: what it does not say proves nothing.
+fn judge_empty(intake: &mut Intake<'_>) {
+    let sources = &intake.reading.sources;
+    let empty = sources.iter().all(|source| source.lines == 0);
+    let silent: Vec<String> = sources
+        .iter()
+        .filter(|source| source.kubelet_lines == 0 && (source.lines > 0 || empty))
+        .map(|source| source.name.clone())
+        .collect();
+    for name in silent {
+        intake.gap(
+            name,
+            if empty {
+                "it is empty"
+            } else {
+                "it holds no line of the kubelet"
+            },
+        );
+    }
+}

@@ -1,4 +1,4 @@
-//! The `plegdoctor` program.
+//! The `plegdoctor` program: parse, run the subcommand, turn the result into an exit code.
 
 use clap::Parser as _;
 use plegdoctor::{
@@ -13,6 +13,8 @@ use std::{
 fn main() -> ExitCode {
     match run(&Cli::parse()) {
         Ok(code) => code,
+        // Who closes the pipe has read enough.
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             // Nothing is left to tell if standard error is gone too.
             let _ = writeln!(io::stderr(), "plegdoctor: {error:#}");
@@ -22,8 +24,17 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
+    let mut out = io::BufWriter::new(io::stdout());
     match &cli.command {
-        Command::Clean(args) => commands::clean::run(args, &mut io::stdout().lock()),
-        Command::Diagnose(_) | Command::Schema { .. } => anyhow::bail!("not wired here yet"),
+        Command::Diagnose(args) => commands::diagnose::run(args, &mut out),
+        Command::Clean(args) => commands::clean::run(args, &mut out),
+        Command::Schema { output } => Ok(commands::schema::run(*output, &mut out)?),
     }
+}
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }

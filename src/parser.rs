@@ -1,1 +1,507 @@
-//! Physical lines in, events out: assembles what an envelope split, keeps the kubelet's own lines, reads times.
+//! Physical lines in, events out: puts together what an envelope split, keeps the kubelet's own lines, reads
+//! times.
+//!
+//! A line that holds no known message costs one search and one copy. Which message a line is, is decided by
+//! `event`; what stands around it is read by `envelope`. Events come out in the log's order, and with their
+//! final times: those whose year or zone is not known yet are held back.
+
+mod conditions;
+mod hold;
+mod open;
+
+use crate::{
+    envelope::{self, Entry, Gathered, Owner, Peeled},
+    event::{
+        Event, Severity, Time,
+        classify::{self, Facts},
+        screen::{Hit, screen},
+    },
+    klog,
+    time::{Stamp, When},
+};
+use hold::Hold;
+use open::Open;
+use std::{borrow::Cow, collections::BTreeSet};
+
+pub use crate::time::Hints;
+
+/// Longest line, put together, that is read; the rest of a longer one is cut off.
+pub const LONGEST: usize = 1 << 20;
+/// How long after trouble context is still read, in microseconds.
+const AROUND: i64 = 10 * 60 * 1_000_000;
+/// Most losses and hosts that are kept.
+const MOST: usize = 64;
+
+/// What a source told about itself, besides its events.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Told {
+    /// Lines read.
+    pub lines: u64,
+    /// Lines that look like the kubelet's own.
+    pub kubelet_lines: u64,
+    /// Time of the first line that has one.
+    pub first: Option<Time>,
+    /// Time of the last line that has one.
+    pub last: Option<Time>,
+    /// Names of hosts, as envelopes and klog's file header tell them.
+    pub hosts: BTreeSet<String>,
+    /// Lines that say that lines were lost.
+    pub losses: Vec<String>,
+    /// Whether a year or a zone had to be guessed.
+    pub guessed_times: bool,
+    /// Lines cut because they were too long.
+    pub cut: u64,
+}
+
+/// Reads one source: a file with its rotations, a journal, a container's log.
+#[derive(Debug)]
+pub struct Parser {
+    told: Told,
+    hold: Hold,
+    /// The message that may go on in the next line.
+    open: Open,
+    /// The entry of several lines that is being put together.
+    entry: Option<(Entry, u64)>,
+    /// The last line that was not parsed.
+    quiet: Kept,
+    /// The last line of context before trouble.
+    context: Kept,
+    /// When the last trouble was, roughly; `None`: context is not wanted.
+    trouble: Option<i64>,
+    /// Whether lines have klog headers, so that those without are parts of others.
+    headers: bool,
+    last_host: String,
+    first: Option<When>,
+    last: Option<(u64, When)>,
+    facts: Vec<Facts>,
+}
+
+/// A copy of a raw line.
+#[derive(Debug, Default)]
+struct Kept {
+    /// Its number; 0: none.
+    line: u64,
+    raw: Vec<u8>,
+}
+
+impl Kept {
+    fn keep(&mut self, line: u64, raw: &[u8]) {
+        self.line = line;
+        self.raw.clear();
+        self.raw.extend_from_slice(raw);
+    }
+}
+
+impl Parser {
+    /// Returns a parser for the source of that name.
+    pub fn new(source: &str, hints: Hints) -> Self {
+        Self {
+            told: Told::default(),
+            hold: Hold::new(source, hints),
+            open: Open::default(),
+            entry: None,
+            quiet: Kept::default(),
+            context: Kept::default(),
+            trouble: None,
+            headers: false,
+            last_host: String::new(),
+            first: None,
+            last: None,
+            facts: Vec::new(),
+        }
+    }
+
+    /// Takes in one line, without its newline; appends the events that are ready.
+    pub fn line(&mut self, raw: &[u8], out: &mut Vec<Event>) {
+        self.told.lines += 1;
+        let raw = if raw.len() > LONGEST {
+            self.told.cut += 1;
+            &raw[..LONGEST]
+        } else {
+            raw
+        };
+        if self.entry.is_some() && self.gather(raw, out) {
+            return;
+        }
+        let raw = raw.strip_suffix(b"\r").unwrap_or(raw);
+        match screen(raw).or_else(|| is_fatal(raw).then_some(Hit::Message)) {
+            None => self.quiet(raw, out),
+            Some(Hit::Bulk) if self.trouble.is_none() => {
+                self.told.kubelet_lines += 1;
+                self.flush(out);
+                if self.first.is_none() {
+                    self.note_first(raw);
+                }
+                self.context.keep(self.told.lines, raw);
+            }
+            Some(Hit::Note) => self.note(raw, out),
+            Some(_) => self.hit(raw, out),
+        }
+    }
+
+    /// Ends the source; appends the events that were held back.
+    pub fn finish(&mut self, out: &mut Vec<Event>) {
+        if let Some((entry, line)) = self.entry.take() {
+            self.entry_ended(entry, line, out);
+        }
+        self.flush(out);
+        for kept in [
+            std::mem::take(&mut self.context),
+            std::mem::take(&mut self.quiet),
+        ] {
+            if kept.line > self.last.map_or(0, |(line, _)| line) {
+                let peeled = envelope::peel(&kept.raw);
+                let (stamp, _) = times(&peeled);
+                let when = self
+                    .hold
+                    .calendar
+                    .see(stamp, peeled.stamp.or(record_stamp(&peeled)));
+                if when.rough_micros().is_some() {
+                    self.last = Some((kept.line, when));
+                }
+            }
+        }
+        self.hold.finish(out);
+        let calendar = &self.hold.calendar;
+        let known = |when: When| calendar.at(&calendar.close(when));
+        self.told.first = self.first.and_then(known);
+        self.told.last = self.last.and_then(|(_, when)| known(when));
+        self.told.guessed_times = calendar.guessed();
+    }
+
+    /// Returns what the source told about itself; whole after `finish`.
+    pub fn told(&self) -> &Told {
+        &self.told
+    }
+
+    /// A line with no known message: perhaps it goes on with the open one, or begins an entry.
+    fn quiet(&mut self, raw: &[u8], out: &mut Vec<Event>) {
+        if self.open.is_open() {
+            if self.open.goes_on(raw, &mut self.told.cut) {
+                return;
+            }
+            self.flush(out);
+        }
+        if let Some(entry) = Entry::begin(raw) {
+            self.entry = Some((entry, self.told.lines));
+            return;
+        }
+        if may_have_time(raw) {
+            self.told.kubelet_lines += u64::from(looks_like_kubelet(raw));
+            self.quiet.keep(self.told.lines, raw);
+            if self.first.is_none() {
+                self.note_first(raw);
+            }
+        }
+    }
+
+    /// A line that may be a known message.
+    fn hit(&mut self, raw: &[u8], out: &mut Vec<Event>) {
+        if self.open.is_partial() && self.open.goes_on(raw, &mut self.told.cut) {
+            return;
+        }
+        let peeled = envelope::peel(raw);
+        if peeled.owner == Owner::Other {
+            return self.quiet(raw, out);
+        }
+        self.message(&peeled, raw, self.told.lines, out);
+    }
+
+    /// A line without its envelopes: opens a message, or goes on with the open one.
+    fn message(&mut self, peeled: &Peeled<'_>, raw: &[u8], line: u64, out: &mut Vec<Event>) {
+        let header = klog::header(&peeled.message);
+        let record = record_stamp(peeled);
+        if header.is_none() && record.is_none() {
+            if self.open.is_open() && self.open.goes_on(raw, &mut self.told.cut) {
+                return;
+            }
+            self.flush(out);
+            return self.without_header(peeled, line, out);
+        }
+        self.flush(out);
+        self.headers = true;
+        self.told.kubelet_lines += 1;
+        self.note_host(peeled.host.as_deref());
+        let stamp = header.map(|header| header.stamp);
+        let when = self.see(stamp, peeled.stamp, record, line);
+        if screen(&peeled.message) == Some(Hit::Bulk) && !self.wants_context(&when) {
+            self.context.keep(line, raw);
+            return;
+        }
+        self.open.start(peeled, raw, header, when, line);
+    }
+
+    /// A known text without a klog header: a condition, or a log without headers.
+    fn without_header(&mut self, peeled: &Peeled<'_>, line: u64, out: &mut Vec<Event>) {
+        if conditions::read(&peeled.message, &mut self.facts) {
+            return self.conditions(&peeled.message, line, out);
+        }
+        if self.headers || peeled.message.starts_with(b"time=\"") {
+            return self.unparsed(line, &peeled.message);
+        }
+        self.note_host(peeled.host.as_deref());
+        let when = self.see(None, peeled.stamp, None, line);
+        self.open.start_bare(peeled, when, line);
+    }
+
+    fn unparsed(&mut self, line: u64, message: &[u8]) {
+        if may_have_time(message) {
+            self.quiet.keep(line, message);
+        }
+    }
+
+    /// Emits the conditions that `conditions::read` left in `facts`.
+    fn conditions(&mut self, text: &[u8], line: u64, out: &mut Vec<Event>) {
+        let text = String::from_utf8_lossy(text);
+        let mut told = None;
+        for facts in std::mem::take(&mut self.facts) {
+            told = facts.told.or(told);
+            let when = self.hold.calendar.see(None, told.map(Stamp::Exact));
+            let severity = Severity::Info;
+            self.hold
+                .push(facts, severity, when, line, text.trim(), out);
+        }
+    }
+
+    /// Classifies the open message and emits its events.
+    fn flush(&mut self, out: &mut Vec<Event>) {
+        if !self.open.is_open() {
+            return;
+        }
+        self.open.close();
+        let text = String::from_utf8_lossy(self.open.text());
+        classify_into(&text, self.open.severity, &mut self.facts);
+        if self.facts.is_empty() {
+            return;
+        }
+        let (when, line, severity) = (self.open.when, self.open.line, self.open.severity);
+        let cited = match text {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(text) => Some(text),
+        };
+        let mut facts = std::mem::take(&mut self.facts);
+        if facts.iter().any(Facts::is_trouble) {
+            if self.trouble.is_none() {
+                self.replay_context(out);
+            }
+            self.trouble = Some(when.rough_micros().unwrap_or(i64::MAX / 2));
+        }
+        let open = std::mem::take(&mut self.open);
+        let text = cited
+            .as_deref()
+            .or_else(|| std::str::from_utf8(open.text()).ok())
+            .unwrap_or("");
+        for facts in facts.drain(..) {
+            if let Some(told) = facts.told {
+                self.hold.anchor(&when, told, out);
+            }
+            self.hold.push(facts, severity, when, line, text, out);
+        }
+        self.facts = facts;
+        self.open = open;
+    }
+
+    /// Emits the last context before trouble began.
+    fn replay_context(&mut self, out: &mut Vec<Event>) {
+        let kept = std::mem::take(&mut self.context);
+        if kept.line == 0 {
+            return;
+        }
+        let peeled = envelope::peel(&kept.raw);
+        if peeled.owner == Owner::Other {
+            return;
+        }
+        let (stamp, message) = times(&peeled);
+        let when = self
+            .hold
+            .calendar
+            .see(stamp, peeled.stamp.or(record_stamp(&peeled)));
+        let text = String::from_utf8_lossy(message);
+        let mut facts = Vec::new();
+        classify_into(&text, Severity::Info, &mut facts);
+        for facts in facts {
+            self.hold
+                .push(facts, Severity::Info, when, kept.line, &text, out);
+        }
+    }
+
+    /// Returns whether context at that time is wanted; forgets trouble that is long past.
+    fn wants_context(&mut self, when: &When) -> bool {
+        match (self.trouble, when.rough_micros()) {
+            (Some(trouble), Some(now)) if now - trouble > AROUND => {
+                self.trouble = None;
+                false
+            }
+            (trouble, _) => trouble.is_some(),
+        }
+    }
+
+    /// Takes in a line's times.
+    fn see(
+        &mut self,
+        stamp: Option<crate::time::Yearless>,
+        envelope: Option<Stamp>,
+        record: Option<Stamp>,
+        line: u64,
+    ) -> When {
+        let when = self.hold.calendar.see(stamp, record.or(envelope));
+        if when.rough_micros().is_some() {
+            self.first.get_or_insert(when);
+            self.last = Some((line, when));
+        }
+        when
+    }
+
+    /// Takes the time of the source's first line that has one.
+    fn note_first(&mut self, raw: &[u8]) {
+        let peeled = envelope::peel(raw);
+        self.note_host(peeled.host.as_deref());
+        let (stamp, _) = times(&peeled);
+        let record = record_stamp(&peeled);
+        let line = self.told.lines;
+        self.see(stamp, peeled.stamp, record, line);
+    }
+
+    fn note_host(&mut self, host: Option<&str>) {
+        if let Some(host) = host
+            && host != self.last_host
+            && self.told.hosts.len() < MOST
+        {
+            host.clone_into(&mut self.last_host);
+            self.told.hosts.insert(host.to_owned());
+        }
+    }
+
+    /// A line about the log itself.
+    fn note(&mut self, raw: &[u8], out: &mut Vec<Event>) {
+        let peeled = envelope::peel(raw);
+        if klog::header(&peeled.message).is_some() || record_stamp(&peeled).is_some() {
+            return self.hit(raw, out);
+        }
+        self.flush(out);
+        let message = String::from_utf8_lossy(&peeled.message);
+        if let Some(local) = crate::time::klog_created(&message) {
+            self.hold.calendar.created(local);
+        } else if let Some((_, host)) = message.split_once("Running on machine: ") {
+            self.note_host(Some(host.trim()));
+        } else if is_loss(&message) && self.told.losses.len() < MOST {
+            self.told
+                .losses
+                .push(crate::event::bounded(message.trim(), 300).to_owned());
+        }
+        self.unparsed(self.told.lines, raw);
+    }
+
+    /// Hands a line to the entry that is being put together; returns whether it was taken.
+    fn gather(&mut self, raw: &[u8], out: &mut Vec<Event>) -> bool {
+        let Some((mut entry, line)) = self.entry.take() else {
+            return false;
+        };
+        let gathered = entry.gather(raw);
+        if gathered == Gathered::More {
+            self.entry = Some((entry, line));
+            return true;
+        }
+        self.entry_ended(entry, line, out);
+        gathered == Gathered::Ended
+    }
+
+    fn entry_ended(&mut self, entry: Entry, line: u64, out: &mut Vec<Event>) {
+        self.flush(out);
+        if let Some(text) = entry.text()
+            && conditions::read(text, &mut self.facts)
+        {
+            return self.conditions(b"condition Ready", line, out);
+        }
+        let Some(peeled) = entry.peeled() else { return };
+        let hit = screen(&peeled.message).is_some() || is_fatal(&peeled.message);
+        if peeled.owner == Owner::Other {
+            return;
+        }
+        if hit {
+            let raw = peeled.message.clone().into_owned();
+            return self.message(&peeled, &raw, line, out);
+        }
+        self.told.kubelet_lines += 1;
+        self.note_host(peeled.host.as_deref());
+        let (stamp, _) = times(&peeled);
+        self.see(stamp, peeled.stamp, None, line);
+    }
+}
+
+/// Pushes what `text` says; a fatal line that is nothing else known is known as that.
+fn classify_into(text: &str, severity: Severity, facts: &mut Vec<Facts>) {
+    facts.clear();
+    if text.starts_with('{') {
+        classify::record(text.as_bytes(), facts);
+    } else if severity == Severity::Fatal {
+        classify::fatal(text, facts);
+    } else {
+        classify::text(text, facts);
+    }
+}
+
+/// Returns klog's stamp and the message after its header.
+fn times<'a>(peeled: &'a Peeled<'_>) -> (Option<crate::time::Yearless>, &'a [u8]) {
+    match klog::header(&peeled.message) {
+        Some(header) => (Some(header.stamp), &peeled.message[header.len..]),
+        None => (None, &peeled.message),
+    }
+}
+
+/// Returns the time of a klog JSON record, `{"ts":1796010357319.6838,…}`.
+fn record_stamp(peeled: &Peeled<'_>) -> Option<Stamp> {
+    let digits = peeled.message.strip_prefix(b"{\"ts\":")?;
+    let end = memchr::memchr2(b',', b'}', digits).unwrap_or(digits.len());
+    let millis = std::str::from_utf8(&digits[..end])
+        .ok()?
+        .trim()
+        .parse()
+        .ok()?;
+    crate::time::epoch_millis(millis).map(Stamp::Exact)
+}
+
+fn is_fatal(raw: &[u8]) -> bool {
+    raw.first() == Some(&b'F') && klog::header(raw).is_some()
+}
+
+/// Returns whether a message says that lines of this log were lost.
+fn is_loss(message: &str) -> bool {
+    if let Some((_, rest)) = message.split_once("Suppressed ") {
+        return rest.contains(" messages from ")
+            && ["kubelet", "k3s", "rke2", "origin-node", "edge"]
+                .iter()
+                .any(|unit| rest.contains(unit));
+    }
+    message.contains("due to rate-limiting")
+}
+
+/// A cheap guess, for lines that are not parsed, at whether a time stands in front.
+fn may_have_time(raw: &[u8]) -> bool {
+    match raw {
+        [b'I' | b'W' | b'E' | b'F', digit, ..] if digit.is_ascii_digit() => true,
+        [b'{' | b'<' | b'[' | b'0'..=b'9', ..] => true,
+        [b'A'..=b'Z' | b'a'..=b'z', _, _, b' ' | b'.' | b't', ..] => raw.len() > 20,
+        _ => false,
+    }
+}
+
+/// A cheap guess, for lines that are not parsed, at whether the kubelet wrote them.
+fn looks_like_kubelet(raw: &[u8]) -> bool {
+    if matches!(raw, [b'I' | b'W' | b'E' | b'F', digit, ..] if digit.is_ascii_digit())
+        || raw.starts_with(b"{\"ts\"")
+        || raw.starts_with(b"{\"log\"")
+    {
+        return true;
+    }
+    let head = &raw[..raw.len().min(160)];
+    [
+        &b" kubelet"[..],
+        b"\"kubelet",
+        b" k3s",
+        b" rke2",
+        b" stderr F ",
+    ]
+    .iter()
+    .any(|name| memchr::memmem::find(head, name).is_some())
+}

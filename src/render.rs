@@ -1,4 +1,29 @@
-//! Prints what was found and done; decides nothing.
+//! Picks the printer. Printers decide nothing: order, totals and verdict are settled before.
 
 pub mod clean;
+pub mod json;
 pub mod plain;
+pub mod text;
+
+use crate::{cli::Format, report::Report};
+use std::io::{self, Write};
+
+/// How a terminal, a file or a pipe wants to be written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Columns.
+    pub width: u16,
+    /// Whether to use colour.
+    pub color: bool,
+}
+
+/// Writes the report.
+///
+/// # Errors
+/// What `out` says; a closed pipe among them.
+pub fn write(report: &Report, format: Format, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    match format {
+        Format::Text => text::write(report, style, out),
+        Format::Json => json::write(report, out),
+    }
+}

@@ -1,1 +1,301 @@
-//! (to be written)
+//! The report: findings in order, the verdict, and the containers that matter. What all printers share.
+
+use crate::{
+    digest::Source,
+    event::{Kind, Time},
+    evidence::{Evidence, Gap},
+    finding::{Finding, Severity},
+    id::ContainerId,
+    incident::Incident,
+    rules::{self, RULES},
+    runtime::{Container, Outcome, Runtime},
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Containers that a report lists; the rest is counted.
+const CONTAINERS: usize = 50;
+
+/// The answer in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing was or is wrong, and all that was asked was seen.
+    Healthy,
+    /// Something was wrong and is not any more.
+    Recovered,
+    /// Something is wrong.
+    Problem,
+    /// Nothing is known to be wrong, but something could not be seen.
+    Unknown,
+}
+
+/// All that plegdoctor has to say.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The present moment.
+    pub generated_at: Time,
+    /// The node's name, if the log tells it.
+    pub node: Option<String>,
+    /// The answer in one word.
+    pub verdict: Verdict,
+    /// … in the words of a headline: `NOT READY`.
+    pub headline: &'static str,
+    /// … and in one sentence.
+    pub summary: String,
+    /// What was concluded, the primary cause first.
+    pub findings: Vec<Finding>,
+    /// When the PLEG was unhealthy.
+    pub incidents: Vec<Incident>,
+    /// The containers that matter.
+    pub containers: Vec<Container>,
+    /// Containers left out of `containers`, of those that matter.
+    pub containers_left_out: usize,
+    /// What was read.
+    pub sources: Vec<Source>,
+    /// The time of the log's last line.
+    pub log_end: Option<Time>,
+    /// How often each message was seen.
+    pub events: BTreeMap<&'static str, u64>,
+    /// What the runtime answered; `None` if it was not asked.
+    pub runtime: Option<Runtime>,
+    /// What could not be seen.
+    pub gaps: Vec<Gap>,
+    /// What was left out on purpose.
+    pub notes: Vec<String>,
+}
+
+/// Returns what the evidence amounts to.
+pub fn diagnose(evidence: &Evidence) -> Report {
+    let mut findings = rules::check_all(evidence);
+    order(&mut findings);
+    let log = evidence.log.as_ref();
+    let gaps: BTreeSet<Gap> = evidence
+        .gaps
+        .iter()
+        .cloned()
+        .chain(runtime_gaps(evidence))
+        .collect();
+    let verdict = verdict(&findings, !gaps.is_empty());
+    let (containers, containers_left_out) = containers_that_matter(evidence, &findings);
+    Report {
+        generated_at: evidence.now,
+        node: log.and_then(|log| log.node.clone()),
+        verdict,
+        headline: headline(evidence, verdict),
+        summary: summary(evidence, verdict, &findings),
+        findings,
+        incidents: log.map(|log| log.incidents.clone()).unwrap_or_default(),
+        containers,
+        containers_left_out,
+        sources: log.map(|log| log.sources.clone()).unwrap_or_default(),
+        log_end: log.and_then(|log| log.last),
+        events: log.map(|log| log.counts.clone()).unwrap_or_default(),
+        runtime: evidence.runtime.clone(),
+        gaps: gaps.into_iter().collect(),
+        notes: evidence.notes.clone(),
+    }
+}
+
+impl Report {
+    /// Returns the process's exit code: 0, 1 or 2.
+    pub fn exit_code(&self) -> u8 {
+        let only_a_log = self.runtime.is_none();
+        let bad = |finding: &Finding| {
+            finding.severity != Severity::Info && (finding.active || only_a_log)
+        };
+        if self.findings.iter().any(bad) {
+            1
+        } else if self.verdict == Verdict::Unknown {
+            2
+        } else {
+            0
+        }
+    }
+}
+
+/// Sorts findings: what holds now, what is worse, what is surer, what decides more, what came last.
+fn order(findings: &mut [Finding]) {
+    let row = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.id);
+    let last = |finding: &Finding| {
+        finding
+            .citations
+            .iter()
+            .filter_map(|citation| citation.time)
+            .max()
+    };
+    findings.sort_by(|a, b| {
+        let key = |f: &Finding| (!f.active, f.severity, f.confidence, row(f));
+        key(a).cmp(&key(b)).then_with(|| last(b).cmp(&last(a)))
+    });
+}
+
+fn verdict(findings: &[Finding], unseen: bool) -> Verdict {
+    let serious = |finding: &&Finding| finding.severity != Severity::Info;
+    if findings
+        .iter()
+        .filter(serious)
+        .any(|finding| finding.active)
+    {
+        Verdict::Problem
+    } else if unseen {
+        Verdict::Unknown
+    } else if findings.iter().any(|finding| serious(&finding)) {
+        Verdict::Recovered
+    } else {
+        Verdict::Healthy
+    }
+}
+
+fn headline(evidence: &Evidence, verdict: Verdict) -> &'static str {
+    let log = evidence.log.as_ref();
+    let stale = log.is_some_and(|log| log.incidents.iter().any(|incident| incident.ongoing));
+    let told = log
+        .and_then(|log| log.last_readiness.as_ref())
+        .is_some_and(|event| event.kind != Kind::NodeReady);
+    match verdict {
+        Verdict::Problem if stale || told => "NOT READY",
+        Verdict::Problem => "PROBLEM",
+        Verdict::Recovered => "RECOVERED",
+        Verdict::Healthy => "HEALTHY",
+        Verdict::Unknown => "UNKNOWN",
+    }
+}
+
+fn summary(evidence: &Evidence, verdict: Verdict, findings: &[Finding]) -> String {
+    let first = findings.first();
+    let title = first.map_or("", |finding| finding.title.as_str());
+    match verdict {
+        Verdict::Problem => format!("{title}."),
+        Verdict::Recovered => match well_since(evidence) {
+            Some(since) => format!("Well since {}. Before: {title}.", since.format("%H:%M:%S")),
+            None => format!("It is over. Before: {title}."),
+        },
+        Verdict::Unknown if first.is_some() => {
+            format!("Nothing is known to be wrong now, but not all could be seen. Before: {title}.")
+        }
+        Verdict::Unknown => "Nothing wrong was found, but not all could be seen.".to_owned(),
+        Verdict::Healthy if first.is_some() => format!("Nothing is wrong. {title}."),
+        Verdict::Healthy => "Nothing is wrong.".to_owned(),
+    }
+}
+
+/// Returns since when the log shows the node well: the first sign after the last incident.
+fn well_since(evidence: &Evidence) -> Option<Time> {
+    let log = evidence.log.as_ref()?;
+    let after_incident = log.incidents.last().and_then(|incident| incident.end);
+    after_incident.or_else(|| log.last_sign.as_ref().and_then(|sign| sign.at))
+}
+
+/// Returns what the runtime did not show, where that is not a finding by itself.
+fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
+    let Some(runtime) = &evidence.runtime else {
+        return Vec::new();
+    };
+    let mut gaps = Vec::new();
+    for (call, probe) in runtime.own_calls() {
+        if matches!(probe.outcome, Outcome::Denied | Outcome::Error) {
+            let why = probe
+                .error
+                .clone()
+                .unwrap_or_else(|| "no reason given".to_owned());
+            gaps.push(Gap {
+                what: format!("Docker ({call})"),
+                why,
+            });
+        }
+    }
+    let count = |outcome: Outcome| {
+        runtime
+            .containers
+            .iter()
+            .filter(|c| c.probe.outcome == outcome)
+            .count()
+    };
+    let not_probed = count(Outcome::NotProbed);
+    if not_probed > 0 && runtime.ping.outcome != Outcome::Denied {
+        gaps.push(Gap {
+            what: format!("the state of {not_probed} containers"),
+            why: "not inspected: too many others did not answer, or time was up (--max-unanswered, --probe-timeout)".to_owned(),
+        });
+    }
+    let failed = count(Outcome::Error) + count(Outcome::Denied) + count(Outcome::Refused);
+    if failed > 0 {
+        let why = runtime
+            .containers
+            .iter()
+            .find_map(|c| c.probe.error.clone());
+        gaps.push(Gap {
+            what: format!("the state of {failed} containers"),
+            why: format!(
+                "their inspect failed: {}",
+                why.unwrap_or_else(|| "no reason given".to_owned())
+            ),
+        });
+    }
+    gaps
+}
+
+/// Returns the containers that a reader should see, the accused first, and how many found no room.
+fn containers_that_matter(evidence: &Evidence, findings: &[Finding]) -> (Vec<Container>, usize) {
+    let Some(runtime) = &evidence.runtime else {
+        return (Vec::new(), 0);
+    };
+    let accused: Vec<&ContainerId> = findings
+        .iter()
+        .flat_map(|f| &f.subjects)
+        .filter_map(|subject| subject.id.as_ref())
+        .collect();
+    let suspects = evidence
+        .log
+        .as_ref()
+        .map(crate::digest::Log::suspects)
+        .unwrap_or_default();
+    let pods: BTreeSet<_> = findings
+        .iter()
+        .flat_map(|f| &f.subjects)
+        .filter_map(|s| s.uid.as_ref())
+        .collect();
+    let rank = |container: &Container| {
+        if accused.iter().any(|id| id.matches(&container.id)) {
+            Some(0)
+        } else if !matches!(
+            container.probe.outcome,
+            Outcome::Answered | Outcome::Gone | Outcome::NotProbed
+        ) || container.is_dead()
+        {
+            Some(1)
+        } else if suspects.iter().any(|id| id.matches(&container.id)) {
+            Some(2)
+        } else if container.uid.as_ref().is_some_and(|uid| pods.contains(uid)) {
+            Some(3)
+        } else {
+            None
+        }
+    };
+    let mut matter: Vec<_> = runtime
+        .containers
+        .iter()
+        .filter_map(|c| Some((rank(c)?, &c.name, &c.id, c)))
+        .collect();
+    matter.sort_by(|a, b| (a.0, a.1, a.2).cmp(&(b.0, b.1, b.2)));
+    let left_out = matter.len().saturating_sub(CONTAINERS);
+    (
+        matter
+            .into_iter()
+            .take(CONTAINERS)
+            .map(|(.., container)| container.clone())
+            .collect(),
+        left_out,
+    )
+}
+
+impl Runtime {
+    /// Returns the daemon's own calls with their names.
+    pub fn own_calls(&self) -> [(&'static str, &crate::runtime::Probe); 4] {
+        [
+            ("ping", &self.ping),
+            ("version", &self.version_probe),
+            ("info", &self.info),
+            ("list", &self.list),
+        ]
+    }
+}

@@ -1,1 +1,287 @@
-//! (to be written)
+//! The rules: one row for each cause, one file for each row.
+//!
+//! A rule sees the evidence and nothing else, and says no more than it proves. What several rules need to
+//! word or look up stands here.
+
+mod container_pileup;
+mod dead_container;
+mod hung_container;
+mod hung_runtime;
+mod list_too_large;
+mod not_pleg;
+mod orphan_sandbox;
+mod pleg_unexplained;
+mod runtime_down;
+mod starting_up;
+
+use crate::{
+    digest::Group,
+    event::{Event, Time},
+    evidence::Evidence,
+    finding::{Citation, Finding, Remedy, Risk, Subject, SubjectKind},
+    id::ContainerId,
+    runtime::{Container, ContainerKind, DEFAULT_ENDPOINT, Outcome, Probe, Runtime},
+};
+
+/// One cause.
+#[derive(Debug)]
+pub struct Rule {
+    /// Stable name, as users cite it.
+    pub id: &'static str,
+    /// What the cause is, in a few words.
+    pub title: &'static str,
+    /// Whether it can explain a lag by itself.
+    pub explains: bool,
+    /// Looks for the cause. Returns nothing where it is not at work.
+    pub check: fn(&Evidence) -> Vec<Finding>,
+}
+
+/// All rules, the more decisive before the less.
+pub const RULES: &[Rule] = &[
+    list_too_large::RULE,
+    runtime_down::RULE,
+    hung_runtime::RULE,
+    hung_container::RULE,
+    container_pileup::RULE,
+    starting_up::RULE,
+    not_pleg::RULE,
+    pleg_unexplained::RULE,
+    orphan_sandbox::RULE,
+    dead_container::RULE,
+];
+
+/// Subjects named in one finding before several findings are put into one.
+const EACH: usize = 3;
+
+/// Returns all findings, in no order that matters yet.
+pub fn check_all(evidence: &Evidence) -> Vec<Finding> {
+    RULES
+        .iter()
+        .flat_map(|rule| (rule.check)(evidence))
+        .collect()
+}
+
+/// Returns the subject that a container is.
+fn subject_of(container: &Container) -> Subject {
+    Subject {
+        kind: match container.kind {
+            ContainerKind::Sandbox => SubjectKind::Sandbox,
+            ContainerKind::Container | ContainerKind::Other => SubjectKind::Container,
+        },
+        id: Some(container.id.clone()),
+        name: Some(container.name.clone()).filter(|name| !name.is_empty()),
+        pod: container.pod.clone(),
+        uid: container.uid.clone(),
+        pid: None,
+    }
+}
+
+/// Returns the subject that an event is about.
+fn subject_from(event: &Event) -> Subject {
+    Subject {
+        kind: if event.container.is_some() {
+            SubjectKind::Container
+        } else {
+            SubjectKind::Sandbox
+        },
+        id: event.subject().cloned(),
+        name: None,
+        pod: event.pod.clone(),
+        uid: event.uid.clone(),
+        pid: None,
+    }
+}
+
+/// Returns a daemon as a subject.
+fn daemon(name: &str) -> Subject {
+    Subject {
+        kind: SubjectKind::Daemon,
+        id: None,
+        name: Some(name.to_owned()),
+        pod: None,
+        uid: None,
+        pid: None,
+    }
+}
+
+/// Returns the node as a subject.
+fn node(evidence: &Evidence) -> Subject {
+    let name = evidence.log.as_ref().and_then(|log| log.node.clone());
+    Subject {
+        kind: SubjectKind::Node,
+        id: None,
+        name,
+        pod: None,
+        uid: None,
+        pid: None,
+    }
+}
+
+/// Returns what a call to the runtime proves, as a citation.
+fn cite_probe(call: &str, runtime: &Runtime, probe: &Probe) -> Citation {
+    Citation {
+        source: call.to_owned(),
+        line: None,
+        time: Some(runtime.asked_at),
+        text: probe_text(probe),
+    }
+}
+
+/// Returns how a call ended, in words.
+fn probe_text(probe: &Probe) -> String {
+    let took = took(probe);
+    let error = probe.error.as_deref().unwrap_or("no reason given");
+    match probe.outcome {
+        Outcome::Answered => format!("answered in {took}"),
+        Outcome::TimedOut => match &probe.error {
+            Some(error) => format!("no answer in {took}: {error}"),
+            None => format!("no answer in {took}"),
+        },
+        Outcome::Refused | Outcome::Denied | Outcome::Error => error.to_owned(),
+        Outcome::Gone => "there is no such container any more".to_owned(),
+        Outcome::NotProbed => "not asked".to_owned(),
+    }
+}
+
+/// Returns how long a call took, for people: `3.0 s`, `1 ms`.
+pub(crate) fn took(probe: &Probe) -> String {
+    let millis = probe.took.as_millis();
+    if millis >= 1000 {
+        format!("{:.1} s", probe.took.as_secs_f64())
+    } else {
+        format!("{} ms", millis.max(1))
+    }
+}
+
+/// Returns the first and the last line of a group.
+fn cite_group(group: &Group) -> Vec<Citation> {
+    let mut lines = vec![group.first.citation.clone()];
+    if group.last.citation != group.first.citation {
+        lines.push(group.last.citation.clone());
+    }
+    lines
+}
+
+/// Returns the lines of several groups, each group's first and last, in the log's order, `most` at the most.
+fn cite_groups(groups: &[&Group], most: usize) -> Vec<Citation> {
+    let mut lines: Vec<_> = groups.iter().flat_map(|group| cite_group(group)).collect();
+    lines.sort_by(|a, b| (a.time, &a.source, a.line).cmp(&(b.time, &b.source, b.line)));
+    lines.dedup();
+    if lines.len() > most {
+        // The first ones date the beginning, the last one the present.
+        lines.drain(most - 1..lines.len() - 1);
+    }
+    lines
+}
+
+/// Returns the moment of the last line of these groups.
+fn last_of(groups: &[&Group]) -> Option<Time> {
+    groups.iter().filter_map(|group| group.last.at).max()
+}
+
+/// Returns whether the log shows no recovery after `last`, the last line that speaks of the trouble.
+fn lasts(evidence: &Evidence, last: Option<Time>) -> bool {
+    let recovered = |time| {
+        evidence
+            .log
+            .as_ref()
+            .is_some_and(|log| log.recovery_after(time).is_some())
+    };
+    !last.is_some_and(recovered)
+}
+
+/// Returns the time of day of a moment, as the log writes it.
+fn clock(time: Option<Time>) -> String {
+    time.map_or_else(
+        || "an unknown time".to_owned(),
+        |time| time.format("%H:%M:%S").to_string(),
+    )
+}
+
+/// Returns `1 container`, `3 containers`.
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Returns the option that makes our own commands ask the same daemon, with a blank before it.
+fn docker_option(evidence: &Evidence) -> String {
+    let named = evidence.runtime.as_ref().filter(|runtime| runtime.named);
+    named.map_or_else(String::new, |runtime| {
+        format!(" --docker-host {}", runtime.endpoint)
+    })
+}
+
+/// Returns the socket's path, for commands.
+fn socket(evidence: &Evidence) -> String {
+    let endpoint = evidence
+        .runtime
+        .as_ref()
+        .map_or(DEFAULT_ENDPOINT, |runtime| &runtime.endpoint);
+    endpoint
+        .strip_prefix("unix://")
+        .unwrap_or(endpoint)
+        .to_owned()
+}
+
+/// Returns the remedy that keeps the daemon's stacks before anything is restarted.
+fn save_stacks(evidence: &Evidence) -> Remedy {
+    Remedy {
+        title: "Save dockerd's stacks before anything is restarted".to_owned(),
+        risk: Risk::Safe,
+        command: format!(
+            "curl -s --max-time 10 --unix-socket {} 'http://localhost/debug/pprof/goroutine?debug=2' > dockerd-stacks.txt",
+            socket(evidence)
+        ),
+        cost: "nothing; they say who waits for whom, and a restart destroys them".to_owned(),
+    }
+}
+
+/// Returns the remedy of last resort for Docker.
+fn restart_docker() -> Remedy {
+    Remedy {
+        title: "Restart Docker".to_owned(),
+        risk: Risk::Node,
+        command: "systemctl restart docker".to_owned(),
+        cost:
+            "stops every container of the node unless live-restore is on, and destroys the evidence"
+                .to_owned(),
+    }
+}
+
+/// Returns the remedies that remove stopped containers, with a look before.
+fn clean(evidence: &Evidence, kind: &str, cost: &str) -> Vec<Remedy> {
+    let option = docker_option(evidence);
+    vec![
+        Remedy {
+            title: "See what would be removed".to_owned(),
+            risk: Risk::Safe,
+            command: format!("plegdoctor clean --{kind} --dry-run{option}"),
+            cost: "nothing".to_owned(),
+        },
+        Remedy {
+            title: "Remove them".to_owned(),
+            risk: Risk::Safe,
+            command: format!("plegdoctor clean --{kind} --yes{option}"),
+            cost: cost.to_owned(),
+        },
+    ]
+}
+
+impl Runtime {
+    /// Returns the container with this id, whole or cut short.
+    pub fn find(&self, id: &ContainerId) -> Option<&Container> {
+        self.containers
+            .iter()
+            .find(|container| container.id.matches(id))
+    }
+
+    /// Returns whether the daemon as a whole answers: pings, and lists or inspects something.
+    pub fn answers(&self) -> bool {
+        self.ping.outcome == Outcome::Answered
+            && (self.list.outcome == Outcome::Answered
+                || self
+                    .containers
+                    .iter()
+                    .any(|c| c.probe.outcome == Outcome::Answered))
+    }
+}

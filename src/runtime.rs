@@ -11,6 +11,9 @@ use crate::{
 };
 use std::time::Duration;
 
+/// Where Docker listens unless told otherwise.
+pub const DEFAULT_ENDPOINT: &str = "unix:///var/run/docker.sock";
+
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
@@ -50,6 +53,8 @@ pub struct Runtime {
     pub endpoint: String,
     /// Whether the user named it (`--docker-host`).
     pub named: bool,
+    /// Whether there is no socket at all: Docker is not installed, or cleaned up after itself.
+    pub socket_missing: bool,
     /// When it was asked.
     pub asked_at: Time,
     /// The deadline of each call.

@@ -5,12 +5,12 @@
 
 use crate::{
     apply::{self, Audit, Clock, Interrupts, Orders},
-    cli::{self, CleanArgs, DOCKER_HOST, Format},
+    cli::{self, CleanArgs, Format},
     duration,
     plan::{Cleaned, Ending, Fate, Filters, Plan, Request, Target},
     render,
     runtime::{
-        Outcome,
+        DEFAULT_ENDPOINT, Outcome,
         docker::{Bounds, Docker, Listed},
     },
 };
@@ -24,8 +24,6 @@ use std::{
     time::Duration,
 };
 
-/// Columns that the text is laid out for.
-const WIDTH: u16 = 80;
 /// Unanswered inspects after which no more are sent: each leaves a goroutine and a descriptor in the daemon.
 const MAX_UNANSWERED: usize = 16;
 /// How long to go on sending inspects. Eighteen thousand containers take some ten seconds on a healthy daemon; a sick
@@ -43,7 +41,11 @@ const INSPECT_BUDGET: Duration = Duration::from_secs(600);
 pub fn run(args: &CleanArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let clock = Clock::starting(cli::clock());
     let request = request(args, clock)?;
-    let endpoint = args.docker.docker_host.as_deref().unwrap_or(DOCKER_HOST);
+    let endpoint = args
+        .docker
+        .docker_host
+        .as_deref()
+        .unwrap_or(DEFAULT_ENDPOINT);
     let docker = Docker::open(endpoint, args.probe_timeout)?;
     let audit = match &args.audit {
         Some(path) if !args.dry_run => Some(Arc::new(Audit::open(path, clock)?)),
@@ -143,7 +145,7 @@ fn decide(
 ) -> anyhow::Result<Decision> {
     let ask = !args.yes && !args.dry_run && !plan.targets.is_empty();
     let mut shown = Vec::new();
-    render::clean::plan(plan, clock.now(), WIDTH, &mut shown)?;
+    render::clean::plan(plan, clock.now(), cli::width(), &mut shown)?;
     let unshown = "the plan can't be shown, so nothing was removed";
     if args.format == Format::Text {
         // Not as a closed pipe, which would pass for success.
@@ -238,7 +240,7 @@ fn tell(args: &CleanArgs, cleaned: &Cleaned, out: &mut dyn Write) -> anyhow::Res
     let told = match args.format {
         Format::Json => render::clean::json::write(cleaned, out),
         Format::Text if cleaned.dry_run => Ok(()),
-        Format::Text => render::clean::results(cleaned, WIDTH, out),
+        Format::Text => render::clean::results(cleaned, cli::width(), out),
     };
     match told.and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

@@ -10,6 +10,7 @@ mod http;
 mod inspect;
 mod logs;
 mod read;
+mod recording;
 mod remove;
 
 pub use inspect::Bounds;
@@ -19,6 +20,7 @@ pub use remove::Removal;
 use super::{Container, Inspected, Outcome, Probe, Runtime};
 use crate::{event::Time, id::ContainerId};
 use anyhow::{Context as _, bail};
+use recording::Recording;
 use serde_json::Value;
 use std::{
     io,
@@ -58,12 +60,32 @@ pub fn probe(ask: &Ask<'_>) -> anyhow::Result<Runtime> {
     block_on(docker.probe(ask)).context("can't start asking Docker")
 }
 
+/// Returns what a daemon answered when it was recorded, in the order and within the bounds of `probe`.
+///
+/// # Errors
+/// `folder` holds no recording (see `fixtures/record.sh`), or an endpoint as for `probe`.
+pub fn replay(folder: &Path, ask: &Ask<'_>) -> anyhow::Result<Runtime> {
+    let recording = Recording::open(folder)?;
+    let missing = recording.is_missing();
+    let docker = Docker {
+        recording: Some(recording),
+        ..Docker::open(ask.endpoint, ask.probe_timeout)?
+    };
+    let runtime = block_on(docker.probe(ask)).context("can't start asking Docker")?;
+    Ok(Runtime {
+        socket_missing: missing,
+        ..runtime
+    })
+}
+
 /// A Docker daemon that can be asked; nothing is connected between calls. Calls block, and may be made from
 /// several threads at a time.
 #[derive(Clone, Debug)]
 pub struct Docker {
     socket: PathBuf,
     timeout: Duration,
+    /// Answers from the past, in place of the socket's.
+    recording: Option<Recording>,
 }
 
 /// What the list said, or did not.
@@ -96,6 +118,7 @@ impl Docker {
         Ok(Self {
             socket: PathBuf::from(path),
             timeout,
+            recording: None,
         })
     }
 
@@ -186,6 +209,7 @@ impl Docker {
             kind: "docker",
             endpoint: ask.endpoint.to_owned(),
             named: ask.named,
+            socket_missing: ping.probe.outcome == Outcome::Refused && !self.socket.exists(),
             asked_at: ask.now,
             probe_timeout: ask.probe_timeout,
             version: field("Version")
@@ -200,9 +224,16 @@ impl Docker {
         }
     }
 
+    async fn get(&self, path: &str) -> http::Answer {
+        match &self.recording {
+            Some(recording) => recording.answer(path),
+            None => http::get(&self.socket, path, self.timeout).await,
+        }
+    }
+
     /// Asks for what every daemon has, so that "not found" is no answer.
     async fn asked(&self, path: &str) -> http::Answer {
-        let mut answer = http::get(&self.socket, path, self.timeout).await;
+        let mut answer = self.get(path).await;
         if answer.probe.outcome == Outcome::Gone {
             answer.probe.outcome = Outcome::Error;
         }

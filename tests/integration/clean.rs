@@ -10,7 +10,10 @@ mod dialogue;
 /// Changes between the plan and the removal, at every moment in turn.
 mod races;
 
-use crate::support::daemon::{Daemon, Pod, SLEEP, TRUE};
+use crate::support::{
+    daemon::{Daemon, Pod, SLEEP, TRUE},
+    json::{schema, validate},
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
@@ -132,7 +135,7 @@ fn read(output: &Output) -> (i32, Clean) {
     let (code, out, err) = parts(output);
     assert_eq!(err, "", "{out}");
     let value: Value = serde_json::from_str(&out).unwrap();
-    validate(include_str!("../../src/schema/clean.json"), &value);
+    validate(&schema("clean"), &value, "clean");
     let clean: Clean = serde_json::from_value(value).unwrap();
     assert_eq!(clean.schema, "plegdoctor.clean/1");
     let planned = clean.planned.iter().map(|it| (&it.id, &it.name, &it.pod));
@@ -147,15 +150,6 @@ fn read(output: &Output) -> (i32, Clean) {
         (count("removed"), count("failed"))
     );
     (code, clean)
-}
-
-#[track_caller]
-fn validate(schema: &str, value: &Value) {
-    let schema = serde_json::from_str(schema).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    if let Err(error) = validator.validate(value) {
-        panic!("{error} at {}: {value:#}", error.instance_path);
-    }
 }
 
 /// Makes a pod whose sandbox has stopped, and its stopped container; returns container and sandbox.

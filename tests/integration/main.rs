@@ -1,12 +1,20 @@
 //! One test crate: it links once and shares its helpers.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+/// Every folder of `fixtures/cases`, against what is expected of it.
+mod cases;
 /// `clean` on real containers: what goes, what stays, whatever happens in between.
 mod clean;
 /// A real Docker daemon, asked, broken and mended.
 mod engine;
 /// The private daemon cleans up after itself.
 mod harness;
+/// Who may name what.
+mod layering;
 /// What no real daemon does on demand: answers played over a Unix socket.
 mod played;
+/// The table of rules, and what belongs to each row.
+mod rules;
 /// Daemons to ask: real ones and played ones.
 mod support;

@@ -4,6 +4,8 @@
 pub(crate) mod daemon;
 /// A client that shares no code with the program.
 pub(crate) mod http;
+/// Output against its schema.
+pub(crate) mod json;
 /// Processes and mounts, by their numbers and paths.
 pub(crate) mod process;
 /// A proxy that shows each request to the test first.

@@ -28,12 +28,7 @@ impl Docker {
     pub(super) async fn inspected(&self, id: &ContainerId) -> Container {
         let http::Answer {
             mut probe, body, ..
-        } = http::get(
-            self.socket(),
-            &format!("/containers/{id}/json"),
-            self.timeout,
-        )
-        .await;
+        } = self.get(&format!("/containers/{id}/json")).await;
         if probe.outcome == Outcome::Answered {
             match read::inspection(&body) {
                 Some(container) if container.id.matches(id) => {

@@ -1,8 +1,9 @@
 //! The record of what was removed, and what happens where it can't be kept.
 
-use super::{clean, text, validate};
+use super::{clean, text};
 use crate::support::{
     daemon::Daemon,
+    json::{schema, validate},
     proxy::{Pass, Proxy},
 };
 use serde_json::{Value, json};
@@ -16,10 +17,11 @@ use std::{
 fn lines(path: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap();
     assert!(text.is_empty() || text.ends_with('\n'), "{text}");
+    let schema = schema("audit");
     text.lines()
         .map(|line| {
             let value = serde_json::from_str(line).unwrap();
-            validate(include_str!("../../../src/schema/audit.json"), &value);
+            validate(&schema, &value, "audit");
             value
         })
         .collect()

@@ -1,0 +1,137 @@
+//! Streams files, pipes and directories, in the order of their first lines' times. A file is read to the size
+//! that it had when it was opened. What plegdoctor picked by itself is limited: see `tail`.
+
+use super::{
+    intake::Opening,
+    names::Family,
+    open::{Failure, Found, Log},
+    tail::{self, Limits},
+};
+use crate::parser::Hints;
+use std::{
+    io::{self, Read as _, Seek as _, SeekFrom},
+    path::{Path, PathBuf},
+};
+
+/// How much is read at a time.
+pub(super) const BLOCK: usize = 256 << 10;
+
+/// What streaming tells, in order.
+pub(super) enum Piece<'a> {
+    /// A log begins.
+    Start(&'a str, Opening),
+    /// Its next bytes.
+    Block(&'a [u8]),
+    /// Its next bytes are from the middle of a later line.
+    Skip,
+    /// Something of it was not seen.
+    Gap(&'a str, String),
+    /// Something about it that the reader should know.
+    Note(String),
+}
+
+/// Takes the pieces; `false` ends the reading.
+pub(super) type Emit<'a> = dyn FnMut(Piece<'_>) -> bool + 'a;
+
+/// Streams what `paths` name (`-`: standard input), in whole. Returns what could not be read.
+pub(super) fn read(paths: &[PathBuf], hints: Hints, emit: &mut Emit<'_>) -> Vec<Failure> {
+    let mut found = Found::default();
+    for path in paths {
+        found.open(path, hints);
+    }
+    found.order();
+    found.fail_compressed();
+    stream_all(found, None, emit)
+}
+
+/// Streams the newest part of a directory's `family`, as far as `limits` allow. Returns what could not be read.
+///
+/// # Errors
+/// The directory is there and cannot be listed.
+pub(super) fn read_tail(
+    dir: &Path,
+    family: Family<'_>,
+    hints: Hints,
+    limits: &Limits,
+    emit: &mut Emit<'_>,
+) -> anyhow::Result<Vec<Failure>> {
+    let mut found = Found::default();
+    if !dir.exists() {
+        return Ok(found.failures);
+    }
+    found.open_family(dir, family, hints)?;
+    found.order();
+    let older_too = tail::shorten(&mut found.logs, hints, limits, emit);
+    match (found.logs.first(), found.compressed.last()) {
+        (Some(oldest), Some(compressed)) if older_too => {
+            let why = format!(
+                "what is older is compressed and was not read: zcat {compressed} | plegdoctor diagnose --log -"
+            );
+            emit(Piece::Gap(&oldest.name, why));
+        }
+        (None, Some(_)) => found.fail_compressed(),
+        _ => {}
+    }
+    Ok(stream_all(found, Some(limits), emit))
+}
+
+fn stream_all(mut found: Found, limits: Option<&Limits>, emit: &mut Emit<'_>) -> Vec<Failure> {
+    for mut log in found.logs {
+        match stream(&mut log, limits, emit) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => found.failures.push((log.name, error)),
+        }
+    }
+    found.failures
+}
+
+/// Streams one log: a regular file within its span, a stream to its end. Returns whether to go on.
+fn stream(log: &mut Log, limits: Option<&Limits>, emit: &mut Emit<'_>) -> anyhow::Result<bool> {
+    let name = log.name.clone();
+    let (head, span) = (std::mem::take(&mut log.head), log.span);
+    let file = log.file()?;
+    // From the middle: one byte earlier, so that a line that starts just there is not taken for a torn one.
+    let (from, start) = match span {
+        Some((start, _)) if start > 0 => (Opening::Middle, start - 1),
+        _ => (Opening::Start, 0),
+    };
+    if span.is_some() {
+        file.seek(SeekFrom::Start(start))?;
+    }
+    if !emit(Piece::Start(&name, from)) || !emit(Piece::Block(&head)) {
+        return Ok(false);
+    }
+    let end = span.map_or(u64::MAX, |(_, end)| end);
+    let mut at = start;
+    let mut block = vec![0; BLOCK];
+    while at < end {
+        if let Some(skipped) = limits.and_then(|limits| limits.hurry(end - at)) {
+            at += skipped;
+            file.seek(SeekFrom::Start(at))?;
+            emit(Piece::Gap(&name, tail::skipped(skipped)));
+            emit(Piece::Skip);
+        }
+        let room = usize::try_from(end - at).map_or(BLOCK, |left| left.min(BLOCK));
+        let read = match file.read(&mut block[..room]) {
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => {
+                let why = format!("reading it failed after {at} bytes: {error}");
+                return Ok(emit(Piece::Gap(&name, why)));
+            }
+        };
+        if read == 0 && span.is_some() {
+            let why = format!("it was cut short to {at} bytes while it was read; it had {end}");
+            return Ok(emit(Piece::Gap(&name, why)));
+        }
+        if read == 0 {
+            break;
+        }
+        at += read as u64;
+        if !emit(Piece::Block(&block[..read])) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,193 @@
+//! One source after the other, from blocks to events: cuts lines, parses them, keeps to the window of time, and
+//! keeps the books for the report. Opens nothing.
+
+use super::{Reading, Source, lines::Lines};
+use crate::{
+    cli::Moments,
+    event::{Event, Time},
+    evidence::Gap,
+    parser::{Hints, Parser},
+};
+
+/// Where all that is read goes through.
+pub(super) struct Intake<'a> {
+    /// For each source's parser.
+    moments: Moments,
+    /// Leave out what happened before.
+    since: Option<Time>,
+    sink: &'a mut dyn FnMut(Event),
+    current: Option<Current>,
+    events: Vec<Event>,
+    /// What was read so far.
+    pub(super) reading: Reading,
+}
+
+/// The source being read.
+struct Current {
+    name: String,
+    picked: bool,
+    numbered: bool,
+    bytes: u64,
+    lines: Lines,
+    /// Drop what comes before the next line's start: the reading began in the middle of a line.
+    torn: bool,
+    parser: Parser,
+}
+
+/// How a source is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opening {
+    /// From its first line: line numbers mean something.
+    Start,
+    /// From the middle of some line.
+    Middle,
+    /// From whatever it gives first: a journal's or a container's lines have no number.
+    Unnumbered,
+}
+
+/// Returns what a parser of lines without year or zone goes by.
+pub(super) fn hints(moments: &Moments) -> Hints {
+    Hints {
+        now: moments.now,
+        utc_offset: moments.utc_offset,
+    }
+}
+
+impl<'a> Intake<'a> {
+    /// Returns an intake that hands events within the moments' window to `sink`.
+    pub(super) fn new(moments: &Moments, sink: &'a mut dyn FnMut(Event)) -> Self {
+        Self {
+            moments: *moments,
+            since: moments.since,
+            sink,
+            current: None,
+            events: Vec::new(),
+            reading: Reading::default(),
+        }
+    }
+
+    /// Leaves out what happened before `oldest`, too.
+    pub(super) fn not_before(&mut self, oldest: Time) {
+        self.since = self.since.max(Some(oldest));
+    }
+
+    /// Begins a source; ends the one before.
+    pub(super) fn start(&mut self, name: &str, picked: bool, from: Opening) {
+        self.end();
+        self.current = Some(Current {
+            name: name.to_owned(),
+            picked,
+            numbered: from == Opening::Start,
+            bytes: 0,
+            lines: Lines::default(),
+            torn: from == Opening::Middle,
+            parser: Parser::new(name, hints(&self.moments)),
+        });
+    }
+
+    /// Takes the next bytes of the source begun.
+    pub(super) fn block(&mut self, mut block: &[u8]) {
+        let Some(current) = &mut self.current else {
+            return;
+        };
+        current.bytes += block.len() as u64;
+        if current.torn {
+            let Some(end) = memchr::memchr(b'\n', block) else {
+                return;
+            };
+            block = &block[end + 1..];
+            current.torn = false;
+        }
+        let Current { lines, parser, .. } = current;
+        let events = &mut self.events;
+        lines.push(block, &mut |line| parser.line(line, events));
+        self.hand_on();
+    }
+
+    /// Goes on in the middle of a later line of the source begun.
+    pub(super) fn skip(&mut self) {
+        if let Some(current) = &mut self.current {
+            current.lines.forget();
+            current.torn = true;
+            current.numbered = false;
+        }
+    }
+
+    /// Ends the source begun, if there is one, and enters it in the books.
+    pub(super) fn end(&mut self) {
+        let Some(current) = &mut self.current else {
+            return;
+        };
+        let Current { lines, parser, .. } = current;
+        let events = &mut self.events;
+        lines.finish(&mut |line| parser.line(line, events));
+        parser.finish(events);
+        self.hand_on();
+        if let Some(current) = self.current.take() {
+            self.enter(current);
+        }
+    }
+
+    /// Forgets the source begun: nothing came of it.
+    pub(super) fn abandon(&mut self) {
+        self.current = None;
+    }
+
+    /// Notes something that could not be seen.
+    pub(super) fn gap(&mut self, what: impl Into<String>, why: impl Into<String>) {
+        self.reading.gaps.push(Gap {
+            what: what.into(),
+            why: why.into(),
+        });
+    }
+
+    /// Returns how many lines of the kubelet were read so far.
+    pub(super) fn kubelet_lines(&self) -> u64 {
+        self.reading.sources.iter().map(|s| s.kubelet_lines).sum()
+    }
+
+    fn enter(&mut self, current: Current) {
+        let told = current.parser.told();
+        let name = current.name;
+        if current.lines.cut > 0 {
+            self.reading.notes.push(format!(
+                "{name}: of {} lines longer than 1 MiB only the beginning was read",
+                current.lines.cut
+            ));
+        }
+        for loss in &told.losses {
+            self.reading.gaps.push(Gap {
+                what: name.clone(),
+                why: loss.clone(),
+            });
+        }
+        self.reading.hosts.extend(told.hosts.iter().cloned());
+        self.reading.sources.push(Source {
+            name,
+            bytes: current.bytes,
+            lines: told.lines,
+            kubelet_lines: told.kubelet_lines,
+            first: told.first,
+            last: told.last,
+            guessed_times: told.guessed_times,
+            picked: current.picked,
+        });
+    }
+
+    fn hand_on(&mut self) {
+        let numbered = self.current.as_ref().is_some_and(|c| c.numbered);
+        for mut event in self.events.drain(..) {
+            let when = event.at.or(event.received);
+            let within = when.is_none_or(|when| {
+                self.since.is_none_or(|since| when >= since)
+                    && self.moments.until.is_none_or(|until| when <= until)
+            });
+            if within {
+                if !numbered {
+                    event.citation.line = None;
+                }
+                (self.sink)(event);
+            }
+        }
+    }
+}

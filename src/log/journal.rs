@@ -1,0 +1,234 @@
+//! Runs journalctl, with options that systemd 219 already has, and never waits for it beyond a deadline.
+//!
+//! journald itself is not asked: journalctl reads its files, and may hang with the disk that they are on.
+
+use super::pump::{self, Ended};
+use crate::event::Time;
+use anyhow::{Context as _, bail};
+use chrono::{TimeDelta, Timelike as _};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::{
+    ffi::OsStr,
+    io::{self, Read as _},
+    os::unix::process::CommandExt as _,
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::mpsc::{Receiver, sync_channel},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How long journalctl may take to end after its last line, and to die after it was killed.
+const LAST_BREATH: Duration = Duration::from_millis(500);
+/// How much of its complaints is kept.
+const WORDS: u64 = 16 << 10;
+
+/// What to ask for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Query<'a> {
+    /// journalctl, or what plays it.
+    pub(super) program: &'a OsStr,
+    /// The unit, with or without `.service`.
+    pub(super) unit: &'a str,
+    /// From when.
+    pub(super) since: Option<Time>,
+    /// To when.
+    pub(super) until: Option<Time>,
+    /// Only the last entry.
+    pub(super) last: bool,
+}
+
+/// How it went.
+#[derive(Debug)]
+pub(super) struct Answer {
+    /// How the reading ended.
+    pub(super) ended: Ended,
+    /// Whether there was an entry.
+    pub(super) entries: bool,
+    /// What journalctl complained of, with the cure.
+    pub(super) complaint: Option<String>,
+}
+
+/// Returns the unit's whole name, as systemd completes it.
+pub(super) fn whole_name(unit: &str) -> String {
+    const SUFFIXES: [&str; 6] = [
+        ".service", ".scope", ".slice", ".socket", ".mount", ".timer",
+    ];
+    match SUFFIXES.iter().any(|suffix| unit.ends_with(suffix)) {
+        true => unit.to_owned(),
+        false => format!("{unit}.service"),
+    }
+}
+
+/// Returns journalctl's lines for `query`, block by block, to `take`, until it says no. `None`: there is no
+/// journalctl.
+///
+/// # Errors
+/// journalctl cannot be run or failed, with its words and the cure.
+pub(super) fn ask(
+    query: &Query<'_>,
+    deadline: Instant,
+    take: &mut dyn FnMut(&[u8]) -> bool,
+) -> anyhow::Result<Option<Answer>> {
+    let child = match command(query).spawn() {
+        Ok(child) => child,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).context("can't run journalctl"),
+    };
+    let mut running = Running { child, ended: None };
+    let stdout = running
+        .child
+        .stdout
+        .take()
+        .context("can't read from journalctl")?;
+    let words = listen(&mut running.child)?;
+    let (mut entries, mut first, mut failure) = (false, true, None);
+    let ended = pump::pump(
+        deadline,
+        move |to| pump::send_blocks(stdout, to),
+        &mut |block: io::Result<Vec<u8>>| match block {
+            Ok(block) => {
+                let block = match std::mem::take(&mut first) {
+                    true => without_head(&block),
+                    false => &block,
+                };
+                entries |= !block.is_empty();
+                block.is_empty() || take(block)
+            }
+            Err(error) => {
+                failure = Some(error);
+                false
+            }
+        },
+    )
+    .context("can't read from journalctl")?;
+    if let Some(error) = failure {
+        return Err(error).context("can't read from journalctl");
+    }
+    let status = match ended {
+        Ended::Whole => running.wait(LAST_BREATH),
+        Ended::Late | Ended::Enough => None,
+    };
+    drop(running);
+    let words = words.recv_timeout(LAST_BREATH).unwrap_or_default();
+    let complaint = complaint(&words);
+    if let Some(status) = status
+        && !status.success()
+    {
+        bail!(
+            "{}",
+            complaint.unwrap_or_else(|| format!("journalctl failed ({status})"))
+        );
+    }
+    Ok(Some(Answer {
+        ended,
+        entries,
+        complaint,
+    }))
+}
+
+fn command(query: &Query<'_>) -> Command {
+    let mut command = Command::new(query.program);
+    command
+        // No --quiet: it silences what a user without permission must know.
+        .args(["--no-pager", "--all", "--output=short-unix"])
+        .arg(format!("--unit={}", query.unit))
+        // Times are read in journalctl's own zone; `@seconds`, `UTC` and fractions came after systemd 219.
+        .env("TZ", "UTC")
+        .env("LC_ALL", "C")
+        .env_remove("SYSTEMD_PAGER")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    let utc = |time: Time| time.to_utc().format("%Y-%m-%d %H:%M:%S").to_string();
+    if let Some(since) = query.since {
+        command.arg(format!("--since={}", utc(since)));
+    }
+    if let Some(until) = query.until {
+        // Up to the second's end; the intake cuts exactly.
+        let up = TimeDelta::nanoseconds(i64::from(
+            1_000_000_000 - until.nanosecond() % 1_000_000_000,
+        ));
+        let until = if until.nanosecond() == 0 {
+            until
+        } else {
+            until + up
+        };
+        command.arg(format!("--until={}", utc(until)));
+    }
+    if query.last {
+        command.arg("--lines=1");
+    }
+    command
+}
+
+/// Reads the child's complaints in a thread: a full pipe would stop the child.
+fn listen(child: &mut Child) -> anyhow::Result<Receiver<String>> {
+    let mut stderr = child.stderr.take().context("can't read from journalctl")?;
+    let (sender, receiver) = sync_channel(1);
+    thread::Builder::new()
+        .name("journalctl".to_owned())
+        .spawn(move || {
+            let mut words = Vec::new();
+            // What cannot be read of complaints is not worth one; the rest is drained.
+            drop((&mut stderr).take(WORDS).read_to_end(&mut words));
+            drop(sender.send(String::from_utf8_lossy(&words).into_owned()));
+            drop(io::copy(&mut stderr, &mut io::sink()));
+        })?;
+    Ok(receiver)
+}
+
+/// Returns the output without what journalctl says of itself in the first line: `-- Logs begin at …`,
+/// `-- Journal begins at …`, `-- No entries --`.
+fn without_head(output: &[u8]) -> &[u8] {
+    match memchr::memchr(b'\n', output) {
+        Some(end) if output.starts_with(b"-- ") => &output[end + 1..],
+        _ => output,
+    }
+}
+
+/// Returns what journalctl's `words` on standard error mean, in one line.
+fn complaint(words: &str) -> Option<String> {
+    if words.contains("insufficient permissions") || words.contains("can see all messages") {
+        return Some("this user may not see all of the journal: run plegdoctor as root, or as a member of the group systemd-journal".to_owned());
+    }
+    if words.contains("No journal files were found") {
+        return Some("journald has no files here: run plegdoctor on the node itself, or name the log with --log".to_owned());
+    }
+    let first = words.lines().map(str::trim).find(|line| !line.is_empty())?;
+    Some(format!("journalctl says: {first}"))
+}
+
+/// The child; killed with its group when it is let go.
+struct Running {
+    child: Child,
+    ended: Option<ExitStatus>,
+}
+
+impl Running {
+    /// Returns how the child ended, if it does so within `patience`.
+    fn wait(&mut self, patience: Duration) -> Option<ExitStatus> {
+        let until = Instant::now() + patience;
+        while self.ended.is_none() {
+            // A child that cannot be waited for is none of ours any more.
+            self.ended = self.child.try_wait().unwrap_or_default();
+            if self.ended.is_none() {
+                if Instant::now() >= until {
+                    return None;
+                }
+                thread::sleep(Duration::from_millis(5));
+            }
+        }
+        self.ended
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.ended.is_none() {
+            // Gone already is as good. One that sleeps in the kernel dies later; nobody waits for it.
+            let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+            self.wait(LAST_BREATH);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! How much is read of files that plegdoctor picked by itself: their end, of at most a day and a GiB, and for a
+//! limited time. A node that starves for I/O is not made worse, and what happened last is read in any case.
+
+use super::{
+    files::{Emit, Piece},
+    open::{self, Log},
+};
+use crate::{event::Time, parser::Hints};
+use anyhow::Context as _;
+use std::{os::unix::fs::FileExt as _, time::Instant};
+
+/// How much is looked at a time on the way back.
+const STEP: u64 = 1 << 20;
+/// How much of a step is searched for a time.
+const PROBE: usize = 64 << 10;
+/// What is read of a file's end when time runs out.
+const END: u64 = 32 << 20;
+
+/// What a log that was picked by itself is held to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// How far back it is read.
+    pub(super) oldest: Time,
+    /// How much of it is read.
+    pub(super) bytes: u64,
+    /// Until when the way back may take.
+    pub(super) turn: Instant,
+    /// From when on only the end is read.
+    pub(super) hurry: Instant,
+}
+
+impl Limits {
+    /// Returns how many of the `left` bytes to leave out so that the end is read in time.
+    pub(super) fn hurry(&self, left: u64) -> Option<u64> {
+        (left > END && Instant::now() >= self.hurry).then(|| left - END)
+    }
+}
+
+/// Returns why `bytes` were left out.
+pub(super) fn skipped(bytes: u64) -> String {
+    format!(
+        "{bytes} bytes before its end were left out, since time ran out: name it with --log, or give it more with --log-timeout"
+    )
+}
+
+/// Why the way back ended.
+enum Turn {
+    /// At the file's beginning.
+    Beginning,
+    /// At lines that are too old.
+    Old,
+    /// After enough bytes.
+    Bytes,
+    /// After enough time.
+    Time,
+}
+
+/// Moves the logs' starts so that the limits hold, and drops logs that are too old in whole. `logs` go from the
+/// oldest to the newest. Returns whether it came to the beginning of the oldest: older ones would matter, too.
+///
+/// The way goes back block by block from the newest log's end. That reads from the disk what is read again right
+/// after, from the page cache; a start found by halving would cost less, and say nothing of how fast the disk is.
+pub(super) fn shorten(
+    logs: &mut Vec<Log>,
+    hints: Hints,
+    limits: &Limits,
+    emit: &mut Emit<'_>,
+) -> bool {
+    let mut room = limits.bytes;
+    for at in (0..logs.len()).rev() {
+        let log = &mut logs[at];
+        let Some((begin, end)) = log.span else {
+            continue;
+        };
+        let (start, turn) = match way_back(log, (begin, end), room, hints, limits) {
+            Ok(found) => found,
+            Err(error) => {
+                emit(Piece::Gap(&log.name, format!("{error:#}")));
+                continue;
+            }
+        };
+        log.span = Some((start, end));
+        room -= end - start;
+        let name = log.name.clone();
+        let read = end - start;
+        match turn {
+            Turn::Beginning => continue,
+            Turn::Old if start == begin && at == 0 => {}
+            Turn::Old => {
+                emit(Piece::Note(format!(
+                    "{name}: what is older than 24 h was left out"
+                )));
+            }
+            Turn::Bytes | Turn::Time => {
+                let limit = match turn {
+                    Turn::Bytes => "1 GiB is enough",
+                    _ => "reading was slow",
+                };
+                let older = match at {
+                    0 => String::new(),
+                    older => format!(" and {older} older ones"),
+                };
+                let left = start - begin;
+                emit(Piece::Gap(
+                    &name,
+                    format!(
+                        "only its last {read} bytes were read, {left} before them{older} were not, since {limit}: name it with --log to read it in whole"
+                    ),
+                ));
+            }
+        }
+        logs.drain(..at);
+        return false;
+    }
+    true
+}
+
+/// Returns where in `log` to start so that at most `room` bytes are read, and why there.
+fn way_back(
+    log: &mut Log,
+    (begin, end): (u64, u64),
+    room: u64,
+    hints: Hints,
+    limits: &Limits,
+) -> anyhow::Result<(u64, Turn)> {
+    let name = log.name.clone();
+    let file = log.file()?;
+    let floor = begin.max(end.saturating_sub(room));
+    let mut block = vec![0; usize::try_from(STEP)?];
+    let mut at = end;
+    while at > floor {
+        // A step is read in any case: the end is what matters most.
+        if at < end && Instant::now() >= limits.turn {
+            return Ok((at, Turn::Time));
+        }
+        let from = floor.max(at.saturating_sub(STEP));
+        let step = &mut block[..usize::try_from(at - from)?];
+        file.read_exact_at(step, from)
+            .with_context(|| format!("reading it failed before byte {at}"))?;
+        at = from;
+        let probe = &step[..step.len().min(PROBE)];
+        if open::first_time(&name, probe, hints).is_some_and(|first| first < limits.oldest) {
+            return Ok((at, Turn::Old));
+        }
+    }
+    let turn = match at == begin {
+        true => Turn::Beginning,
+        false => Turn::Bytes,
+    };
+    Ok((at, turn))
+}

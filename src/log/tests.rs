@@ -1,0 +1,121 @@
+//! Reading as the command line asks for it: what the tests share.
+
+mod container;
+mod journal;
+mod named;
+mod picked;
+
+use super::{DockerLog, Places, Reading, read_in};
+use crate::{
+    cli::{Cli, Command, LogArgs},
+    event::Event,
+};
+use clap::Parser as _;
+use std::{
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process,
+    time::Duration,
+};
+
+const NOW: &str = "2026-11-30T12:00:00Z";
+
+/// Returns a line of the kubelet that says that the PLEG is not healthy, of that day of November.
+fn stale(day: u8, time: &str) -> String {
+    format!(
+        "E11{day:02} {time}.000000    2261 kubelet.go:1846] skipping pod synchronization - PLEG is not healthy: pleg was last seen active 3m4.2s ago; threshold is 3m0s\n"
+    )
+}
+
+/// Returns the arguments that a command line gives.
+fn args(options: &[&str]) -> LogArgs {
+    let line = ["plegdoctor", "diagnose", "--now", NOW];
+    match Cli::try_parse_from(line.iter().chain(options))
+        .unwrap()
+        .command
+    {
+        Command::Diagnose(diagnose) => diagnose.log,
+        _ => unreachable!(),
+    }
+}
+
+/// Reads what is named, and returns the lines cited, each once: `<source>:<line> <time>`.
+fn outcome(options: &[&str]) -> anyhow::Result<(Reading, Vec<String>)> {
+    outcome_in(Path::new("/nowhere"), options)
+}
+
+/// Reads on a machine whose root is `root`; journalctl is `root/journalctl`, Docker's socket `root/docker.sock`.
+fn outcome_in(root: &Path, options: &[&str]) -> anyhow::Result<(Reading, Vec<String>)> {
+    let journalctl = root.join("journalctl");
+    let places = Places {
+        root,
+        journalctl: journalctl.as_os_str(),
+    };
+    let endpoint = format!("unix://{}", root.join("docker.sock").display());
+    let docker = DockerLog {
+        endpoint: &endpoint,
+        timeout: Duration::from_millis(300),
+        asked: true,
+    };
+    let args = args(options);
+    let mut lines = Vec::new();
+    let reading = read_in(&places, &args, &args.moments()?, docker, &mut |event| {
+        lines.push(cited(&event));
+    })?;
+    lines.dedup();
+    Ok((reading, lines))
+}
+
+/// Writes a script. Another process does: a file that this one has open for writing cannot be run, and a child
+/// that another test starts meanwhile has it open, too.
+fn script(path: &Path, text: &str) {
+    let mut writer = process::Command::new("sh")
+        .args(["-c", "cat >\"$0\" && chmod 755 \"$0\""])
+        .arg(path)
+        .stdin(process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    writer
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(text.as_bytes())
+        .unwrap();
+    assert!(writer.wait().unwrap().success());
+}
+
+/// Returns where an event stands, and when it was.
+fn cited(event: &Event) -> String {
+    let base = event.citation.source.rsplit('/').next().unwrap();
+    format!(
+        "{base}:{} {}",
+        event
+            .citation
+            .line
+            .map_or("-".to_owned(), |line| line.to_string()),
+        event.at.unwrap().format("%d %H:%M")
+    )
+}
+
+/// Makes a directory with these files.
+fn directory(files: &[(&str, String)]) -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = dir.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let path = dir.path().to_owned();
+    (dir, path)
+}
+
+/// Returns the gaps as `<base name>: <why>`.
+fn gaps(reading: &Reading) -> Vec<String> {
+    let base = |what: &str| what.rsplit('/').next().unwrap_or(what).to_owned();
+    reading
+        .gaps
+        .iter()
+        .map(|gap| format!("{}: {}", base(&gap.what), gap.why))
+        .collect()
+}

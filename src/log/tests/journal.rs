@@ -1,0 +1,357 @@
+//! journalctl, played by scripts: one that filters like the real one, and others that misbehave.
+
+use super::{directory, gaps, outcome_in, script};
+use crate::log::{intake::Intake, units};
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Plays journalctl for the files `<unit>.journal` beside it, whose lines begin with seconds since the epoch;
+/// notes each call in `calls`.
+const PLAYED: &str = r#"#!/bin/sh
+here=${0%/*}
+echo "TZ=$TZ LC_ALL=$LC_ALL $*" >>"$here/calls"
+since=0 until=9999999999 lines=
+for arg; do
+    case $arg in
+    --unit=*) unit=${arg#*=} ;;
+    --since=*) since=$(date -u -d "${arg#*=}" +%s) ;;
+    --until=*) until=$(date -u -d "${arg#*=}" +%s) ;;
+    --lines=*) lines=${arg#*=} ;;
+    --no-pager|--all|--output=short-unix) ;;
+    *) echo "unrecognized option '$arg'" >&2; exit 1 ;;
+    esac
+done
+[ -s "$here/$unit.journal" ] || { echo "-- No entries --"; exit 0; }
+echo "-- Journal begins at Sun 2026-11-01 00:00:00 UTC, ends at Mon 2026-11-30 12:00:00 UTC. --"
+awk -F. -v since="$since" -v until="$until" '$1 >= since && $1 <= until' "$here/$unit.journal" |
+    if [ "$lines" ]; then tail -n "$lines"; else cat; fi
+"#;
+
+/// Returns a line of a unit's journal, `ago` seconds before 12:00 on the 30th.
+fn entry(ident: &str, ago: i64) -> String {
+    let epoch = 1_796_040_000 - ago;
+    format!(
+        "{epoch}.250000 worker-3 {ident}[2261]: E1130 00:00:00.000000    2261 kubelet.go:1846] skipping pod synchronization - PLEG is not healthy: pleg was last seen active 3m4.2s ago; threshold is 3m0s\n"
+    )
+}
+
+fn entries(ident: &str, ago: &[i64]) -> String {
+    ago.iter().map(|ago| entry(ident, *ago)).collect()
+}
+
+fn machine(files: &[(&str, String)], journalctl: &str) -> (tempfile::TempDir, PathBuf) {
+    let (dir, root) = directory(files);
+    script(&root.join("journalctl"), journalctl);
+    (dir, root)
+}
+
+fn calls(root: &Path) -> Vec<String> {
+    fs::read_to_string(root.join("calls"))
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn the_journal_is_read_in_order_and_each_entry_once() {
+    // Around both moments at which it is read in parts: 15 minutes and 3 hours ago.
+    let ago = [90_000, 86_000, 10_801, 10_799, 901, 899, 5];
+    let (_dir, root) = machine(&[("kubelet.journal", entries("kubelet", &ago))], PLAYED);
+    let (reading, lines) = outcome_in(&root, &["--journal"]).unwrap();
+    assert_eq!(
+        lines,
+        [
+            "journal of kubelet.service:- 29 11:00",
+            "journal of kubelet.service:- 29 12:06",
+            "journal of kubelet.service:- 30 08:59",
+            "journal of kubelet.service:- 30 09:00",
+            "journal of kubelet.service:- 30 11:44",
+            "journal of kubelet.service:- 30 11:45",
+            "journal of kubelet.service:- 30 11:59",
+        ]
+    );
+    let [source] = &reading.sources[..] else {
+        panic!("{:?}", reading.sources)
+    };
+    assert_eq!(
+        (source.lines, source.kubelet_lines, source.picked),
+        (7, 7, false)
+    );
+    assert!(reading.hosts.contains("worker-3"));
+    assert!(reading.gaps.is_empty(), "{:?}", reading.gaps);
+}
+
+#[test]
+fn journalctl_is_asked_as_systemd_219_understands_it() {
+    let (_dir, root) = machine(&[("kubelet.journal", entry("kubelet", 1900))], PLAYED);
+    outcome_in(
+        &root,
+        &[
+            "--journal",
+            "--since",
+            "2026-11-30T20:00:00.5+09:00",
+            "--until",
+            "2026-11-30T11:30:00.25Z",
+        ],
+    )
+    .unwrap();
+    let before = "TZ=UTC LC_ALL=C --no-pager --all --output=short-unix --unit=kubelet";
+    assert_eq!(
+        calls(&root),
+        [
+            format!("{before} --lines=1"),
+            format!("{before} --since=2026-11-30 11:15:00 --until=2026-11-30 11:30:01"),
+            format!("{before} --since=2026-11-30 11:00:00 --until=2026-11-30 11:15:00"),
+        ]
+    );
+}
+
+#[test]
+fn of_the_known_units_the_one_that_runs_a_kubelet_is_read() {
+    let (_dir, root) = machine(
+        &[
+            // systemd's own lines about a unit are in its journal, too.
+            (
+                "kubelet.journal",
+                "1796040000.0 worker-3 systemd[1]: kubelet.service: Failed\n".to_owned(),
+            ),
+            ("k3s-agent.journal", entry("k3s", 5)),
+            ("rke2-server.journal", entry("rke2", 5)),
+        ],
+        PLAYED,
+    );
+    let (reading, lines) = outcome_in(&root, &["--journal"]).unwrap();
+    assert_eq!(lines, ["journal of k3s-agent.service:- 30 11:59"]);
+    assert_eq!(
+        gaps(&reading),
+        ["journal of kubelet.service: it holds no line of the kubelet"]
+    );
+    assert!(!calls(&root).iter().any(|call| call.contains("rke2")));
+}
+
+#[test]
+fn a_named_unit_is_the_only_one_asked() {
+    let (_dir, root) = machine(
+        &[
+            ("kubelet.journal", entry("kubelet", 5)),
+            ("--odd.journal", entry("kubelet", 5)),
+        ],
+        PLAYED,
+    );
+    assert_eq!(
+        outcome_in(&root, &["--journal=--odd"]).unwrap().1,
+        ["journal of --odd.service:- 30 11:59"]
+    );
+    let words = format!(
+        "{:#}",
+        outcome_in(&root, &["--journal=docker"]).unwrap_err()
+    );
+    assert!(
+        words.starts_with("can't read journal of docker.service: it has no entries: systemctl"),
+        "{words}"
+    );
+    assert!(
+        calls(&root)
+            .iter()
+            .all(|call| !call.contains("--unit=kubelet"))
+    );
+}
+
+#[test]
+fn no_unit_with_entries_is_an_error_that_names_them() {
+    let (_dir, root) = machine(&[], PLAYED);
+    let words = format!("{:#}", outcome_in(&root, &["--journal"]).unwrap_err());
+    assert!(
+        words.contains("kubelet, k3s, k3s-agent, rke2-server, rke2-agent")
+            && words.contains("--journal=UNIT"),
+        "{words}"
+    );
+}
+
+#[test]
+fn no_journalctl_is_an_error_that_names_the_cure() {
+    let (_dir, root) = directory(&[]);
+    let words = format!("{:#}", outcome_in(&root, &["--journal"]).unwrap_err());
+    assert_eq!(
+        words,
+        "can't read journal of kubelet.service: there is no journalctl here: name the log with --log"
+    );
+}
+
+#[test]
+fn what_journalctl_complains_of_names_the_cure() {
+    for (script, cure) in [
+        (
+            "echo 'No journal files were opened due to insufficient permissions.' >&2; exit 1",
+            "run plegdoctor as root",
+        ),
+        (
+            "echo 'Hint: You are currently not seeing messages from other users and the system.\n      Users in groups adm can see all messages.' >&2",
+            "run plegdoctor as root",
+        ),
+        (
+            "echo 'No journal files were found.' >&2; echo '-- No entries --'",
+            "on the node itself",
+        ),
+        (
+            "echo 'Failed to open root: Input/output error' >&2; exit 1",
+            "journalctl says: Failed to open root",
+        ),
+        ("exit 3", "exit status: 3"),
+        ("kill -9 $$", "signal: 9"),
+    ] {
+        let (_dir, root) = machine(&[], &format!("#!/bin/sh\n{script}\n"));
+        let words = format!(
+            "{:#}",
+            outcome_in(&root, &["--journal=kubelet"]).unwrap_err()
+        );
+        assert!(
+            words.contains(cure) && !words.contains('\n'),
+            "{script}: {words}"
+        );
+    }
+}
+
+#[test]
+fn a_complaint_besides_entries_is_a_gap() {
+    let (_dir, root) = machine(
+        &[("kubelet.journal", entry("kubelet", 5))],
+        &PLAYED.replace(
+            "here=",
+            "echo 'Journal file x is truncated, ignoring file.' >&2; here=",
+        ),
+    );
+    let (reading, lines) = outcome_in(&root, &["--journal"]).unwrap();
+    assert_eq!(lines.len(), 1);
+    assert_eq!(
+        gaps(&reading),
+        [
+            "journal of kubelet.service: journalctl says: Journal file x is truncated, ignoring file."
+        ]
+    );
+}
+
+#[test]
+fn a_flood_of_complaints_stops_nothing() {
+    let (_dir, root) = machine(
+        &[("kubelet.journal", entry("kubelet", 5))],
+        &PLAYED.replace("here=", "head -c 1000000 /dev/zero | tr '\\0' x >&2; here="),
+    );
+    assert_eq!(outcome_in(&root, &["--journal"]).unwrap().1.len(), 1);
+}
+
+#[test]
+fn garbage_is_read_and_holds_no_line_of_the_kubelet() {
+    let (_dir, root) = machine(&[], "#!/bin/sh\nhead -c 300000 /dev/urandom\n");
+    let (reading, lines) = outcome_in(&root, &["--journal=kubelet"]).unwrap();
+    assert!(lines.is_empty());
+    assert_eq!(
+        gaps(&reading),
+        ["journal of kubelet.service: it holds no line of the kubelet"]
+    );
+}
+
+/// Reads the kubelet's journal for half a second. Returns the gaps, the last of them the error, if any.
+fn impatient(root: &Path) -> Vec<String> {
+    let args = super::args(&[]);
+    let moments = args.moments().unwrap();
+    let mut ignore = |_| {};
+    let mut intake = Intake::new(&moments, &mut ignore);
+    let timeout = Duration::from_millis(500);
+    let journalctl = root.join("journalctl");
+    let journal = units::Journal {
+        program: OsStr::new(&journalctl),
+        unit: Some("kubelet"),
+        picked: true,
+        now: moments.now,
+        since: None,
+        until: None,
+        bytes: u64::MAX,
+        timeout,
+        deadline: Instant::now() + timeout,
+    };
+    let started = Instant::now();
+    let failed = units::read(&journal, &mut intake).err();
+    assert!(
+        started.elapsed() < Duration::from_secs(4),
+        "{:?}",
+        started.elapsed()
+    );
+    let mut gaps = gaps(&intake.reading);
+    gaps.extend(failed.map(|(name, error)| format!("{name}: {error:#}")));
+    gaps
+}
+
+/// Waits until none of the processes whose ids stand in `pids` runs any more.
+fn assert_dead(pids: &Path) {
+    let pids = fs::read_to_string(pids).unwrap();
+    assert!(!pids.trim().is_empty());
+    let runs = |pid: &str| {
+        fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+    };
+    let until = Instant::now() + Duration::from_secs(5);
+    while pids.split_whitespace().any(runs) {
+        assert!(Instant::now() < until, "still running: {pids}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_journalctl_that_never_answers_is_killed_with_its_children_though_it_ignores_sigterm() {
+    let (_dir, root) = machine(
+        &[],
+        "#!/bin/sh\ntrap '' TERM INT HUP\nsleep 1000 &\necho $$ $! >\"${0%/*}/pids\"\nwait\nsleep 1000\n",
+    );
+    assert_eq!(
+        impatient(&root),
+        [
+            "journal of kubelet.service: journalctl did not answer within 500ms: name the log's file with --log"
+        ]
+    );
+    assert_dead(&root.join("pids"));
+}
+
+#[test]
+fn a_journalctl_that_stops_answering_midway_leaves_what_it_gave_and_a_gap() {
+    let line = entry("kubelet", 5);
+    let (_dir, root) = machine(
+        &[("line", line)],
+        "#!/bin/sh\ncat \"${0%/*}/line\"\ncase $* in *--lines=1*) exit ;; esac\necho $$ >\"${0%/*}/pids\"\nexec sleep 1000\n",
+    );
+    let gaps = impatient(&root);
+    assert!(
+        gaps.len() == 1 && gaps[0].contains("time ran out (500ms)"),
+        "{gaps:?}"
+    );
+    assert_dead(&root.join("pids"));
+}
+
+#[test]
+fn a_journalctl_that_never_stops_is_cut_off() {
+    let (_dir, root) = machine(
+        &[("line", entry("kubelet", 5))],
+        "#!/bin/sh\ncase $* in *--lines=1*) exec cat \"${0%/*}/line\" ;; esac\necho $$ >\"${0%/*}/pids\"\nexec yes \"$(cat \"${0%/*}/line\")\"\n",
+    );
+    let gaps = impatient(&root);
+    assert!(
+        gaps.len() == 1 && gaps[0].contains("only a part was read"),
+        "{gaps:?}"
+    );
+    assert_dead(&root.join("pids"));
+}
+
+#[test]
+fn a_journalctl_that_closes_its_output_and_stays_is_not_waited_for() {
+    let (_dir, root) = machine(
+        &[("line", entry("kubelet", 5))],
+        "#!/bin/sh\ncat \"${0%/*}/line\"\necho $$ >\"${0%/*}/pids\"\nexec >&- 2>&-\nexec sleep 1000\n",
+    );
+    impatient(&root);
+    assert_dead(&root.join("pids"));
+}

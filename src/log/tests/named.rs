@@ -1,0 +1,349 @@
+//! Files, directories, pipes and devices that the command line names.
+
+use super::{directory, gaps, outcome, stale};
+use crate::log::{Reading, open};
+use std::{fs, os::unix::fs::symlink, path::Path, process};
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// Returns the error's words.
+fn error(options: &[&str]) -> String {
+    let error = outcome(options).unwrap_err();
+    let words = format!("{error:#}");
+    assert!(!words.contains('\n'), "{words}");
+    words
+}
+
+#[test]
+fn a_file_is_read_whole_with_its_line_numbers() {
+    let (_dir, path) = directory(&[(
+        "any.name",
+        format!("noise\n{}{}", stale(30, "11:00:00"), stale(30, "11:01:00")),
+    )]);
+    let file = path.join("any.name");
+    let (reading, lines) = outcome(&["--log", text(&file)]).unwrap();
+    assert_eq!(lines, ["any.name:2 30 11:00", "any.name:3 30 11:01"]);
+    let [source] = &reading.sources[..] else {
+        panic!()
+    };
+    assert_eq!(
+        (
+            source.name.as_str(),
+            source.lines,
+            source.kubelet_lines,
+            source.picked
+        ),
+        (text(&file), 3, 2, false)
+    );
+    assert_eq!(source.bytes, fs::metadata(&file).unwrap().len());
+    assert_eq!(
+        source.first.unwrap().to_rfc3339(),
+        "2026-11-30T11:00:00+00:00"
+    );
+    assert_eq!(
+        source.last.unwrap().to_rfc3339(),
+        "2026-11-30T11:01:00+00:00"
+    );
+    assert!(reading.gaps.is_empty(), "{:?}", reading.gaps);
+}
+
+#[test]
+fn a_last_line_without_an_end_counts() {
+    let (_dir, path) = directory(&[("log", stale(30, "11:00:00").trim_end().to_owned())]);
+    assert_eq!(
+        outcome(&["--log", text(&path.join("log"))]).unwrap().1,
+        ["log:1 30 11:00"]
+    );
+}
+
+#[test]
+fn rotations_are_read_in_the_order_of_their_times_whatever_their_names() {
+    let (_dir, path) = directory(&[
+        ("kubelet.log", stale(30, "11:00:00")),
+        ("kubelet.log.1", stale(29, "11:00:00")),
+        ("kubelet.log-20261128", stale(27, "11:00:00")),
+        ("kubelet.log.2", stale(28, "11:00:00")),
+        ("kubelet-restored.log", stale(26, "11:00:00")),
+        ("kube-proxy.log", stale(25, "11:00:00")),
+        ("old/kubelet.log", stale(24, "11:00:00")),
+    ]);
+    assert_eq!(
+        outcome(&["--log", text(&path)]).unwrap().1,
+        [
+            "kubelet-restored.log:1 26 11:00",
+            "kubelet.log-20261128:1 27 11:00",
+            "kubelet.log.2:1 28 11:00",
+            "kubelet.log.1:1 29 11:00",
+            "kubelet.log:1 30 11:00",
+        ]
+    );
+}
+
+#[test]
+fn a_rotation_without_times_keeps_its_place() {
+    let (_dir, path) = directory(&[
+        ("kubelet.log", stale(30, "11:00:00")),
+        ("kubelet.log.1", "a goroutine's stack\n".to_owned()),
+        ("kubelet.log.2", stale(28, "11:00:00")),
+    ]);
+    let (reading, _) = outcome(&["--log", text(&path)]).unwrap();
+    let names: Vec<&str> = reading
+        .sources
+        .iter()
+        .map(|s| s.name.rsplit('/').next().unwrap())
+        .collect();
+    assert_eq!(names, ["kubelet.log.2", "kubelet.log.1", "kubelet.log"]);
+}
+
+#[test]
+fn logs_named_one_by_one_are_read_in_the_order_of_their_times_and_each_once() {
+    let (_dir, path) = directory(&[
+        ("new", stale(30, "11:00:00")),
+        ("old", stale(29, "11:00:00")),
+    ]);
+    let (new, old, again) = (path.join("new"), path.join("old"), path.join("again"));
+    symlink(&new, &again).unwrap();
+    let (_, lines) = outcome(&[
+        "--log",
+        text(&new),
+        "--log",
+        text(&old),
+        "--log",
+        text(&again),
+    ])
+    .unwrap();
+    assert_eq!(lines, ["old:1 29 11:00", "new:1 30 11:00"]);
+}
+
+#[test]
+fn klogs_link_and_its_target_are_one_log_and_its_higher_levels_none() {
+    let info = "kubelet.worker-3.root.log.INFO.20261130-110000.2261";
+    let (_dir, path) = directory(&[
+        (info, stale(30, "11:00:00")),
+        (
+            "kubelet.worker-3.root.log.ERROR.20261130-110000.2261",
+            stale(30, "11:00:00"),
+        ),
+    ]);
+    symlink(info, path.join("kubelet.INFO")).unwrap();
+    assert_eq!(
+        outcome(&["--log", text(&path)]).unwrap().1,
+        [format!("{info}:1 30 11:00")]
+    );
+}
+
+#[test]
+fn the_window_leaves_out_events_and_not_lines() {
+    let log = [
+        stale(30, "10:59:59"),
+        stale(30, "11:00:00"),
+        stale(30, "11:01:00"),
+        stale(30, "11:01:01"),
+    ]
+    .concat();
+    let (_dir, path) = directory(&[("log", log)]);
+    let (reading, lines) = outcome(&[
+        "--log",
+        text(&path.join("log")),
+        "--since",
+        "2026-11-30 11:00",
+        "--until",
+        "2026-11-30T11:01:00Z",
+    ])
+    .unwrap();
+    assert_eq!(lines, ["log:2 30 11:00", "log:3 30 11:01"]);
+    assert_eq!(reading.sources[0].lines, 4);
+    assert_eq!(
+        reading.sources[0].first.unwrap().to_rfc3339(),
+        "2026-11-30T10:59:59+00:00"
+    );
+}
+
+#[test]
+fn a_log_that_is_not_there_is_an_error_that_names_it_and_the_cure() {
+    let (_dir, path) = directory(&[]);
+    let missing = path.join("gone.log");
+    let words = error(&["--log", text(&missing)]);
+    assert!(
+        words.starts_with(&format!("can't read {}: No such file", missing.display())),
+        "{words}"
+    );
+    assert!(words.contains("let plegdoctor look"), "{words}");
+    symlink("nowhere", path.join("dangling")).unwrap();
+    assert!(error(&["--log", text(&path.join("dangling"))]).contains("dangling: No such file"));
+    assert!(error(&["--log", text(&path)]).contains("no log of the kubelet is there"));
+}
+
+#[test]
+fn of_several_logs_the_readable_ones_are_read_and_the_others_are_gaps() {
+    let (_dir, path) = directory(&[("log", stale(30, "11:00:00"))]);
+    let (reading, lines) = outcome(&[
+        "--log",
+        text(&path.join("gone")),
+        "--log",
+        text(&path.join("log")),
+    ])
+    .unwrap();
+    assert_eq!(lines, ["log:1 30 11:00"]);
+    let gaps = gaps(&reading);
+    assert!(
+        gaps.len() == 1 && gaps[0].starts_with("gone: No such file"),
+        "{gaps:?}"
+    );
+    let none = error(&[
+        "--log",
+        text(&path.join("gone")),
+        "--log",
+        text(&path.join("lost")),
+    ]);
+    assert!(
+        none.contains("/gone: ") && none.contains("/lost: "),
+        "{none}"
+    );
+}
+
+#[test]
+fn no_permission_is_an_error_that_names_the_cure() {
+    let kind = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+    assert!(
+        open::explain(&kind)
+            .to_string()
+            .contains("run plegdoctor as root")
+    );
+}
+
+#[test]
+fn what_is_no_text_is_refused_with_the_command_that_makes_it_one() {
+    for (magic, cure) in [
+        (&b"\x1f\x8b\x08rest"[..], "zcat"),
+        (b"\x28\xb5\x2f\xfdrest", "zstdcat"),
+        (b"\xfd7zXZ\0rest", "xzcat"),
+        (b"BZh9rest", "bzcat"),
+        (b"LPKSHHRHrest", "journalctl --file="),
+        (b"\xff\xfeE\0", "iconv -f UTF-16"),
+    ] {
+        let (_dir, path) = directory(&[]);
+        let file = path.join("kubelet.log");
+        fs::write(&file, magic).unwrap();
+        let words = error(&["--log", text(&file)]);
+        assert!(
+            words.contains(cure) && words.ends_with("| plegdoctor diagnose --log -"),
+            "{words}"
+        );
+    }
+}
+
+#[test]
+fn compressed_rotations_of_a_directory_are_one_gap() {
+    let (_dir, path) = directory(&[
+        ("kubelet.log", stale(30, "11:00:00")),
+        ("kubelet.log.1.gz", "\x1f".to_owned()),
+        ("kubelet.log.2.gz", "\x1f".to_owned()),
+    ]);
+    let (reading, lines) = outcome(&["--log", text(&path)]).unwrap();
+    assert_eq!(lines, ["kubelet.log:1 30 11:00"]);
+    let gaps = gaps(&reading);
+    assert!(
+        gaps.len() == 1
+            && gaps[0].starts_with("kubelet.log.1.gz: it is compressed, like 1 older ones: zcat "),
+        "{gaps:?}"
+    );
+    fs::remove_file(path.join("kubelet.log")).unwrap();
+    assert!(error(&["--log", text(&path)]).contains("zcat"));
+}
+
+#[test]
+fn an_empty_log_and_one_without_a_line_of_the_kubelet_are_gaps() {
+    let (_dir, path) = directory(&[
+        ("empty", String::new()),
+        ("other", "\0\u{1}junk\n\n".to_owned()),
+        ("log", stale(30, "11:00:00")),
+    ]);
+    let (reading, _) = outcome(&["--log", text(&path.join("empty"))]).unwrap();
+    assert_eq!(
+        (reading.sources[0].lines, gaps(&reading)),
+        (0, vec!["empty: it is empty".to_owned()])
+    );
+    let (reading, _) = outcome(&[
+        "--log",
+        text(&path.join("other")),
+        "--log",
+        text(&path.join("log")),
+    ])
+    .unwrap();
+    assert_eq!(gaps(&reading), ["other: it holds no line of the kubelet"]);
+    // Right after a rotation the new file is empty.
+    let (reading, _) = outcome(&[
+        "--log",
+        text(&path.join("empty")),
+        "--log",
+        text(&path.join("log")),
+    ])
+    .unwrap();
+    assert!(reading.gaps.is_empty(), "{:?}", reading.gaps);
+}
+
+#[test]
+fn a_pipe_is_read_to_its_end() {
+    let (_dir, path) = directory(&[("new", stale(30, "11:30:00"))]);
+    let fifo = path.join("pipe");
+    assert!(
+        process::Command::new("mkfifo")
+            .arg(&fifo)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let to = fifo.clone();
+    // More than a pipe and the first look hold.
+    let log = stale(30, "11:00:00").repeat(2000);
+    let expected = log.len() as u64;
+    let writer = std::thread::spawn(move || fs::write(to, log).unwrap());
+    let (reading, lines) =
+        outcome(&["--log", text(&path.join("new")), "--log", text(&fifo)]).unwrap();
+    writer.join().unwrap();
+    assert_eq!(lines.len(), 2001);
+    assert_eq!(
+        (
+            lines[0].as_str(),
+            lines[1999].as_str(),
+            lines[2000].as_str()
+        ),
+        ("pipe:1 30 11:00", "pipe:2000 30 11:00", "new:1 30 11:30")
+    );
+    assert_eq!(reading.sources[0].bytes, expected);
+}
+
+#[test]
+fn a_directorys_pipes_and_devices_are_left_alone() {
+    let (_dir, path) = directory(&[("kubelet.log.1", stale(30, "11:00:00"))]);
+    let fifo = path.join("kubelet.log");
+    assert!(
+        process::Command::new("mkfifo")
+            .arg(&fifo)
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(
+        outcome(&["--log", text(&path)]).unwrap().1,
+        ["kubelet.log.1:1 30 11:00"]
+    );
+}
+
+#[test]
+fn of_a_giant_line_the_beginning_is_read_and_the_next_line_too() {
+    let giant = stale(30, "11:00:00").trim_end().to_owned() + &"x".repeat(3 << 20);
+    let (_dir, path) = directory(&[("log", format!("{giant}\n{}", stale(30, "11:01:00")))]);
+    let (reading, lines) = outcome(&["--log", text(&path.join("log"))]).unwrap();
+    assert_eq!(lines, ["log:1 30 11:00", "log:2 30 11:01"]);
+    assert_eq!(reading.notes.len(), 1, "{:?}", reading.notes);
+    assert!(reading.gaps.is_empty(), "{:?}", reading.gaps);
+}
+
+#[test]
+fn nothing_is_read_where_no_log_is_wanted() {
+    assert_eq!(outcome(&["--no-log"]).unwrap().0, Reading::default());
+}

@@ -1,0 +1,241 @@
+//! Which unit's journal to read, and its newest part first: where time runs out, the oldest is missing.
+
+use super::{
+    intake::{Intake, Opening},
+    journal::{self, Query},
+    open::Failure,
+    pump::Ended,
+};
+use crate::event::Time;
+use anyhow::{anyhow, bail};
+use chrono::{TimeDelta, Timelike as _};
+use std::{
+    ffi::OsStr,
+    time::{Duration, Instant},
+};
+
+/// The units that run a kubelet, by themselves or within them.
+const UNITS: [&str; 6] = [
+    "kubelet",
+    "k3s",
+    "k3s-agent",
+    "rke2-server",
+    "rke2-agent",
+    "snap.microk8s.daemon-kubelite",
+];
+/// How long ago the parts end that are read before the rest, newest first. They wait in memory for the rest.
+const PARTS: [TimeDelta; 2] = [TimeDelta::minutes(15), TimeDelta::hours(3)];
+/// How much may wait; of a part that is longer nothing does, and it is read with the rest.
+const WAITING: usize = 32 << 20;
+
+/// What to read of the journal.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Journal<'a> {
+    /// journalctl, or what plays it.
+    pub(super) program: &'a OsStr,
+    /// The unit that was named.
+    pub(super) unit: Option<&'a str>,
+    /// Whether plegdoctor picked it by itself.
+    pub(super) picked: bool,
+    /// The present.
+    pub(super) now: Time,
+    /// From when.
+    pub(super) since: Option<Time>,
+    /// To when.
+    pub(super) until: Option<Time>,
+    /// How much at most.
+    pub(super) bytes: u64,
+    /// For how long.
+    pub(super) timeout: Duration,
+    /// Until when.
+    pub(super) deadline: Instant,
+}
+
+/// Reads the unit named, or the first of the known ones that has lines of the kubelet.
+///
+/// # Errors
+/// journalctl fails, or shows nothing for want of permission. Where nothing was picked by itself also: there is no
+/// journalctl, or no unit has entries.
+pub(super) fn read(journal: &Journal<'_>, intake: &mut Intake<'_>) -> Result<(), Failure> {
+    let known = UNITS;
+    let units = match &journal.unit {
+        Some(unit) => std::slice::from_ref(unit),
+        None => known.as_slice(),
+    };
+    let before = intake.kubelet_lines();
+    let mut complaints = Vec::new();
+    let mut read = false;
+    for unit in units {
+        let name = format!("journal of {}", journal::whole_name(unit));
+        match read_unit(journal, unit, &name, intake, &mut complaints) {
+            Ok(None) if journal.picked => return Ok(()),
+            Ok(None) => {
+                let error = anyhow!("there is no journalctl here: name the log with --log");
+                return Err((name, error));
+            }
+            Ok(Some(entries)) => read |= entries,
+            Err(error) => return Err((name, error)),
+        }
+        if intake.kubelet_lines() > before {
+            break;
+        }
+    }
+    complaints.dedup();
+    if read {
+        for (name, complaint) in complaints {
+            intake.gap(name, complaint);
+        }
+        return Ok(());
+    }
+    if let Some((name, complaint)) = complaints.pop() {
+        return Err((name, anyhow!(complaint)));
+    }
+    if journal.picked {
+        return Ok(());
+    }
+    let why = match journal.unit {
+        Some(_) => "it has no entries: systemctl list-units tells the units' names".to_owned(),
+        None => format!(
+            "none of the units {} has entries: name another with --journal=UNIT",
+            UNITS.join(", ")
+        ),
+    };
+    let name = journal.unit.map_or("the journal".to_owned(), |unit| {
+        format!("journal of {}", journal::whole_name(unit))
+    });
+    Err((name, anyhow!(why)))
+}
+
+/// Reads one unit's journal. Returns whether it has entries; `None` where there is no journalctl.
+fn read_unit(
+    journal: &Journal<'_>,
+    unit: &str,
+    name: &str,
+    intake: &mut Intake<'_>,
+    complaints: &mut Vec<(String, String)>,
+) -> anyhow::Result<Option<bool>> {
+    let whole = Query {
+        program: journal.program,
+        unit,
+        since: journal.since,
+        until: journal.until,
+        last: false,
+    };
+    // The last entry is found at once, wherever it is; a part without entries is searched for.
+    let last = Query {
+        last: true,
+        since: None,
+        until: None,
+        ..whole
+    };
+    let Some(answer) = journal::ask(&last, journal.deadline, &mut |_| true)? else {
+        return Ok(None);
+    };
+    if let Some(complaint) = answer.complaint {
+        complaints.push((name.to_owned(), complaint));
+    }
+    if answer.ended == Ended::Late {
+        bail!(
+            "journalctl did not answer within {:?}: name the log's file with --log",
+            journal.timeout
+        );
+    }
+    if !answer.entries {
+        return Ok(Some(false));
+    }
+    intake.start(name, journal.picked, Opening::Unnumbered);
+    let result = read_parts(journal, &whole, name, intake);
+    intake.end();
+    result.map(|()| Some(true))
+}
+
+/// Reads the newest parts into memory, the rest straight into the intake, and then hands on the newest parts. Between
+/// two parts an entry of that very microsecond would be read twice.
+fn read_parts(
+    journal: &Journal<'_>,
+    whole: &Query<'_>,
+    name: &str,
+    intake: &mut Intake<'_>,
+) -> anyhow::Result<()> {
+    let mut parts: Vec<Vec<u8>> = Vec::new();
+    let mut end = whole.until;
+    let mut room = journal.bytes;
+    let mut cut = None;
+    for ago in PARTS {
+        let begin = (whole.until.unwrap_or(journal.now) - ago).with_nanosecond(0);
+        if begin.is_none() || begin <= whole.since {
+            break;
+        }
+        let mut part = Vec::new();
+        let mut space = WAITING - parts.iter().map(Vec::len).sum::<usize>();
+        let query = Query {
+            since: begin,
+            until: end,
+            ..*whole
+        };
+        let ended = ask(&query, journal.deadline, &mut |block| {
+            part.extend_from_slice(block);
+            space = space.saturating_sub(block.len());
+            space > 0
+        })?;
+        if ended == Ended::Enough {
+            break;
+        }
+        room = room.saturating_sub(part.len() as u64);
+        parts.push(part);
+        if ended == Ended::Late {
+            cut = Some((ended, end));
+            break;
+        }
+        end = begin;
+    }
+    if cut.is_none() {
+        let query = Query {
+            until: end,
+            ..*whole
+        };
+        let ended = ask(&query, journal.deadline, &mut |block| {
+            intake.block(block);
+            room = room.saturating_sub(block.len() as u64);
+            room > 0
+        })?;
+        cut = (ended != Ended::Whole).then_some((ended, end));
+    }
+    for part in parts.iter().rev() {
+        intake.block(part);
+    }
+    if let Some((ended, end)) = cut {
+        intake.gap(name, missing(journal, ended, end));
+    }
+    Ok(())
+}
+
+fn ask(
+    query: &Query<'_>,
+    deadline: Instant,
+    take: &mut dyn FnMut(&[u8]) -> bool,
+) -> anyhow::Result<Ended> {
+    match journal::ask(query, deadline, take)? {
+        Some(answer) => Ok(answer.ended),
+        None => bail!("journalctl went away"),
+    }
+}
+
+/// Returns what is missing, and why.
+fn missing(journal: &Journal<'_>, ended: Ended, end: Option<Time>) -> String {
+    let before = end.map_or("all".to_owned(), |end| {
+        format!(
+            "what was logged before {}",
+            end.format("%Y-%m-%d %H:%M:%S %:z")
+        )
+    });
+    let why = match ended {
+        Ended::Late => format!("time ran out ({:?})", journal.timeout),
+        Ended::Enough | Ended::Whole => "it is too much".to_owned(),
+    };
+    let cure = match journal.picked {
+        true => "give it more time with --log-timeout, or name it with --journal",
+        false => "ask for less with --since and --until",
+    };
+    format!("{why}: of {before} only a part was read, or nothing; {cure}")
+}

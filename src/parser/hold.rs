@@ -1,0 +1,129 @@
+//! Events on their way out: held back, in order, while the log has not told year and zone.
+
+use crate::{
+    event::{Event, Severity, Time, bounded, classify::Facts},
+    finding::Citation,
+    time::{Calendar, Hints, When},
+};
+use std::collections::VecDeque;
+
+/// Most events held back; then the hints have to do.
+const MOST: usize = 16_384;
+/// Longest citation, in characters.
+const CITED: usize = 400;
+
+/// The way out.
+#[derive(Debug)]
+pub(super) struct Hold {
+    source: String,
+    pub(super) calendar: Calendar,
+    held: VecDeque<(Event, When)>,
+}
+
+impl Hold {
+    pub(super) fn new(source: &str, hints: Hints) -> Self {
+        Self {
+            source: source.to_owned(),
+            calendar: Calendar::new(hints),
+            held: VecDeque::new(),
+        }
+    }
+
+    /// Takes in a moment that a message tells; it may free what is held.
+    pub(super) fn anchor(&mut self, when: &When, told: Time, out: &mut Vec<Event>) {
+        self.calendar.anchor(when, told);
+        self.release(out);
+    }
+
+    /// Sends an event on its way.
+    pub(super) fn push(
+        &mut self,
+        facts: Facts,
+        severity: Severity,
+        when: When,
+        line: u64,
+        text: &str,
+        out: &mut Vec<Event>,
+    ) {
+        self.release(out);
+        let event = self.event(facts, severity, line, text);
+        if self.held.is_empty() && !when.is_open() {
+            out.push(self.stamped(event, when));
+            return;
+        }
+        if self.held.is_empty() && self.calendar.is_anchored() {
+            out.push(self.stamped(event, when));
+            return;
+        }
+        self.held.push_back((event, when));
+        if self.held.len() >= MOST {
+            self.finish(out);
+        }
+    }
+
+    /// Lets all go, with the hints where the log told nothing.
+    pub(super) fn finish(&mut self, out: &mut Vec<Event>) {
+        self.calendar.settle();
+        self.release(out);
+        // What no hint could date goes without a time.
+        while let Some((event, when)) = self.held.pop_front() {
+            out.push(self.stamped(event, when));
+        }
+    }
+
+    fn release(&mut self, out: &mut Vec<Event>) {
+        if !self.calendar.is_anchored() {
+            return;
+        }
+        while let Some((event, when)) = self.held.pop_front() {
+            out.push(self.stamped(event, when));
+        }
+    }
+
+    fn stamped(&self, mut event: Event, when: When) -> Event {
+        let when = self.calendar.close(when);
+        event.at = self.calendar.at(&when);
+        event.received = self.calendar.received(&when);
+        event.exact = when.exact;
+        event.citation.time = event.at;
+        event
+    }
+
+    fn event(&self, facts: Facts, severity: Severity, line: u64, text: &str) -> Event {
+        Event {
+            kind: facts.kind,
+            at: None,
+            exact: false,
+            received: None,
+            severity,
+            pod: facts.pod,
+            uid: facts.uid,
+            sandbox: facts.sandbox,
+            container: facts.container,
+            lag: facts.lag,
+            threshold: facts.threshold,
+            error: facts.error,
+            node: facts.node,
+            detail: facts.detail,
+            carrier: facts.carrier,
+            citation: Citation {
+                source: self.source.clone(),
+                line: Some(line),
+                time: None,
+                text: cited(text).to_owned(),
+            },
+        }
+    }
+}
+
+/// Returns as much of `text` as is cited.
+fn cited(text: &str) -> &str {
+    if text.len() <= CITED {
+        return text;
+    }
+    let end = text
+        .char_indices()
+        .nth(CITED)
+        .map_or(text.len(), |(end, _)| end);
+    bounded(text, end)
+}

@@ -1,0 +1,395 @@
+//! The report for people: readable at 80 columns, in a pipe, without colour.
+
+use super::{
+    Style,
+    plain::{brief, cut, paragraph, visible},
+};
+use crate::{
+    duration,
+    event::Time,
+    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
+    incident::{Incident, Shape},
+    report::{Report, Verdict},
+    rules,
+    runtime::{Container, Outcome},
+};
+use chrono::TimeDelta;
+use comfy_table::{ContentArrangement, Table, presets::NOTHING};
+use std::io::{self, Write};
+
+/// Citations shown for each finding; JSON has all.
+const CITATIONS: usize = 5;
+/// Columns of the lag's bar.
+const BAR: usize = 16;
+
+/// Writes the report.
+///
+/// # Errors
+/// What `out` says.
+pub fn write(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let page = Page { report, style };
+    page.verdict(out)?;
+    for finding in &report.findings {
+        page.finding(finding, out)?;
+    }
+    page.incidents(out)?;
+    page.containers(out)?;
+    page.looked_at(out)
+}
+
+struct Page<'a> {
+    report: &'a Report,
+    style: Style,
+}
+
+impl Page<'_> {
+    fn verdict(&self, out: &mut dyn Write) -> io::Result<()> {
+        let color = match self.report.verdict {
+            Verdict::Healthy | Verdict::Recovered => "1;32",
+            Verdict::Problem => "1;31",
+            Verdict::Unknown => "1;33",
+        };
+        let headline = self.report.headline;
+        let text = paragraph(
+            &visible(&self.report.summary),
+            headline.len() + 2,
+            self.style.width,
+        );
+        write!(
+            out,
+            "{}  {}",
+            self.paint(headline, color),
+            text.trim_start()
+        )
+    }
+
+    fn finding(&self, finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
+        let (word, color) = match finding.severity {
+            Severity::Critical => ("critical", "31"),
+            Severity::Warning => ("warning", "33"),
+            Severity::Info => ("info", "36"),
+        };
+        let confidence = match finding.confidence {
+            Confidence::Confirmed => "confirmed",
+            Confidence::Suspected => "suspected",
+        };
+        let over = if finding.active { "" } else { " · over" };
+        let dot = self.paint("●", if finding.active { color } else { "2" });
+        writeln!(
+            out,
+            "\n{dot} {}  {} · {confidence}{over}",
+            self.paint(word, color),
+            self.paint(finding.id, "1")
+        )?;
+        write!(
+            out,
+            "{}",
+            paragraph(&visible(&finding.explanation), 2, self.style.width)
+        )?;
+        self.citations(&finding.citations, out)?;
+        self.remedies(&finding.remedies, out)
+    }
+
+    fn citations(&self, citations: &[Citation], out: &mut dyn Write) -> io::Result<()> {
+        let place = |citation: &Citation| match citation.line {
+            Some(line) => format!("{}:{line}", base(&citation.source)),
+            None => citation.source.clone(),
+        };
+        let places: Vec<_> = citations.iter().take(CITATIONS).map(place).collect();
+        let widest = places
+            .iter()
+            .map(|place| place.chars().count())
+            .max()
+            .unwrap_or(0)
+            .min(34);
+        for (citation, place) in citations.iter().zip(&places) {
+            let time = match citation.line {
+                Some(_) => citation
+                    .time
+                    .map(|time| format!("{}  ", self.clock(time)))
+                    .unwrap_or_default(),
+                None => String::new(),
+            };
+            let place = visible(&cut(place, 34));
+            let start = format!("    {place:widest$}  {time}");
+            let room = usize::from(self.style.width)
+                .saturating_sub(start.chars().count())
+                .max(20);
+            writeln!(
+                out,
+                "{start}{}",
+                cut(&visible(&brief(&citation.text)), room)
+            )?;
+        }
+        match citations.len().saturating_sub(CITATIONS) {
+            0 => Ok(()),
+            more => writeln!(out, "    … and {more} more (--format json has all)"),
+        }
+    }
+
+    fn remedies(&self, remedies: &[Remedy], out: &mut dyn Write) -> io::Result<()> {
+        if remedies.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "  {}", self.paint("What to do, mildest first", "1"))?;
+        for (index, remedy) in remedies.iter().enumerate() {
+            let risk = match remedy.risk {
+                Risk::Safe => "",
+                Risk::Disruptive => " [disruptive]",
+                Risk::Node => " [affects the whole node]",
+            };
+            let title = format!("{}. {}{risk}", index + 1, remedy.title);
+            write!(out, "{}", paragraph(&visible(&title), 4, self.style.width))?;
+            // Never wrapped: it must survive being copied.
+            writeln!(
+                out,
+                "       {}",
+                self.paint(&visible(&remedy.command), "36")
+            )?;
+            write!(
+                out,
+                "{}",
+                paragraph(
+                    &visible(&format!("costs {}", remedy.cost)),
+                    7,
+                    self.style.width
+                )
+            )?;
+        }
+        Ok(())
+    }
+
+    fn incidents(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.report.incidents.is_empty() {
+            return Ok(());
+        }
+        let mut table = self.table(&[
+            "Outages",
+            "started",
+            "lasted",
+            "peak lag",
+            "threshold",
+            "shape",
+            "",
+        ]);
+        let hidden = self.report.incidents.len().saturating_sub(20);
+        for incident in self.report.incidents.iter().skip(hidden) {
+            let lasted = match incident.end {
+                Some(end) => duration::human(end - incident.start),
+                None => "ongoing".to_owned(),
+            };
+            table.add_row([
+                String::new(),
+                self.clock(incident.start),
+                lasted,
+                duration::human(incident.peak_lag),
+                incident
+                    .threshold
+                    .map_or_else(|| "-".to_owned(), duration::human),
+                shape(incident),
+                bar(incident),
+            ]);
+        }
+        write!(out, "\n{}", lines(&table))?;
+        if hidden > 0 {
+            writeln!(
+                out,
+                "  ({hidden} earlier ones are left out; --format json has all)"
+            )
+        } else {
+            Ok(())
+        }
+    }
+
+    fn containers(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.report.containers.is_empty() {
+            return Ok(());
+        }
+        let mut table = self.table(&["Containers", "name", "listed as", "inspect", "took"]);
+        for container in &self.report.containers {
+            table.add_row([
+                container.id.short().to_owned(),
+                visible(&name(container)),
+                visible(&container.listed_status),
+                visible(inspected(container)),
+                rules::took(&container.probe),
+            ]);
+        }
+        write!(out, "\n{}", lines(&table))?;
+        match self.report.containers_left_out {
+            0 => Ok(()),
+            more => writeln!(
+                out,
+                "  ({more} more are left out; --format json has them all)"
+            ),
+        }
+    }
+
+    fn looked_at(&self, out: &mut dyn Write) -> io::Result<()> {
+        let report = self.report;
+        let mut looked: Vec<String> = report
+            .sources
+            .iter()
+            .map(|source| self.source(source))
+            .collect();
+        looked.extend(report.runtime.as_ref().map(|runtime| {
+            let version = runtime.version.as_deref().unwrap_or("of unknown version");
+            format!(
+                "Docker {version} at {} ({} containers)",
+                runtime.endpoint,
+                runtime.containers.len()
+            )
+        }));
+        looked.extend(report.notes.iter().cloned());
+        if looked.is_empty() {
+            looked.push("nothing".to_owned());
+        }
+        let mut gaps: Vec<_> = report
+            .gaps
+            .iter()
+            .map(|gap| format!("{}: {}", gap.what, gap.why))
+            .collect();
+        if gaps.is_empty() {
+            gaps.push("nothing".to_owned());
+        }
+        writeln!(out)?;
+        self.listed("Looked at", &looked, out)?;
+        self.listed("Not seen ", &gaps, out)
+    }
+
+    fn listed(&self, head: &str, items: &[String], out: &mut dyn Write) -> io::Result<()> {
+        for (index, item) in items.iter().enumerate() {
+            let text = paragraph(&visible(item), head.len() + 2, self.style.width);
+            let head = if index == 0 {
+                self.paint(head, "1")
+            } else {
+                " ".repeat(head.len())
+            };
+            write!(out, "{head}  {}", text.trim_start())?;
+        }
+        Ok(())
+    }
+
+    fn source(&self, source: &crate::digest::Source) -> String {
+        let span = source.first.zip(source.last).map_or_else(
+            || ", none of the kubelet's".to_owned(),
+            |(first, last)| format!(", {} to {}", self.clock(first), self.clock(last)),
+        );
+        let picked = if source.picked {
+            "; picked by plegdoctor"
+        } else {
+            ""
+        };
+        format!(
+            "{} ({} lines, {} bytes{span}{picked})",
+            source.name, source.lines, source.bytes
+        )
+    }
+
+    fn table(&self, head: &[&str]) -> Table {
+        let mut table = Table::new();
+        table
+            .load_style(NOTHING)
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(self.style.width)
+            .set_header(head.iter().map(|cell| self.paint(cell, "1")));
+        table
+    }
+
+    /// Returns a moment as the log writes it, with the day where it is not today.
+    fn clock(&self, time: Time) -> String {
+        let today = self
+            .report
+            .generated_at
+            .with_timezone(time.offset())
+            .date_naive();
+        let apart = today - time.date_naive();
+        if apart.is_zero() {
+            time.format("%H:%M:%S").to_string()
+        } else if apart < TimeDelta::days(180) && apart > TimeDelta::days(-180) {
+            time.format("%m-%d %H:%M:%S").to_string()
+        } else {
+            time.format("%Y-%m-%d %H:%M:%S").to_string()
+        }
+    }
+
+    fn paint(&self, text: &str, code: &str) -> String {
+        if self.style.color {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+fn lines(table: &Table) -> String {
+    table.trim_fmt() + "\n"
+}
+
+fn base(path: &str) -> &str {
+    path.rsplit('/')
+        .next()
+        .filter(|base| !base.is_empty())
+        .unwrap_or(path)
+}
+
+fn shape(incident: &Incident) -> String {
+    match incident.shape {
+        Shape::Growing => "growing".to_owned(),
+        Shape::Sawtooth if incident.rises > 1 => format!("sawtooth ×{}", incident.rises),
+        Shape::Sawtooth => "sawtooth".to_owned(),
+        Shape::Single => "single".to_owned(),
+    }
+}
+
+/// Returns the lag over time as a bar: eighths of the peak.
+fn bar(incident: &Incident) -> String {
+    const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let (Some(first), Some(last)) = (incident.samples.first(), incident.samples.last()) else {
+        return String::new();
+    };
+    let span = (last.0 - first.0).num_milliseconds().max(1);
+    let peak = incident.peak_lag.num_milliseconds().max(1);
+    let mut columns: [Option<i64>; BAR] = [None; BAR];
+    for (at, lag) in &incident.samples {
+        let column =
+            ((*at - first.0).num_milliseconds() * (BAR as i64 - 1) / span).clamp(0, BAR as i64 - 1);
+        let column = &mut columns[usize::try_from(column).unwrap_or(0)];
+        *column = Some(column.unwrap_or(0).max(lag.num_milliseconds()));
+    }
+    let step = |lag: i64| {
+        STEPS[usize::try_from((lag * 8 - 1).max(0) / peak)
+            .unwrap_or(0)
+            .min(7)]
+    };
+    columns
+        .iter()
+        .map(|lag| lag.map_or(' ', step))
+        .collect::<String>()
+        .trim_end()
+        .to_owned()
+}
+
+fn name(container: &Container) -> String {
+    match &container.pod {
+        Some(pod) => {
+            let own = container
+                .name
+                .split('_')
+                .nth(1)
+                .filter(|_| container.name.starts_with("k8s_"));
+            format!("{pod} {}", own.unwrap_or(&container.name))
+        }
+        None => container.name.clone(),
+    }
+}
+
+fn inspected(container: &Container) -> &str {
+    match (&container.inspected, container.probe.outcome) {
+        (Some(inspected), _) => &inspected.state,
+        (None, Outcome::TimedOut) => "no answer",
+        (None, Outcome::Gone) => "gone",
+        (None, Outcome::NotProbed) => "not asked",
+        (None, _) => container.probe.error.as_deref().unwrap_or("failed"),
+    }
+}

@@ -1,0 +1,61 @@
+//! `starting-up`: the kubelet started a moment ago, and the PLEG line is harmless.
+//!
+//! Speaks only while it lasts; start-ups that ended well are not worth a word.
+
+use super::{Rule, cite_groups, clock, node};
+use crate::{
+    digest::Group,
+    event::Kind,
+    evidence::Evidence,
+    finding::{Confidence, Finding, Severity},
+    incident::START_UP,
+};
+
+pub(super) const RULE: Rule = Rule {
+    id: "starting-up",
+    title: "The kubelet has just started",
+    explains: false,
+    check,
+};
+
+fn check(evidence: &Evidence) -> Vec<Finding> {
+    let Some(log) = &evidence.log else {
+        return Vec::new();
+    };
+    let lines: Vec<&Group> = log
+        .of(&[Kind::PlegNever, Kind::RuntimeStatusPending])
+        .collect();
+    let Some(last) = lines.iter().filter_map(|group| group.last.at).max() else {
+        return Vec::new();
+    };
+    let started = log
+        .starts
+        .iter()
+        .rev()
+        .find_map(|start| start.at)
+        .filter(|start| *start <= last);
+    let Some(started) = started.or_else(|| lines.iter().filter_map(|g| g.first.at).min()) else {
+        return Vec::new();
+    };
+    // The first relist and the first status check follow within a second or two where all is well.
+    let ended =
+        log.last.is_some_and(|end| end - started > START_UP) || log.recovery_after(last).is_some();
+    let now = evidence.now - started <= START_UP || evidence.runtime.is_none();
+    if ended || !now {
+        return Vec::new();
+    }
+    vec![Finding {
+        id: RULE.id,
+        title: RULE.title.to_owned(),
+        severity: Severity::Info,
+        confidence: Confidence::Suspected,
+        active: true,
+        explanation: format!(
+            "The kubelet started at {}. Until its first relist and its first check of the runtime are done it says \"PLEG is not healthy: pleg has yet to be successful\"; that is normal for some seconds. If it still says so after a minute, run plegdoctor again.",
+            clock(Some(started))
+        ),
+        subjects: vec![node(evidence)],
+        citations: cite_groups(&lines, 3),
+        remedies: Vec::new(),
+    }]
+}

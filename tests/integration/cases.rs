@@ -1,0 +1,248 @@
+//! Runs every folder of `fixtures/cases`: a log, Docker's recorded answers, what is expected of them.
+//!
+//! `expect` is written by hand, before the rule; nothing here ever writes it. `report.txt` and `report.json` are
+//! the whole output, refreshed with `PLEGDOCTOR_REFRESH=1 cargo test cases` and reviewed as a diff.
+
+use crate::support::json;
+use clap::Parser as _;
+use plegdoctor::{
+    cli::{Cli, Command, Format},
+    commands::diagnose,
+    render::{self, Style},
+    report::Report,
+    runtime::docker,
+};
+use serde_json::Value;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Returns all case folders, in order.
+pub(crate) fn folders() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cases");
+    let mut folders: Vec<_> = fs::read_dir(root)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
+    folders.sort();
+    folders
+}
+
+/// Returns the arguments of a case: `args`, a word a line or several, with `{case}` for its folder.
+pub(crate) fn arguments(folder: &Path) -> Vec<String> {
+    let text = fs::read_to_string(folder.join("args")).unwrap();
+    text.split_whitespace()
+        .map(|word| word.replace("{case}", &folder.display().to_string()))
+        .collect()
+}
+
+/// Runs the case within this process, Docker's answers replayed without waiting.
+fn report(folder: &Path) -> Report {
+    let words = ["plegdoctor".to_owned(), "diagnose".to_owned()]
+        .into_iter()
+        .chain(arguments(folder));
+    let Command::Diagnose(args) = Cli::try_parse_from(words).unwrap().command else {
+        panic!("{} is no diagnose case", folder.display())
+    };
+    let recording = folder.join("docker");
+    diagnose::answer(&args, &|ask| docker::replay(&recording, ask)).unwrap()
+}
+
+fn printed(report: &Report, format: Format, folder: &Path) -> String {
+    let mut out = Vec::new();
+    render::write(
+        report,
+        format,
+        Style {
+            width: 80,
+            color: false,
+        },
+        &mut out,
+    )
+    .unwrap();
+    String::from_utf8(out)
+        .unwrap()
+        .replace(&format!("{}/", folder.display()), "")
+}
+
+#[test]
+fn every_case_meets_its_hand_written_expectation() {
+    let mut wrong = Vec::new();
+    for folder in folders() {
+        let report = report(&folder);
+        let value: Value = serde_json::from_str(&printed(&report, Format::Json, &folder)).unwrap();
+        let expect = fs::read_to_string(folder.join("expect")).unwrap();
+        assert!(
+            expect.lines().any(|line| line.starts_with("exit ")),
+            "{}: no exit code",
+            folder.display()
+        );
+        for line in expect
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        {
+            if let Err(found) = meets(line, &report, &value) {
+                wrong.push(format!(
+                    "{}: {line}\n    found: {found}",
+                    folder.file_name().unwrap().display()
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Whether the report meets one line of `expect`; the error is what was found instead.
+fn meets(line: &str, report: &Report, value: &Value) -> Result<(), String> {
+    let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+    let first = &value["findings"][0];
+    let ids = || -> Vec<&str> {
+        value["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|finding| finding["id"].as_str().unwrap())
+            .collect()
+    };
+    let equal = |found: &Value| {
+        let found = found
+            .as_str()
+            .map_or_else(|| found.to_string(), str::to_owned);
+        if found == rest { Ok(()) } else { Err(found) }
+    };
+    let has = |ok: bool, found: String| if ok { Ok(()) } else { Err(found) };
+    match word {
+        "exit" => has(
+            report.exit_code().to_string() == rest,
+            report.exit_code().to_string(),
+        ),
+        "verdict" => equal(&value["verdict"]),
+        "node" => equal(&value["node"]),
+        "first" => equal(&first["id"]),
+        "severity" => equal(&first["severity"]),
+        "confidence" => equal(&first["confidence"]),
+        "active" => equal(&first["active"]),
+        "findings" => has(ids().join(" ") == rest, ids().join(" ")),
+        // A finding that must be there, wherever it stands.
+        "also" => has(ids().contains(&rest), ids().join(" ")),
+        "never" => has(
+            !rest.split(' ').any(|id| ids().contains(&id)),
+            ids().join(" "),
+        ),
+        // The first finding's first subject: kind, id or its beginning, pod as namespace/name; - for none.
+        "subject" => {
+            let subject = &first["subjects"][0];
+            let text = |key: &str| subject[key].as_str().unwrap_or("-").to_owned();
+            let pod = match (subject["namespace"].as_str(), subject["pod"].as_str()) {
+                (Some(namespace), Some(pod)) => format!("{namespace}/{pod}"),
+                _ => "-".to_owned(),
+            };
+            let found = format!("{} {} {pod}", text("kind"), text("id"));
+            let expected: Vec<&str> = rest.split(' ').collect();
+            let ok = expected.len() == 3
+                && text("kind") == expected[0]
+                && text("id").starts_with(expected[1])
+                && pod == expected[2];
+            has(ok, found)
+        }
+        "shapes" => {
+            let incidents = value["incidents"].as_array().unwrap();
+            let shapes: Vec<_> = incidents
+                .iter()
+                .map(|incident| incident["shape"].as_str().unwrap())
+                .collect();
+            has(shapes.join(" ") == rest, shapes.join(" "))
+        }
+        "ongoing" => equal(&value["incidents"].as_array().unwrap().last().unwrap()["ongoing"]),
+        "start" => equal(&value["incidents"][0]["start"]),
+        "events" => {
+            let (id, number) = rest.split_once(' ').unwrap();
+            let found = value["log"]["events"][id].to_string();
+            has(found == number, found)
+        }
+        "gap" => {
+            let gaps = value["gaps"].to_string();
+            has(gaps.contains(rest), gaps)
+        }
+        "gaps" => has(
+            value["gaps"].as_array().unwrap().len().to_string() == rest,
+            value["gaps"].to_string(),
+        ),
+        "says" => {
+            let text = first["explanation"].as_str().unwrap_or("");
+            has(text.contains(rest), text.to_owned())
+        }
+        "cites" => {
+            let lines: Vec<_> = first["citations"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|c| c["line"].to_string())
+                .collect();
+            has(lines.iter().any(|line| line == rest), lines.join(" "))
+        }
+        _ => Err(format!("no such expectation: {word}")),
+    }
+}
+
+#[test]
+fn every_case_prints_what_is_stored() {
+    let refresh = std::env::var_os("PLEGDOCTOR_REFRESH").is_some();
+    let mut wrong = Vec::new();
+    for folder in folders() {
+        let report = report(&folder);
+        for (format, file) in [(Format::Text, "report.txt"), (Format::Json, "report.json")] {
+            let printed = printed(&report, format, &folder);
+            let stored = folder.join(file);
+            if refresh {
+                fs::write(&stored, &printed).unwrap();
+            } else if fs::read_to_string(&stored).unwrap_or_default() != printed {
+                wrong.push(format!(
+                    "{} differs; it would be:\n{printed}",
+                    stored.display()
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn text_reports_keep_to_eighty_columns_but_for_commands() {
+    for folder in folders() {
+        let text = printed(&report(&folder), Format::Text, &folder);
+        let long: Vec<_> = text
+            .lines()
+            .filter(|line| line.chars().count() > 80 && !line.starts_with("       "))
+            .collect();
+        assert!(long.is_empty(), "{}: {long:#?}", folder.display());
+        assert!(!text.contains('\x1b'), "{}", folder.display());
+    }
+}
+
+#[test]
+fn every_case_is_valid_by_the_schema() {
+    let schema = json::schema("report");
+    for folder in folders() {
+        let value: Value =
+            serde_json::from_str(&printed(&report(&folder), Format::Json, &folder)).unwrap();
+        json::validate(&schema, &value, &folder.display().to_string());
+    }
+}
+
+#[test]
+fn every_file_of_a_case_has_a_source() {
+    let readme =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/README.md"))
+            .unwrap();
+    for folder in folders() {
+        let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
+        assert!(
+            readme.contains(&format!("`{name}`")),
+            "fixtures/README.md does not tell where {name} comes from"
+        );
+    }
+}

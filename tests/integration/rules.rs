@@ -1,0 +1,80 @@
+//! The table of rules, and what belongs to each row.
+
+use crate::cases;
+use plegdoctor::rules::RULES;
+use std::{collections::BTreeSet, fs, path::Path};
+
+fn read(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+#[test]
+fn names_are_unique_and_stable() {
+    let ids: BTreeSet<_> = RULES.iter().map(|rule| rule.id).collect();
+    assert_eq!(ids.len(), RULES.len());
+    // A name that changes breaks scripts: it belongs into the changelog, then here.
+    let known = [
+        "container-pileup",
+        "dead-container",
+        "hung-container",
+        "hung-runtime",
+        "list-too-large",
+        "not-pleg",
+        "orphan-sandbox",
+        "pleg-unexplained",
+        "runtime-down",
+        "starting-up",
+    ];
+    assert_eq!(ids.into_iter().collect::<Vec<_>>(), known);
+}
+
+#[test]
+fn each_rule_has_a_row_in_the_readme() {
+    let readme = read("README.md");
+    for rule in RULES {
+        assert!(
+            readme.contains(&format!("| `{}` |", rule.id)),
+            "README.md has no row for {}",
+            rule.id
+        );
+    }
+}
+
+#[test]
+fn each_rule_fires_in_a_case_and_is_forbidden_in_another() {
+    let expectations: Vec<String> = cases::folders()
+        .iter()
+        .map(|folder| fs::read_to_string(folder.join("expect")).unwrap())
+        .collect();
+    let words = |text: &str, keys: &[&str]| -> BTreeSet<String> {
+        text.lines()
+            .filter(|line| keys.iter().any(|key| line.starts_with(&format!("{key} "))))
+            .flat_map(|line| {
+                line.split(' ')
+                    .skip(1)
+                    .map(str::to_owned)
+                    .collect::<Vec<_>>()
+            })
+            .collect()
+    };
+    for rule in RULES {
+        let fires = |text: &&String| words(text, &["first", "also", "findings"]).contains(rule.id);
+        assert!(
+            expectations.iter().any(|text| fires(&text)),
+            "no case expects {}",
+            rule.id
+        );
+        let quiet = |text: &&String| {
+            words(text, &["never"]).contains(rule.id)
+                || (text
+                    .lines()
+                    .any(|line| line == "findings" || line.starts_with("findings "))
+                    && !fires(text))
+        };
+        assert!(
+            expectations.iter().any(|text| quiet(&text)),
+            "no case forbids {}",
+            rule.id
+        );
+    }
+}
