@@ -138,6 +138,7 @@ impl Docker {
                 None,
             );
         }
+        // The filter takes a pattern, where a dot in the name stands for anything: what else matches is left out.
         let path = format!(
             "/containers/json?all=1&filters=%7B%22name%22%3A%5B%22%5E%2F{name}%24%22%5D%7D"
         );
