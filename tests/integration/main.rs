@@ -18,6 +18,8 @@ mod layering;
 mod logs;
 /// What no real daemon does on demand: answers played over a Unix socket.
 mod played;
+/// The README tells the truth.
+mod readme;
 /// The table of rules, and what belongs to each row.
 mod rules;
 /// Daemons to ask: real ones and played ones.
