@@ -40,8 +40,12 @@ pub enum Command {
     ///
     /// Running containers are never touched, volumes never removed, force never used.
     ///
-    /// Exit codes: 0 all planned containers are gone (or there was nothing to do); 1 some are left; 2 it could
-    /// not work.
+    /// The plan is shown, and carried out once you say y. Each container is inspected again right before its
+    /// removal, and skipped if it changed. Its logs go with it.
+    ///
+    /// Exit codes: 0 all planned containers are gone, or there was nothing to do, or --dry-run; 1 some are left (all
+    /// of them if the plan was not confirmed) or could not be inspected; 2 it could not work, or there was nobody
+    /// to ask.
     Clean(CleanArgs),
     /// Print the JSON Schema of an output
     Schema {
@@ -159,7 +163,11 @@ pub struct CleanArgs {
     /// Spare what finished (or, if it never ran, was created) more recently than this
     #[arg(long, value_name = "DUR", value_parser = positive)]
     pub older_than: Option<Duration>,
-    /// Take only what matches: label=K[=V], label!=K[=V], name=REGEX, until=T (created before T)
+    /// Take only what matches; may be repeated
+    ///
+    /// As in the docker command line: label=K[=V] (all given must match), label!=K[=V] (what has all given is out),
+    /// name=REGEX (one given must match, with or without a leading slash), until=T (created at T or before; T is
+    /// 24h or 3d before now, 2026-11-30T03:40:00Z, 2026-11-30T03:40, 2026-11-30, or seconds since 1970).
     #[arg(long, value_name = "KEY=VALUE")]
     pub filter: Vec<String>,
     /// Let --exited take the stopped containers of living pods too (kubectl logs --previous needs them)
@@ -183,7 +191,7 @@ pub struct CleanArgs {
     /// How long each other call to Docker may take
     #[arg(long, value_name = "DUR", default_value = "3s", value_parser = positive)]
     pub probe_timeout: Duration,
-    /// Append a JSON line before and after each removal to this file
+    /// Append a JSON line before and after each removal to this file; if that fails, nothing (more) is removed
     #[arg(long, value_name = "FILE")]
     pub audit: Option<PathBuf>,
     /// How to print

@@ -8,5 +8,7 @@ pub(crate) mod http;
 pub(crate) mod json;
 /// Processes and mounts, by their numbers and paths.
 pub(crate) mod process;
+/// A proxy that shows each request to the test first.
+pub(crate) mod proxy;
 /// A daemon played over a Unix socket.
 pub(crate) mod replay;

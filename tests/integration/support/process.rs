@@ -18,6 +18,18 @@ pub(crate) fn signal(pid: u32, name: &str) {
         .status();
 }
 
+/// Stops a process, and waits until it has.
+#[track_caller]
+pub(crate) fn freeze(pid: u32) {
+    signal(pid, "STOP");
+    let status = PathBuf::from(format!("/proc/{pid}/status"));
+    let stopped = || fs::read_to_string(&status).unwrap().contains("\nState:\tT");
+    assert!(
+        wait_until(Duration::from_secs(10), stopped),
+        "process {pid} must stop"
+    );
+}
+
 /// Waits until `done`, at most `limit`; returns whether it came to that.
 pub(crate) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + limit;
@@ -69,8 +81,8 @@ pub(crate) fn of(root: &Path) -> Vec<u32> {
     found
 }
 
-/// Unmounts all that is mounted below `root`, the innermost first.
-pub(crate) fn unmount_below(root: &Path) {
+/// Returns what is mounted below `root`.
+pub(crate) fn mounts_below(root: &Path) -> Vec<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let mut points: Vec<PathBuf> = mounts
         .lines()
@@ -79,11 +91,37 @@ pub(crate) fn unmount_below(root: &Path) {
         .filter(|point| point.starts_with(root))
         .collect();
     points.sort();
-    for point in points.iter().rev() {
+    points
+}
+
+/// Unmounts all that is mounted below `root`, the innermost first.
+pub(crate) fn unmount_below(root: &Path) {
+    for point in mounts_below(root).iter().rev() {
         let _ = Command::new("umount")
             .arg("-l")
             .arg(point)
             .stderr(Stdio::null())
             .status();
+    }
+}
+
+/// Returns the cgroups of that name, one in each hierarchy.
+pub(crate) fn cgroups(name: &str) -> Vec<PathBuf> {
+    let top = Path::new("/sys/fs/cgroup");
+    let hierarchies = fs::read_dir(top).into_iter().flatten().flatten();
+    std::iter::once(top.to_owned())
+        .chain(hierarchies.map(|entry| entry.path()))
+        .map(|hierarchy| hierarchy.join(name))
+        .filter(|cgroup| cgroup.is_dir())
+        .collect()
+}
+
+/// Removes the cgroups of that name and those in them: what runc can't do for a container whose daemon was killed.
+pub(crate) fn remove_cgroups(name: &str) {
+    for cgroup in cgroups(name) {
+        for inner in fs::read_dir(&cgroup).into_iter().flatten().flatten() {
+            let _ = fs::remove_dir(inner.path());
+        }
+        let _ = fs::remove_dir(cgroup);
     }
 }

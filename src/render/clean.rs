@@ -1,0 +1,228 @@
+//! `clean` for people: the plan before anything is done, and what became of it.
+//!
+//! All that is planned is shown, however long: what is not shown is not removed. Names come from whoever made the
+//! containers, so whatever could command a terminal is made visible.
+
+pub mod json;
+
+use super::plain::{paragraph, visible};
+use crate::{
+    duration,
+    event::Time,
+    plan::{Cleaned, Fate, Plan, Spared, Target, Unseen},
+    runtime::ContainerKind,
+};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets::NOTHING};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::{self, Write},
+};
+
+/// How many pods are named, and how many containers that are left alone; the rest is counted.
+const NAMED: usize = 8;
+
+/// Writes what is going to be removed as of `now`, what goes with it, and what stays.
+///
+/// # Errors
+/// What `out` says.
+pub fn plan(plan: &Plan, now: Time, width: u16, out: &mut dyn Write) -> io::Result<()> {
+    if plan.targets.is_empty() {
+        writeln!(out, "Nothing to remove.")?;
+    } else {
+        writeln!(
+            out,
+            "To remove: {}\n",
+            counted(plan.targets.len(), "container")
+        )?;
+        writeln!(out, "{}\n", table(&plan.targets, now, width))?;
+        write!(out, "{}", paragraph(&consequences(plan), 0, width))?;
+    }
+    if !plan.spared.is_empty() {
+        write!(out, "{}", paragraph(&spared(plan), 0, width))?;
+    }
+    unseen(&plan.unseen, width, out)
+}
+
+/// Writes what became of each container, and the sum; where none was tried, only why.
+///
+/// # Errors
+/// What `out` says.
+pub fn results(cleaned: &Cleaned, width: u16, out: &mut dyn Write) -> io::Result<()> {
+    if cleaned.plan.targets.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    if let Some(ending) = cleaned.untried() {
+        let why = ending.reason.as_deref().unwrap_or("not tried");
+        return writeln!(out, "Nothing was removed: {}.", visible(why));
+    }
+    for (target, ending) in cleaned.results() {
+        let word = match ending.fate {
+            Fate::Planned => "not tried",
+            fate => fate.word(),
+        };
+        let whole = match target.role {
+            ContainerKind::Other => name(target),
+            _ => format!("{} {}", pod(target), name(target)),
+        };
+        let whole = paragraph(&whole, 26, width);
+        let id = target.id.short();
+        write!(out, "{word:<10}  {id}  {}", whole.trim_start())?;
+        if let Some(reason) = &ending.reason {
+            write!(out, "{}", paragraph(&visible(reason), 12, width))?;
+        }
+    }
+    writeln!(out)?;
+    for note in &cleaned.notes {
+        write!(out, "{}", paragraph(&visible(note), 0, width))?;
+    }
+    writeln!(out, "{}", sum(cleaned))
+}
+
+/// Lays out the targets.
+fn table(targets: &[Target], now: Time, width: u16) -> String {
+    let mut table = Table::new();
+    table
+        .load_style(NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(width)
+        .set_header(["CONTAINER", "POD", "NAME", "STATE", "FOR"]);
+    for target in targets {
+        let age = target.since().map(|since| now - since);
+        table.add_row([
+            Cell::new(target.id.short()),
+            Cell::new(pod(target)),
+            Cell::new(name(target)),
+            Cell::new(visible(&target.state)),
+            Cell::new(age.map_or_else(|| "?".to_owned(), duration::human))
+                .set_alignment(CellAlignment::Right),
+        ]);
+    }
+    table.trim_fmt()
+}
+
+fn pod(target: &Target) -> String {
+    target
+        .pod
+        .as_ref()
+        .map_or_else(|| "-".to_owned(), |pod| visible(&pod.to_string()))
+}
+
+/// Returns what a target is called where its pod is told beside it.
+fn name(target: &Target) -> String {
+    match (target.role, &target.label) {
+        (ContainerKind::Sandbox, _) => "(sandbox)".to_owned(),
+        (ContainerKind::Container, Some(label)) => visible(label),
+        _ => visible(&target.name),
+    }
+}
+
+/// Says what is lost with the containers, and what is kept.
+fn consequences(plan: &Plan) -> String {
+    let logs: Vec<&Target> = plan.targets.iter().filter(|it| it.loses_logs()).collect();
+    let pods: BTreeSet<String> = logs
+        .iter()
+        .filter_map(|it| it.pod.as_ref())
+        .map(|pod| visible(&pod.to_string()))
+        .collect();
+    let lost = match (logs.len(), pods.len()) {
+        (0, _) => "No logs go with them.".to_owned(),
+        (count, 0) => format!("The logs of {} go with them.", counted(count, "container")),
+        (count, _) => format!(
+            "The logs of {} go with them; kubectl logs won't show them any more for {}.",
+            counted(count, "container"),
+            some(&pods)
+        ),
+    };
+    format!("{lost} Volumes are kept.")
+}
+
+/// Names the first few, and counts the rest.
+fn some(names: &BTreeSet<String>) -> String {
+    let first: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
+    match names.len() - first.len() {
+        0 => first.join(", "),
+        more => format!("{} and {}", first.join(", "), counted(more, "other pod")),
+    }
+}
+
+/// Says how many stay, and why.
+fn spared(plan: &Plan) -> String {
+    let mut counts: BTreeMap<Spared, usize> = BTreeMap::new();
+    for &why in plan.spared.values() {
+        *counts.entry(why).or_default() += 1;
+    }
+    let each: Vec<String> = counts
+        .iter()
+        .map(|(why, count)| {
+            let why = match why {
+                Spared::LivePod => "of living pods (--include-live-pods takes them)",
+                Spared::NoPod => "of no pod (--include-non-pods takes them)",
+                Spared::MayStart => "created less than 10 minutes ago",
+                Spared::Young => "too young for --older-than",
+                Spared::InUse => "a sandbox in which a container runs, or one that can't be seen",
+                Spared::Ambiguous => "whose id is another container's name",
+            };
+            format!("{count} {why}")
+        })
+        .collect();
+    format!("Spared: {}.", each.join(", "))
+}
+
+/// Names what could not be seen.
+fn unseen(unseen: &[Unseen], width: u16, out: &mut dyn Write) -> io::Result<()> {
+    if unseen.is_empty() {
+        return Ok(());
+    }
+    let them = counted(unseen.len(), "container");
+    let intro = format!(
+        "Left alone: {them} that could not be inspected. What the list calls them proves nothing."
+    );
+    write!(out, "{}", paragraph(&intro, 0, width))?;
+    for it in unseen.iter().take(NAMED) {
+        let name = format!("{}  {}", it.id.short(), visible(&it.name));
+        let why = format!("listed as {}; {}", it.listed_state, it.why());
+        write!(out, "{}", paragraph(&name, 2, width))?;
+        write!(out, "{}", paragraph(&visible(&why), 16, width))?;
+    }
+    match unseen.len().saturating_sub(NAMED) {
+        0 => Ok(()),
+        more => writeln!(out, "  and {}", counted(more, "other")),
+    }
+}
+
+/// Returns the last line: how many went, how many are left.
+fn sum(cleaned: &Cleaned) -> String {
+    let all = cleaned.endings.len();
+    let removed = cleaned.count(Fate::Removed);
+    let others: Vec<String> = Fate::ALL
+        .iter()
+        .filter(|&&fate| fate != Fate::Removed && cleaned.count(fate) > 0)
+        .map(|&fate| {
+            let words = match fate {
+                Fate::Gone => "already gone",
+                Fate::Changed => "changed and not touched",
+                Fate::Planned => "not tried",
+                other => other.word(),
+            };
+            format!("{} {words}", cleaned.count(fate))
+        })
+        .collect();
+    let of = format!("Removed {removed} of {}", counted(all, "container"));
+    if others.is_empty() {
+        format!("{of}.")
+    } else {
+        format!("{of}; {}.", others.join(", "))
+    }
+}
+
+/// Returns a number with its noun.
+fn counted(count: usize, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests;
