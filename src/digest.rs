@@ -74,6 +74,8 @@ pub struct Log {
     pub starts: Vec<Event>,
     /// The last event that only a working relist lets happen.
     pub last_sign: Option<Event>,
+    /// The first such event after the last trouble: since when all is well.
+    pub well_since: Option<Time>,
     /// The last word on the node's readiness: NodeReady or NodeNotReady.
     pub last_readiness: Option<Event>,
     /// A line that proves that this kubelet drives Docker.
@@ -286,6 +288,7 @@ impl Digest {
         match event.kind {
             Kind::NodeReady | Kind::PlegEvent | Kind::PlegContainerFinished => {
                 log.last_sign = Some(event.clone());
+                log.well_since = log.well_since.or(event.at);
             }
             Kind::PodRemoved if log.removals.len() < NAMES => {
                 let known = |r: &Removal| r.event.pod == event.pod && r.event.uid == event.uid;
@@ -305,6 +308,17 @@ impl Digest {
                 log.uses_docker = Some(event.clone());
             }
             _ => {}
+        }
+        let fails = |class| {
+            matches!(
+                class,
+                ErrorClass::Deadline | ErrorClass::Unavailable | ErrorClass::TooLarge
+            )
+        };
+        if event.kind == Kind::PlegStale
+            || event.error.as_ref().is_some_and(|error| fails(error.class))
+        {
+            log.well_since = None;
         }
         let readiness = event.kind == Kind::NodeReady
             || event.kind == Kind::NodeNotReady
@@ -334,3 +348,6 @@ fn name_pod(event: &mut Event, log: &Log) {
         event.uid = uid.cloned();
     }
 }
+
+#[cfg(test)]
+mod tests;

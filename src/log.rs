@@ -22,6 +22,7 @@ use crate::{
     evidence::Gap,
 };
 use anyhow::bail;
+use chrono::TimeDelta;
 use container::Part;
 use files::Piece;
 use intake::Intake;
@@ -116,6 +117,7 @@ fn read_in(
         intake.gap(name, format!("{error:#}"));
     }
     judge_empty(&mut intake);
+    note_overlaps(&mut intake.reading);
     Ok(intake.reading)
 }
 
@@ -140,6 +142,7 @@ fn read_named(
             until: moments.until,
             bytes: u64::MAX,
             timeout: PATIENCE,
+            turn: Instant::now() + PATIENCE,
             deadline: Instant::now() + PATIENCE,
         };
         failures.extend(units::read(&journal, intake).err());
@@ -188,5 +191,23 @@ fn judge_empty(intake: &mut Intake<'_>) {
                 "it holds no line of the kubelet"
             },
         );
+    }
+}
+
+/// Notes logs that go back behind the one before: copies, or other nodes'.
+fn note_overlaps(reading: &mut Reading) {
+    for pair in reading.sources.windows(2) {
+        let [before, after] = pair else { continue };
+        let back = before
+            .last
+            .zip(after.first)
+            .map(|(last, first)| last - first);
+        // Lines are a little out of order in a healthy log, too.
+        if back.is_some_and(|back| back > TimeDelta::minutes(1)) {
+            reading.notes.push(format!(
+                "{} begins before {} ends: the same lines may count twice",
+                after.name, before.name
+            ));
+        }
     }
 }

@@ -495,6 +495,10 @@ fn looks_like_kubelet(raw: &[u8]) -> bool {
         return true;
     }
     let head = &raw[..raw.len().min(160)];
+    // What systemd says of the kubelet's unit is not the kubelet's.
+    if memchr::memmem::find(head, b" systemd[").is_some() {
+        return false;
+    }
     [
         &b" kubelet"[..],
         b"\"kubelet",

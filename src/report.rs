@@ -10,7 +10,10 @@ use crate::{
     rules::{self, RULES},
     runtime::{Container, Outcome, Runtime},
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 /// Containers that a report lists; the rest is counted.
 const CONTAINERS: usize = 50;
@@ -112,19 +115,20 @@ impl Report {
     }
 }
 
-/// Sorts findings: what holds now, what is worse, what is surer, what decides more, what came last.
+/// Sorts findings: what holds now, what is worse, what is surer, what decides more, what came last. Of what is over,
+/// the last comes first: it is what people ask about.
 fn order(findings: &mut [Finding]) {
     let row = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.id);
     let last = |finding: &Finding| {
-        finding
+        let lines = finding
             .citations
             .iter()
-            .filter_map(|citation| citation.time)
-            .max()
+            .filter(|citation| citation.line.is_some());
+        Reverse(lines.filter_map(|citation| citation.time).max())
     };
-    findings.sort_by(|a, b| {
-        let key = |f: &Finding| (!f.active, f.severity, f.confidence, row(f));
-        key(a).cmp(&key(b)).then_with(|| last(b).cmp(&last(a)))
+    findings.sort_by_cached_key(|f| {
+        let over = (!f.active).then(|| last(f));
+        (!f.active, f.severity, over, f.confidence, row(f), last(f))
     });
 }
 
@@ -165,7 +169,7 @@ fn summary(evidence: &Evidence, verdict: Verdict, findings: &[Finding]) -> Strin
     let title = first.map_or("", |finding| finding.title.as_str());
     match verdict {
         Verdict::Problem => format!("{title}."),
-        Verdict::Recovered => match well_since(evidence) {
+        Verdict::Recovered => match evidence.log.as_ref().and_then(|log| log.well_since) {
             Some(since) => format!("Well since {}. Before: {title}.", since.format("%H:%M:%S")),
             None => format!("It is over. Before: {title}."),
         },
@@ -176,13 +180,6 @@ fn summary(evidence: &Evidence, verdict: Verdict, findings: &[Finding]) -> Strin
         Verdict::Healthy if first.is_some() => format!("Nothing is wrong. {title}."),
         Verdict::Healthy => "Nothing is wrong.".to_owned(),
     }
-}
-
-/// Returns since when the log shows the node well: the first sign after the last incident.
-fn well_since(evidence: &Evidence) -> Option<Time> {
-    let log = evidence.log.as_ref()?;
-    let after_incident = log.incidents.last().and_then(|incident| incident.end);
-    after_incident.or_else(|| log.last_sign.as_ref().and_then(|sign| sign.at))
 }
 
 /// Returns what the runtime did not show, where that is not a finding by itself.
@@ -213,7 +210,7 @@ fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
     let not_probed = count(Outcome::NotProbed);
     if not_probed > 0 && runtime.ping.outcome != Outcome::Denied {
         gaps.push(Gap {
-            what: format!("the state of {not_probed} containers"),
+            what: format!("the state of {}", rules::count(not_probed, "container")),
             why: "not inspected: too many others did not answer, or time was up (--max-unanswered, --probe-timeout)".to_owned(),
         });
     }
@@ -224,7 +221,7 @@ fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
             .iter()
             .find_map(|c| c.probe.error.clone());
         gaps.push(Gap {
-            what: format!("the state of {failed} containers"),
+            what: format!("the state of {}", rules::count(failed, "container")),
             why: format!(
                 "their inspect failed: {}",
                 why.unwrap_or_else(|| "no reason given".to_owned())

@@ -92,6 +92,20 @@ fn subject_from(event: &Event) -> Subject {
     }
 }
 
+/// Returns what a container or sandbox is called: "Sandbox b15929dfcea1 of pod default/web-2".
+fn called(subject: &Subject) -> String {
+    let kind = match subject.kind {
+        SubjectKind::Sandbox => "Sandbox",
+        _ => "Container",
+    };
+    let id = subject.id.as_ref().map_or("of unknown id", |id| id.short());
+    match (&subject.pod, &subject.name) {
+        (Some(pod), _) => format!("{kind} {id} of pod {pod}"),
+        (None, Some(name)) => format!("{kind} {id} ({name})"),
+        (None, None) => format!("{kind} {id}"),
+    }
+}
+
 /// Returns a daemon as a subject.
 fn daemon(name: &str) -> Subject {
     Subject {
@@ -124,6 +138,14 @@ fn cite_probe(call: &str, runtime: &Runtime, probe: &Probe) -> Citation {
         line: None,
         time: Some(runtime.asked_at),
         text: probe_text(probe),
+    }
+}
+
+/// Returns the name of one container's inspect, for citations; `of` is how many are cited together.
+fn inspect_call(container: &Container, of: usize) -> String {
+    match of {
+        1 => "docker inspect".to_owned(),
+        _ => format!("inspect {}", container.id.short()),
     }
 }
 
@@ -174,6 +196,19 @@ fn cite_groups(groups: &[&Group], most: usize) -> Vec<Citation> {
     lines
 }
 
+/// Returns the moment of the first line of these groups.
+fn first_of(groups: &[&Group]) -> Option<Time> {
+    groups.iter().filter_map(|group| group.first.at).min()
+}
+
+/// Returns how many lines these groups have, in words.
+fn lines_of(groups: &[&Group]) -> String {
+    match groups.iter().map(|group| group.count).sum() {
+        1_u64 => "1 line".to_owned(),
+        lines => format!("{lines} lines"),
+    }
+}
+
 /// Returns the moment of the last line of these groups.
 fn last_of(groups: &[&Group]) -> Option<Time> {
     groups.iter().filter_map(|group| group.last.at).max()
@@ -199,7 +234,7 @@ fn clock(time: Option<Time>) -> String {
 }
 
 /// Returns `1 container`, `3 containers`.
-fn count(number: usize, what: &str) -> String {
+pub(crate) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 

@@ -181,10 +181,10 @@ fn listen(child: &mut Child) -> anyhow::Result<Receiver<String>> {
 /// Returns the output without what journalctl says of itself in the first line: `-- Logs begin at …`,
 /// `-- Journal begins at …`, `-- No entries --`.
 fn without_head(output: &[u8]) -> &[u8] {
-    match memchr::memchr(b'\n', output) {
-        Some(end) if output.starts_with(b"-- ") => &output[end + 1..],
-        _ => output,
+    if !output.starts_with(b"-- ") {
+        return output;
     }
+    memchr::memchr(b'\n', output).map_or(b"", |end| &output[end + 1..])
 }
 
 /// Returns what journalctl's `words` on standard error mean, in one line.

@@ -52,12 +52,12 @@ struct Bounds {
 }
 
 impl Bounds {
-    fn after(&self, part: f64) -> Instant {
-        self.started + self.timeout.mul_f64(part)
+    fn deadline(&self) -> Instant {
+        self.started + self.timeout
     }
 
     fn left(&self) -> Duration {
-        self.after(1.0).saturating_duration_since(Instant::now())
+        self.deadline().saturating_duration_since(Instant::now())
     }
 }
 
@@ -154,7 +154,9 @@ fn from_journal(
         until: moments.until,
         bytes: BYTES,
         timeout: bounds.timeout,
-        deadline: bounds.after(1.0),
+        // If journalctl hangs there must be time for the places after it.
+        turn: bounds.started + bounds.timeout / 2,
+        deadline: bounds.deadline(),
     };
     units::read(&journal, intake)
 }
@@ -186,16 +188,17 @@ fn from_files(
     intake: &mut Intake<'_>,
 ) -> Vec<Failure> {
     let hints = intake::hints(moments);
+    let (now, left) = (Instant::now(), bounds.left());
     let limits = Limits {
         oldest: bounds.oldest,
         bytes: BYTES,
-        turn: bounds.after(0.5),
-        hurry: bounds.after(0.8),
+        turn: now + left.mul_f64(0.5),
+        hurry: now + left.mul_f64(0.8),
     };
     let dir = dir.to_owned();
     let (mut failures, mut begun) = (Vec::new(), None);
     let ended = pump::pump(
-        bounds.after(1.0),
+        bounds.deadline(),
         move |to| {
             let mut emit = |piece: Piece<'_>| to.send(Message::from(piece)).is_ok();
             let read = files::read_tail(&dir, family, hints, &limits, &mut emit);

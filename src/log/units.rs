@@ -47,6 +47,8 @@ pub(super) struct Journal<'a> {
     pub(super) bytes: u64,
     /// For how long.
     pub(super) timeout: Duration,
+    /// Until when it may take to tell whether a unit has entries.
+    pub(super) turn: Instant,
     /// Until when.
     pub(super) deadline: Instant,
 }
@@ -87,7 +89,10 @@ pub(super) fn read(journal: &Journal<'_>, intake: &mut Intake<'_>) -> Result<(),
         }
         return Ok(());
     }
-    if let Some((name, complaint)) = complaints.pop() {
+    let name = journal.unit.map_or("the journal".to_owned(), |unit| {
+        format!("journal of {}", journal::whole_name(unit))
+    });
+    if let Some((_, complaint)) = complaints.pop() {
         return Err((name, anyhow!(complaint)));
     }
     if journal.picked {
@@ -100,9 +105,6 @@ pub(super) fn read(journal: &Journal<'_>, intake: &mut Intake<'_>) -> Result<(),
             UNITS.join(", ")
         ),
     };
-    let name = journal.unit.map_or("the journal".to_owned(), |unit| {
-        format!("journal of {}", journal::whole_name(unit))
-    });
     Err((name, anyhow!(why)))
 }
 
@@ -128,17 +130,14 @@ fn read_unit(
         until: None,
         ..whole
     };
-    let Some(answer) = journal::ask(&last, journal.deadline, &mut |_| true)? else {
+    let Some(answer) = journal::ask(&last, journal.turn, &mut |_| true)? else {
         return Ok(None);
     };
     if let Some(complaint) = answer.complaint {
         complaints.push((name.to_owned(), complaint));
     }
     if answer.ended == Ended::Late {
-        bail!(
-            "journalctl did not answer within {:?}: name the log's file with --log",
-            journal.timeout
-        );
+        bail!("journalctl did not answer in time: name the log's file with --log");
     }
     if !answer.entries {
         return Ok(Some(false));

@@ -1,5 +1,6 @@
 //! Words for people: hostile text made harmless, long text made short, paragraphs laid out.
 
+use crate::id::PodUid;
 use comfy_table::{ContentArrangement, Table, presets::NOTHING};
 use std::fmt::Write as _;
 
@@ -26,32 +27,44 @@ fn is_hostile(c: char) -> bool {
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
 }
 
-/// Returns a log line as people quote it: whole ids cut to twelve digits, gRPC's phrase to its code.
+/// Phrases that take room in a quoted line and say nothing, and what stands for them.
+const PHRASES: [(&str, &str); 5] = [
+    (
+        "rpc error: code = DeadlineExceeded desc = context deadline exceeded",
+        "DeadlineExceeded",
+    ),
+    ("rpc error: code = ", ""),
+    (" from runtime service failed: ", ": "),
+    (" from runtime service failed\"", "\""),
+    ("skipping pod synchronization - ", ""),
+];
+
+/// Returns a log line as people quote it: whole ids cut to twelve digits, a pod's UID and gRPC's phrases left out.
 pub fn brief(text: &str) -> String {
     let mut short = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find(|c: char| c.is_ascii_hexdigit()) {
         let run = rest[start..]
             .bytes()
-            .take_while(u8::is_ascii_hexdigit)
+            .take_while(|b| b.is_ascii_hexdigit() || *b == b'-')
             .count();
         let (before, after) = rest.split_at(start);
+        let (run, after) = after.split_at(run);
         short.push_str(before);
-        if run == 64 {
-            short.push_str(&after[..12]);
+        if run.len() == 64 {
+            short.push_str(&run[..12]);
+            short.push('…');
+        } else if short.ends_with('(') && after.starts_with(')') && PodUid::parse(run).is_some() {
             short.push('…');
         } else {
-            short.push_str(&after[..run]);
+            short.push_str(run);
         }
-        rest = &after[run..];
+        rest = after;
     }
     short.push_str(rest);
-    short
-        .replace(
-            "rpc error: code = DeadlineExceeded desc = context deadline exceeded",
-            "DeadlineExceeded",
-        )
-        .replace("rpc error: code = ", "")
+    PHRASES.iter().fold(short, |line, (phrase, shorter)| {
+        line.replace(phrase, shorter)
+    })
 }
 
 /// Returns `text` cut to `width` columns, with an ellipsis where something is missing.
@@ -62,6 +75,19 @@ pub fn cut(text: &str, width: usize) -> String {
     let mut short: String = text.chars().take(width.saturating_sub(1)).collect();
     short.push('…');
     short
+}
+
+/// Returns `text` cut to `width` columns in the middle: a log line's end tells how the call ended.
+pub fn cut_middle(text: &str, width: usize) -> String {
+    let length = text.chars().count();
+    if length <= width {
+        return text.to_owned();
+    }
+    let tail = width / 3;
+    let head = width.saturating_sub(tail + 1);
+    let start: String = text.chars().take(head).collect();
+    let end: String = text.chars().skip(length - tail).collect();
+    format!("{start}…{end}")
 }
 
 /// Returns `text` as a paragraph of at most `width` columns, each line indented.
@@ -103,12 +129,16 @@ mod tests {
     fn a_quoted_line_keeps_what_counts() {
         let id = "b15929dfcea1".repeat(6);
         let line = format!(
-            "StopPodSandbox \"{}\" failed: rpc error: code = DeadlineExceeded desc = context deadline exceeded",
+            "StopPodSandbox \"{}\" from runtime service failed: rpc error: code = DeadlineExceeded desc = context deadline exceeded",
             &id[..64]
         );
         assert_eq!(
             brief(&line),
-            "StopPodSandbox \"b15929dfcea1…\" failed: DeadlineExceeded"
+            "StopPodSandbox \"b15929dfcea1…\": DeadlineExceeded"
+        );
+        assert_eq!(
+            brief("for pod \"web-2_default(9b0e4a32-7fe5-45b4-b69e-1c76355b4249)\" error"),
+            "for pod \"web-2_default(…)\" error"
         );
         assert_eq!(brief("cafe déjà-vu 3m0s"), "cafe déjà-vu 3m0s");
     }
@@ -129,5 +159,7 @@ mod tests {
     fn a_cut_is_marked() {
         assert_eq!(cut("abcdef", 4), "abc…");
         assert_eq!(cut("abcd", 4), "abcd");
+        assert_eq!(cut_middle("abcdefghij", 7), "abcd…ij");
+        assert_eq!(cut_middle("größer als", 10), "größer als");
     }
 }

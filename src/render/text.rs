@@ -2,7 +2,7 @@
 
 use super::{
     Style,
-    plain::{brief, cut, paragraph, visible},
+    plain::{brief, cut, cut_middle, paragraph, visible},
 };
 use crate::{
     duration,
@@ -14,13 +14,13 @@ use crate::{
     runtime::{Container, Outcome},
 };
 use chrono::TimeDelta;
-use comfy_table::{ContentArrangement, Table, presets::NOTHING};
+use comfy_table::{Attribute, Cell, ContentArrangement, Table, presets::NOTHING};
 use std::io::{self, Write};
 
 /// Citations shown for each finding; JSON has all.
 const CITATIONS: usize = 5;
 /// Columns of the lag's bar.
-const BAR: usize = 16;
+const BAR: i64 = 16;
 
 /// Writes the report.
 ///
@@ -118,7 +118,7 @@ impl Page<'_> {
             writeln!(
                 out,
                 "{start}{}",
-                cut(&visible(&brief(&citation.text)), room)
+                cut_middle(&visible(&brief(&citation.text)), room)
             )?;
         }
         match citations.len().saturating_sub(CITATIONS) {
@@ -150,7 +150,7 @@ impl Page<'_> {
                 out,
                 "{}",
                 paragraph(
-                    &visible(&format!("costs {}", remedy.cost)),
+                    &visible(&format!("cost: {}", remedy.cost)),
                     7,
                     self.style.width
                 )
@@ -233,7 +233,7 @@ impl Page<'_> {
             .map(|source| self.source(source))
             .collect();
         looked.extend(report.runtime.as_ref().map(|runtime| {
-            let version = runtime.version.as_deref().unwrap_or("of unknown version");
+            let version = runtime.version.as_deref().unwrap_or("(version not told)");
             format!(
                 "Docker {version} at {} ({} containers)",
                 runtime.endpoint,
@@ -292,7 +292,18 @@ impl Page<'_> {
             .load_style(NOTHING)
             .set_content_arrangement(ContentArrangement::Dynamic)
             .set_width(self.style.width)
-            .set_header(head.iter().map(|cell| self.paint(cell, "1")));
+            .set_header(
+                head.iter()
+                    .map(|cell| Cell::new(cell).add_attribute(Attribute::Bold)),
+            );
+        if self.style.color {
+            table.enforce_styling();
+        } else {
+            table.force_no_tty();
+        }
+        for column in table.column_iter_mut() {
+            column.set_padding((0, 2));
+        }
         table
     }
 
@@ -342,29 +353,27 @@ fn shape(incident: &Incident) -> String {
     }
 }
 
-/// Returns the lag over time as a bar: eighths of the peak.
+/// Returns the lag over time as a bar: eighths of the peak. Between two lines the lag rises a second each second,
+/// from the moment that the last good relist began.
 fn bar(incident: &Incident) -> String {
-    const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let (Some(first), Some(last)) = (incident.samples.first(), incident.samples.last()) else {
-        return String::new();
-    };
-    let span = (last.0 - first.0).num_milliseconds().max(1);
+    const STEPS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let span = (incident.last_line - incident.start)
+        .num_milliseconds()
+        .max(1);
     let peak = incident.peak_lag.num_milliseconds().max(1);
-    let mut columns: [Option<i64>; BAR] = [None; BAR];
-    for (at, lag) in &incident.samples {
-        let column =
-            ((*at - first.0).num_milliseconds() * (BAR as i64 - 1) / span).clamp(0, BAR as i64 - 1);
-        let column = &mut columns[usize::try_from(column).unwrap_or(0)];
-        *column = Some(column.unwrap_or(0).max(lag.num_milliseconds()));
-    }
-    let step = |lag: i64| {
-        STEPS[usize::try_from((lag * 8 - 1).max(0) / peak)
-            .unwrap_or(0)
-            .min(7)]
+    let lag_at = |time: Time| {
+        let covers = |(at, lag): &&(Time, TimeDelta)| *at >= time && *at - *lag <= time;
+        let sample = incident.samples.iter().find(covers);
+        sample.map_or(0, |(at, lag)| (time - (*at - *lag)).num_milliseconds())
     };
-    columns
-        .iter()
-        .map(|lag| lag.map_or(' ', step))
+    let column = |index: i64| {
+        let lag = lag_at(incident.start + TimeDelta::milliseconds(span * (index + 1) / BAR));
+        STEPS[usize::try_from((lag * 8 + peak - 1) / peak)
+            .unwrap_or(0)
+            .min(8)]
+    };
+    (0..BAR)
+        .map(column)
         .collect::<String>()
         .trim_end()
         .to_owned()

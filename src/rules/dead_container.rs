@@ -3,7 +3,10 @@
 //! In public incidents a dead container alone was never shown to block a relist: it is never presented as the
 //! cause of a lag. Whether removal is stuck is told by inspect; the list lies both ways (moby up to 28.1).
 
-use super::{EACH, Rule, cite_groups, clean, count, docker_option, subject_from, subject_of};
+use super::{
+    EACH, Rule, called, cite_groups, clean, count, docker_option, inspect_call, subject_from,
+    subject_of,
+};
 use crate::{
     digest::Group,
     event::{ErrorClass, Kind},
@@ -73,15 +76,15 @@ fn from_docker(evidence: &Evidence, dead: &[&Container], logged: &[&Group]) -> F
         citations.extend(
             dead.iter()
                 .take(EACH)
-                .map(|container| cite_states(runtime, container)),
+                .map(|container| cite_states(runtime, container, dead.len())),
         );
     }
     Finding {
         id: RULE.id,
         title: match dead {
             [one] => format!(
-                "Container {} is dead: its removal failed half-way",
-                one.id.short()
+                "{} is dead: its removal failed half-way",
+                called(&subject_of(one))
             ),
             many => format!(
                 "{} are dead: their removal failed half-way",
@@ -102,14 +105,14 @@ fn from_docker(evidence: &Evidence, dead: &[&Container], logged: &[&Group]) -> F
     }
 }
 
-fn cite_states(runtime: &Runtime, container: &Container) -> Citation {
+fn cite_states(runtime: &Runtime, container: &Container, of: usize) -> Citation {
     let inspected = container.inspected.as_ref();
     let state = inspected.map_or("?", |inspected| &inspected.state);
     let error = inspected
         .map(|inspected| inspected.error.as_str())
         .filter(|error| !error.is_empty());
     Citation {
-        source: format!("docker inspect {}", container.id.short()),
+        source: inspect_call(container, of),
         line: None,
         time: Some(runtime.asked_at),
         text: format!(
@@ -126,14 +129,10 @@ fn cite_states(runtime: &Runtime, container: &Container) -> Citation {
 
 fn explain(dead: &[&Container]) -> String {
     let what = match dead {
-        [one] => format!(
-            "Container {}{} ended and Docker could not remove what belongs to it",
-            one.id.short(),
-            one.pod
-                .as_ref()
-                .map(|pod| format!(" of pod {pod}"))
-                .unwrap_or_default()
-        ),
+        [one] => {
+            let one = called(&subject_of(one));
+            format!("{one} ended and Docker could not remove what belongs to it")
+        }
         many => format!(
             "Docker could not remove what belongs to {}",
             count(many.len(), "container")
@@ -185,10 +184,7 @@ fn from_log(evidence: &Evidence, groups: &[&Group]) -> Finding {
     Finding {
         id: RULE.id,
         title: match subjects.as_slice() {
-            [one] => format!(
-                "Container {} could not be removed",
-                one.id.as_ref().map_or("", |id| id.short())
-            ),
+            [one] => format!("{} could not be removed", called(one)),
             many => format!(
                 "{} could not be removed",
                 count(many.len().max(1), "container")

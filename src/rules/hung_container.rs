@@ -4,8 +4,8 @@
 //! does. An ordinary start holds the lock for seconds: an unanswered inspect alone is only suspicious.
 
 use super::{
-    EACH, Rule, cite_groups, cite_probe, clock, count, lasts, restart_docker, save_stacks,
-    subject_from, subject_of, took,
+    EACH, Rule, cite_groups, cite_probe, clock, count, first_of, inspect_call, last_of, lasts,
+    lines_of, restart_docker, save_stacks, subject_from, subject_of, took,
 };
 use crate::{
     digest::{Group, Log},
@@ -14,9 +14,10 @@ use crate::{
     finding::{Confidence, Finding, Remedy, Risk, Severity, SubjectKind},
     id::ContainerId,
     incident::CALL_TIMEOUT,
-    runtime::{Container, ContainerKind, Outcome, Runtime},
+    runtime::{Container, Outcome, Runtime},
 };
 use chrono::TimeDelta;
+use std::collections::BTreeSet;
 
 pub(super) const RULE: Rule = Rule {
     id: "hung-container",
@@ -217,13 +218,9 @@ fn accuse(evidence: &Evidence, suspects: &[Suspect]) -> Finding {
     let mut citations = cite_groups(&groups, 6);
     if let Some(runtime) = &evidence.runtime {
         let probed = suspects.iter().filter_map(|s| s.container).take(EACH);
-        citations.extend(probed.map(|c| {
-            cite_probe(
-                &format!("docker inspect {}", c.id.short()),
-                runtime,
-                &c.probe,
-            )
-        }));
+        citations.extend(
+            probed.map(|c| cite_probe(&inspect_call(c, suspects.len()), runtime, &c.probe)),
+        );
     }
     Finding {
         id: RULE.id,
@@ -279,21 +276,7 @@ fn subject(suspect: &Suspect) -> crate::finding::Subject {
 
 /// Returns "Sandbox b15929dfcea1 of pod default/web-2".
 fn called(suspect: &Suspect) -> String {
-    let subject = subject(suspect);
-    let kind = if subject.kind == SubjectKind::Sandbox {
-        "Sandbox"
-    } else {
-        "Container"
-    };
-    let pod = subject
-        .pod
-        .map(|pod| format!(" of pod {pod}"))
-        .unwrap_or_default();
-    let name = suspect
-        .container
-        .filter(|c| c.kind == ContainerKind::Other && !c.name.is_empty());
-    let name = name.map(|c| format!(" ({})", c.name)).unwrap_or_default();
-    format!("{kind} {}{name}{pod}", suspect.id.short())
+    super::called(&subject(suspect))
 }
 
 fn title(suspects: &[Suspect], active: bool) -> String {
@@ -338,21 +321,11 @@ fn explain_one(evidence: &Evidence, suspect: &Suspect) -> String {
                 called(suspect),
                 seen_in_docker(container, runtime)
             ));
-            text.extend(
-                suspect
-                    .deadlines
-                    .iter()
-                    .filter_map(|g| g.first.at)
-                    .min()
-                    .map(|since| {
-                        let calls: u64 = suspect.deadlines.iter().map(|group| group.count).sum();
-                        format!(
-                            "The kubelet's calls for it have timed out {}since {}.",
-                            times(calls),
-                            clock(Some(since))
-                        )
-                    }),
-            );
+            let since = first_of(&suspect.deadlines).map(|first| clock(Some(first)));
+            let lines = lines_of(&suspect.deadlines);
+            text.extend(since.map(|since| {
+                format!("The kubelet's calls for it have timed out since {since} ({lines}).")
+            }));
         }
         _ => text.push(format!("{}{}", called(suspect), timed_out(suspect))),
     }
@@ -371,39 +344,20 @@ fn explain_one(evidence: &Evidence, suspect: &Suspect) -> String {
 }
 
 fn timed_out(suspect: &Suspect) -> String {
-    let calls: u64 = suspect.deadlines.iter().map(|group| group.count).sum();
-    let first = suspect
-        .deadlines
-        .iter()
-        .filter_map(|group| group.first.at)
-        .min();
-    let last = super::last_of(&suspect.deadlines);
-    let verbs: std::collections::BTreeSet<_> = suspect
-        .deadlines
-        .iter()
-        .map(|group| verb(group.first.kind))
-        .collect();
+    let groups = &suspect.deadlines;
+    let verbs: BTreeSet<_> = groups.iter().map(|group| verb(group.first.kind)).collect();
     let verbs: Vec<_> = verbs.into_iter().collect();
-    format!(
-        ": the kubelet's calls to {} it timed out {}({}).",
-        verbs.join(" and "),
-        times(calls),
-        {
-            if first == last {
-                clock(first)
-            } else {
-                format!("{} to {}", clock(first), clock(last))
-            }
-        }
-    )
-}
-
-fn times(calls: u64) -> String {
-    if calls > 1 {
-        format!("{calls} times ")
+    let (first, last) = (clock(first_of(groups)), clock(last_of(groups)));
+    let span = if first == last {
+        first
     } else {
-        String::new()
-    }
+        format!("{first} to {last}")
+    };
+    let lines = lines_of(groups);
+    format!(
+        ": the kubelet's calls to {} it timed out ({lines}, {span}).",
+        verbs.join(" and ")
+    )
 }
 
 fn verb(kind: Kind) -> &'static str {
@@ -445,8 +399,7 @@ fn seen_in_docker(container: &Container, runtime: &Runtime) -> String {
 }
 
 fn many_together(evidence: &Evidence, suspects: &[Suspect]) -> String {
-    let pods: std::collections::BTreeSet<_> =
-        suspects.iter().filter_map(|s| subject(s).pod).collect();
+    let pods: BTreeSet<_> = suspects.iter().filter_map(|s| subject(s).pod).collect();
     let named: Vec<_> = pods.iter().take(EACH).map(ToString::to_string).collect();
     let more = pods.len().saturating_sub(named.len());
     let more = if more > 0 {

@@ -1,8 +1,8 @@
 //! `hung-runtime`: the daemon takes connections and does not answer, or only in part.
 
 use super::{
-    Rule, cite_groups, cite_probe, clock, daemon, hung_container::WHOLE_RUNTIME, last_of, lasts,
-    restart_docker, save_stacks,
+    Rule, cite_groups, cite_probe, clock, daemon, first_of, hung_container::WHOLE_RUNTIME, last_of,
+    lasts, lines_of, restart_docker, save_stacks,
 };
 use crate::{
     digest::Group,
@@ -152,12 +152,10 @@ fn explain(evidence: &Evidence, logged: &[&Group], silent: &[&str]) -> String {
             silent.join(", ")
         ));
     }
-    if let Some(first) = logged.iter().filter_map(|group| group.first.at).min() {
-        let count: u64 = logged.iter().map(|group| group.count).sum();
+    if let Some(first) = first_of(logged) {
+        let (first, last, lines) = (clock(Some(first)), clock(last_of(logged)), lines_of(logged));
         text.push(format!(
-            "The kubelet's calls that concern the whole runtime timed out, {count} lines from {} to {}.",
-            clock(Some(first)),
-            clock(last_of(logged))
+            "The kubelet's calls that concern the whole runtime timed out from {first} to {last} ({lines})."
         ));
     }
     text.push(if partly(logged, silent) {

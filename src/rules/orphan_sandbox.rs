@@ -1,6 +1,6 @@
 //! `orphan-sandbox`: a sandbox or container outlives its pod.
 
-use super::{EACH, Rule, cite_groups, clock, count, subject_from, subject_of};
+use super::{EACH, Rule, called, cite_groups, clock, count, subject_from, subject_of};
 use crate::{
     digest::{Group, Log},
     event::{ErrorClass, Event, Kind},
@@ -126,12 +126,6 @@ fn stuck_in_log(evidence: &Evidence, log: &Log, group: &Group) -> Option<Left> {
 
 fn tell(left: &[Left]) -> Finding {
     let first = &left[0];
-    let pod = first
-        .subject
-        .pod
-        .as_ref()
-        .map(|pod| format!(" of pod {pod}"))
-        .unwrap_or_default();
     let short = first.subject.id.as_ref().map_or("", |id| id.short());
     let since = clock(first.removal.as_ref().and_then(|event| event.at));
     let status = first
@@ -142,7 +136,7 @@ fn tell(left: &[Left]) -> Finding {
     Finding {
         id: RULE.id,
         title: match left {
-            [_] => format!("{short}{pod} outlives its pod"),
+            [_] => format!("{} outlives its pod", called(&first.subject)),
             many => format!("{} outlive their pods", count(many.len(), "container")),
         },
         severity: Severity::Warning,

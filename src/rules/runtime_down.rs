@@ -2,7 +2,9 @@
 //!
 //! The kubelet's words "container runtime is down" alone decide nothing: it says so in a hang too.
 
-use super::{Rule, cite_groups, cite_probe, clock, daemon, last_of, lasts};
+use super::{
+    Rule, cite_groups, cite_probe, clock, daemon, first_of, last_of, lasts, lines_of, probe_text,
+};
 use crate::{
     digest::Group,
     event::{ErrorClass, Kind},
@@ -89,24 +91,21 @@ fn check(evidence: &Evidence) -> Vec<Finding> {
 fn explain(evidence: &Evidence, logged: &[&Group], refused: bool, answers: bool) -> String {
     let mut text = Vec::new();
     if let (true, Some(runtime)) = (refused, &evidence.runtime) {
+        let how = probe_text(&runtime.ping);
+        text.push(format!("Nothing answers on {}: {how}.", runtime.endpoint));
+    }
+    if let Some(first) = first_of(logged) {
+        let (first, last, lines) = (clock(Some(first)), clock(last_of(logged)), lines_of(logged));
         text.push(format!(
-            "Nothing answers on {}: {}.",
-            runtime.endpoint,
-            super::probe_text(&runtime.ping)
+            "The kubelet could not reach its runtime's socket from {first} to {last} ({lines})."
         ));
     }
-    if let Some(first) = logged.iter().filter_map(|group| group.first.at).min() {
-        text.push(format!(
-            "The kubelet could not reach its runtime's socket from {} to {}.",
-            clock(Some(first)),
-            clock(last_of(logged))
-        ));
-    }
-    text.push(if answers {
+    let why = if answers {
         "It answers now. While it was down the kubelet could not list any container, so its relist failed."
     } else {
         "Without a runtime the kubelet cannot list any container, so its relist fails and the node goes NotReady. Running containers may go on, but nobody looks after them."
-    }.to_owned());
+    };
+    text.push(why.to_owned());
     text.join(" ")
 }
 

@@ -2,10 +2,10 @@
 
 use crate::support::daemon::{Daemon, Pod, SLEEP, TRUE};
 use plegdoctor::{
-    id::ContainerId,
+    id::{ContainerId, PodName},
     runtime::{
         Container, ContainerKind, Outcome, Runtime,
-        docker::{Ask, ContainerLog, Docker, LogRequest, probe},
+        docker::{Ask, Docker, probe},
     },
 };
 use serde_json::json;
@@ -57,6 +57,7 @@ fn a_healthy_daemon_answers_all_at_once_and_containers_are_joined_with_their_pod
     daemon.start_container(&app);
     let created = daemon.pod_container(&pod, "never", &sandbox, TRUE);
     let exited = daemon.exited("kubelet", &json!({}));
+    daemon.many_exited(3);
 
     let started = Instant::now();
     let runtime = asked(&daemon, &[]);
@@ -77,7 +78,16 @@ fn a_healthy_daemon_answers_all_at_once_and_containers_are_joined_with_their_pod
     let told = daemon.api("GET", "/version", &json!(null)).good();
     assert_eq!(runtime.version.as_deref(), told["Version"].as_str());
     assert_eq!(runtime.api_version.as_deref(), told["ApiVersion"].as_str());
-    assert_eq!(runtime.containers.len(), 4);
+    assert_eq!(runtime.containers.len(), 7);
+    let jobs = runtime.containers.iter().filter(|container| {
+        let batch = |pod: &PodName| pod.namespace == "jobs" && pod.name.starts_with("batch-");
+        container.pod.as_ref().is_some_and(batch)
+    });
+    assert!(
+        jobs.clone()
+            .all(|job| states(&runtime, job.id.as_str()) == ("exited", Some("exited")))
+    );
+    assert_eq!(jobs.count(), 3);
     assert_eq!(states(&runtime, &sandbox), ("running", Some("running")));
     assert_eq!(states(&runtime, &app), ("running", Some("running")));
     assert_eq!(states(&runtime, &created), ("created", Some("created")));
@@ -237,8 +247,8 @@ fn with_containerd_stopped_lists_and_inspects_answer_while_version_and_info_hang
     daemon.freeze_containerd();
 
     let runtime = asked(&daemon, &[]);
-    for probe in [&runtime.version_probe, &runtime.info] {
-        assert_eq!(probe.outcome, Outcome::TimedOut);
+    for (what, probe) in [("version", &runtime.version_probe), ("info", &runtime.info)] {
+        assert_eq!(probe.outcome, Outcome::TimedOut, "{what}: {probe:?}");
     }
     for probe in [&runtime.ping, &runtime.list, &of(&runtime, &running).probe] {
         assert_eq!(probe.outcome, Outcome::Answered);
@@ -257,7 +267,7 @@ fn with_containerd_stopped_lists_and_inspects_answer_while_version_and_info_hang
 #[test]
 fn five_hundred_stopped_containers_are_all_inspected() {
     let daemon = Daemon::start();
-    daemon.many_exited(500);
+    daemon.pile(500);
 
     let runtime = asked(&daemon, &[]);
     assert_eq!(runtime.containers.len(), 500);
@@ -337,103 +347,10 @@ fn a_running_container_is_never_removed() {
     );
 }
 
-#[test]
-fn a_containers_log_is_read_with_and_without_a_terminal() {
-    let daemon = Daemon::start();
-    let script = "for i in 1 2 3; do echo out $i; echo err $i >&2; done";
-    for (name, terminal) in [("kubelet", false), ("kubelet.tty", true)] {
-        daemon.exited_with(name, &["/busybox", "sh", "-c", script], terminal);
-        let docker = open(&daemon);
-        let (_, found) = docker.find(name);
-        assert_eq!(found.map(|container| container.name).as_deref(), Some(name));
-
-        let (log, text) = read(&docker, &all(name));
-        assert_eq!(
-            (log.probe.outcome, log.ended, log.lines, log.older_left),
-            (Outcome::Answered, true, 6, false)
-        );
-        assert_eq!(log.bytes, text.len() as u64);
-        let said: Vec<&str> = text
-            .lines()
-            .filter_map(|line| line.split_once(' '))
-            .map(|(_, said)| said)
-            .collect();
-        for word in ["out 1", "err 1", "out 3", "err 3"] {
-            assert!(said.contains(&word), "{name}: {text}");
-        }
-        let stamps = text.lines().all(|line| {
-            chrono::DateTime::parse_from_rfc3339(line.split(' ').next().unwrap_or("")).is_ok()
-        });
-        assert!(stamps, "{text}");
-
-        let (log, text) = read(
-            &docker,
-            &LogRequest {
-                max_bytes: Some(512),
-                ..all(name)
-            },
-        );
-        assert_eq!(
-            (log.lines, log.ended, log.older_left),
-            (2, true, true),
-            "the newest lines are kept: {text}"
-        );
-        let future = daemon_time(&daemon) + chrono::TimeDelta::hours(1);
-        let (log, _) = read(
-            &docker,
-            &LogRequest {
-                since: Some(future),
-                ..all(name)
-            },
-        );
-        assert_eq!((log.lines, log.ended), (0, true));
-    }
-}
-
-#[test]
-fn only_the_container_of_exactly_that_name_is_found() {
-    let daemon = Daemon::start();
-    daemon.create("kubelet-proxy", &json!({}), TRUE);
-    daemon.create("my-kubelet", &json!({}), TRUE);
-    let docker = open(&daemon);
-    let (probe, found) = docker.find("kubelet");
-    assert_eq!((probe.outcome, found), (Outcome::Answered, None));
-    let (log, _) = read(&docker, &all("kubelet"));
-    assert_eq!((log.probe.outcome, log.bytes), (Outcome::Gone, 0));
-}
-
 fn open(daemon: &Daemon) -> Docker {
     Docker::open(&daemon.endpoint(), PROBE_TIMEOUT).unwrap_or_else(|error| panic!("{error:#}"))
 }
 
 fn id(text: &str) -> ContainerId {
     ContainerId::parse(text).unwrap_or_else(|| panic!("{text}"))
-}
-
-fn all(name: &str) -> LogRequest<'_> {
-    LogRequest {
-        name,
-        since: None,
-        max_bytes: None,
-        timeout: Duration::from_secs(10),
-    }
-}
-
-fn read(docker: &Docker, request: &LogRequest<'_>) -> (ContainerLog, String) {
-    let mut bytes = Vec::new();
-    let log = docker.log(request, &mut |piece| {
-        bytes.extend_from_slice(piece);
-        true
-    });
-    (log, String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// Returns the daemon's clock.
-fn daemon_time(daemon: &Daemon) -> plegdoctor::event::Time {
-    let told = daemon.api("GET", "/info", &json!(null)).good();
-    let time = told["SystemTime"]
-        .as_str()
-        .map(chrono::DateTime::parse_from_rfc3339);
-    time.and_then(Result::ok)
-        .unwrap_or_else(|| panic!("{told}"))
 }

@@ -6,9 +6,12 @@ use crate::support::{
 };
 use serde_json::json;
 
+/// A state's name, and how to bring it about.
+type Breakage = (&'static str, fn(&Daemon));
+
 #[test]
 fn a_test_that_fails_in_the_middle_of_everything_leaves_nothing_behind() {
-    let breakages: [(&str, fn(&Daemon)); 4] = [
+    let breakages: &[Breakage] = &[
         ("all hangs", |daemon| {
             daemon.freeze_containerd();
             daemon.freeze_dockerd();
@@ -17,7 +20,7 @@ fn a_test_that_fails_in_the_middle_of_everything_leaves_nothing_behind() {
         ("containerd hangs", Daemon::freeze_containerd),
         ("dockerd is dead", Daemon::kill_dockerd),
     ];
-    for (state, broken) in breakages {
+    for &(state, broken) in breakages {
         let daemon = Daemon::start();
         let root = daemon.root();
         let failed = std::thread::spawn(move || {

@@ -71,7 +71,11 @@ fn code() -> Vec<(String, String)> {
     let relative = |path: &Path| path.strip_prefix(&root).unwrap().display().to_string();
     files
         .iter()
-        .filter(|path| path.file_stem().is_none_or(|stem| stem != "tests"))
+        .filter(|path| {
+            !path
+                .components()
+                .any(|part| part.as_os_str() == "tests" || part.as_os_str() == "tests.rs")
+        })
         .map(|path| {
             let text = fs::read_to_string(path).unwrap();
             let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();

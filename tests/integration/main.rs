@@ -6,12 +6,16 @@
 mod cases;
 /// `clean` on real containers: what goes, what stays, whatever happens in between.
 mod clean;
+/// A container's log, read through Docker.
+mod container_log;
 /// A real Docker daemon, asked, broken and mended.
 mod engine;
 /// The private daemon cleans up after itself.
 mod harness;
 /// Who may name what.
 mod layering;
+/// Where the log comes from: standard input, files, journalctl.
+mod logs;
 /// What no real daemon does on demand: answers played over a Unix socket.
 mod played;
 /// The table of rules, and what belongs to each row.

@@ -118,6 +118,18 @@ fn logs_named_one_by_one_are_read_in_the_order_of_their_times_and_each_once() {
 }
 
 #[test]
+fn a_copy_of_a_log_is_noted() {
+    let log = [stale(30, "11:00:00"), stale(30, "11:05:00")].concat();
+    let (_dir, path) = directory(&[("kubelet.log", log.clone()), ("kubelet-copy.log", log)]);
+    let (reading, _) = outcome(&["--log", text(&path)]).unwrap();
+    assert!(
+        reading.notes.len() == 1 && reading.notes[0].ends_with("the same lines may count twice"),
+        "{:?}",
+        reading.notes
+    );
+}
+
+#[test]
 fn klogs_link_and_its_target_are_one_log_and_its_higher_levels_none() {
     let info = "kubelet.worker-3.root.log.INFO.20261130-110000.2261";
     let (_dir, path) = directory(&[

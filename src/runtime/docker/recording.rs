@@ -1,7 +1,7 @@
 //! A daemon's answers from a folder, replayed without waiting: what `fixtures/record.sh` writes.
 //!
 //! `index` has a line for each call: path, outcome (`answered`, `timed_out`, `refused`, `missing`, `denied`), HTTP
-//! status, milliseconds, file of the body; separated by tabs. `api-version` holds what `/_ping` said of it. A
+//! status, milliseconds, file of the body (or the JSON itself); separated by tabs. `api-version` holds what `/_ping` said of it. A
 //! path without a line is answered with 404, as by a daemon that knows nothing of it.
 
 use super::{
@@ -118,6 +118,7 @@ fn entry(folder: &Path, line: &str) -> anyhow::Result<(String, Recorded)> {
     };
     let body = match file {
         "-" => Vec::new(),
+        inline if inline.starts_with(['{', '[']) => inline.as_bytes().to_vec(),
         file => fs::read(folder.join(file)).with_context(|| format!("can't read {file}"))?,
     };
     let millis: f64 = millis.parse().context("milliseconds")?;

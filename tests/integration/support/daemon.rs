@@ -4,17 +4,19 @@
 //! test. Needs root, dockerd, containerd, runc, a static busybox and chattr.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
+mod life;
+
 use super::{
     http::{self, Reply},
-    process::{of, remove_cgroups, signal, unmount_below, wait_until},
+    process::wait_until,
 };
 use serde_json::{Value, json};
 use std::{
     cell::RefCell,
     fs::{self, File},
-    os::unix::fs::PermissionsExt as _,
+    io::Write as _,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Command},
     thread,
     time::Duration,
 };
@@ -83,26 +85,6 @@ pub(crate) const SLEEP: &[&str] = &["/busybox", "sleep", "100000"];
 pub(crate) const TRUE: &[&str] = &["/busybox", "true"];
 
 impl Daemon {
-    /// Starts a daemon without containers.
-    pub(crate) fn start() -> Self {
-        // On a disk (an immutable file needs one) and with a short path: a socket's has at most 107 bytes.
-        let root = tempfile::Builder::new()
-            .prefix("pd.")
-            .tempdir_in("/var/tmp")
-            .unwrap();
-        fs::write(root.path().join("daemon.json"), "{}").unwrap();
-        write_runtime(root.path());
-        let dockerd = RefCell::new(spawn(root.path()));
-        let daemon = Self {
-            root,
-            dockerd,
-            obstacles: RefCell::default(),
-        };
-        daemon.wait_for_ping();
-        daemon.import_image();
-        daemon
-    }
-
     /// Returns what to pass as `--docker-host`.
     pub(crate) fn endpoint(&self) -> String {
         format!("unix://{}", self.socket().display())
@@ -148,7 +130,7 @@ impl Daemon {
     #[track_caller]
     pub(crate) fn create(&self, name: &str, labels: &Value, command: &[&str]) -> String {
         let wanted = json!({
-            "Image": IMAGE, "Entrypoint": command, "Labels": labels, "HostConfig": {"NetworkMode": "none"},
+            "Image": IMAGE, "Entrypoint": command, "Labels": labels, "HostConfig": {"NetworkMode": "none"}, "StopSignal": "SIGKILL",
         });
         let made = self
             .api("POST", &format!("/containers/create?name={name}"), &wanted)
@@ -199,7 +181,7 @@ impl Daemon {
     #[track_caller]
     pub(crate) fn exited_with(&self, name: &str, command: &[&str], terminal: bool) -> String {
         let wanted = json!({
-            "Image": IMAGE, "Entrypoint": command, "Tty": terminal, "HostConfig": {"NetworkMode": "none"},
+            "Image": IMAGE, "Entrypoint": command, "Tty": terminal, "HostConfig": {"NetworkMode": "none"}, "StopSignal": "SIGKILL",
         });
         let made = self
             .api("POST", &format!("/containers/create?name={name}"), &wanted)
@@ -241,32 +223,24 @@ impl Daemon {
         )
     }
 
-    /// Makes `count` stopped containers of as many pods that are not there, and restarts the daemon: running
-    /// that many would take minutes, so they are created, and their states say that they ran.
+    /// Makes `count` stopped containers of as many pods that are not there.
     #[track_caller]
     pub(crate) fn many_exited(&self, count: u32) {
-        let made: Vec<String> = thread::scope(|scope| {
-            let lanes: Vec<_> = (0..4)
-                .map(|lane| {
-                    let socket = self.socket();
-                    let numbers = (lane..count).step_by(4);
-                    scope.spawn(move || {
-                        numbers
-                            .map(|number| make_job(&socket, number))
-                            .collect::<Vec<_>>()
-                    })
-                })
-                .collect();
-            lanes
-                .into_iter()
-                .flat_map(|lane| lane.join().unwrap())
-                .collect()
-        });
+        for id in self.many_created(count) {
+            self.start_container(&id);
+            self.wait_for(&id);
+        }
+    }
+
+    /// Makes a large number of them, and restarts the daemon: to run that many would take minutes, so they are
+    /// created, and their stored states say that they ran.
+    #[track_caller]
+    pub(crate) fn pile(&self, count: u32) {
+        let made = self.many_created(count);
         self.stop_dockerd();
-        for id in &made {
+        for id in made {
             let file = self
-                .root
-                .path()
+                .root()
                 .join(format!("data/containers/{id}/config.v2.json"));
             let mut stored: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
             stored["State"]["StartedAt"] = "2026-11-29T03:00:00.1Z".into();
@@ -276,16 +250,31 @@ impl Daemon {
         self.restart_dockerd();
     }
 
+    /// Creates containers of as many pods that are not there, four at a time, and returns their ids.
+    fn many_created(&self, count: u32) -> Vec<String> {
+        let socket = &self.socket();
+        thread::scope(|scope| {
+            let lane = |lane| {
+                scope.spawn(move || {
+                    (lane..count)
+                        .step_by(4)
+                        .map(|number| make_job(socket, number))
+                        .collect()
+                })
+            };
+            let lanes: Vec<thread::ScopedJoinHandle<'_, Vec<String>>> = (0..4).map(lane).collect();
+            lanes
+                .into_iter()
+                .flat_map(|lane| lane.join().unwrap())
+                .collect()
+        })
+    }
+
     /// Makes a container that can't be removed, and tries to: the list says removing, inspect says dead.
     #[track_caller]
     pub(crate) fn dead(&self, name: &str, labels: &Value) -> String {
         let id = self.exited(name, labels);
-        let inspected = self.inspect(&id);
-        let layer = inspected["GraphDriver"]["Data"]["UpperDir"]
-            .as_str()
-            .unwrap()
-            .to_owned();
-        let obstacle = Path::new(&layer).join("obstacle");
+        let obstacle = self.layer(&id).join("obstacle");
         File::create(&obstacle).unwrap();
         chattr("+i", &obstacle);
         self.obstacles.borrow_mut().push(obstacle);
@@ -299,6 +288,19 @@ impl Daemon {
         id
     }
 
+    /// Returns the directory of a container's own layer.
+    fn layer(&self, id: &str) -> PathBuf {
+        if let Some(upper) = self.inspect(id)["GraphDriver"]["Data"]["UpperDir"].as_str() {
+            return PathBuf::from(upper);
+        }
+        // Where overlays can't be stacked, as in a container, Docker falls back to whole copies.
+        let data = self.root().join("data");
+        let mount =
+            fs::read_to_string(data.join(format!("image/vfs/layerdb/mounts/{id}/mount-id")))
+                .unwrap();
+        data.join("vfs/dir").join(mount)
+    }
+
     /// Takes away what keeps containers from being removed.
     pub(crate) fn undead(&self) {
         for obstacle in self.obstacles.borrow_mut().drain(..) {
@@ -306,21 +308,26 @@ impl Daemon {
         }
     }
 
-    /// Makes a container whose start hangs in the OCI runtime: the daemon holds its lock for as long.
+    /// Starts a container so that it hangs in the OCI runtime: the daemon holds its lock for as long.
     #[track_caller]
     pub(crate) fn hang_start(&self, id: &str) {
-        fs::write(self.root.path().join("hang"), id).unwrap();
+        let mut hang = File::options()
+            .create(true)
+            .append(true)
+            .open(self.root().join("hang"))
+            .unwrap();
+        writeln!(hang, "{id}").unwrap();
         let (socket, path) = (self.socket(), format!("/containers/{id}/start"));
         // Nobody waits for the answer: it comes when the hang is over.
         thread::spawn(move || http::ask(&socket, "POST", &path, b"", PATIENCE));
-        let hung = || {
-            fs::read_dir(self.root.path().join("hung"))
-                .unwrap()
-                .next()
-                .is_some()
+        let hangs = || {
+            let mut hung = fs::read_dir(self.root().join("hung")).unwrap().flatten();
+            hung.any(|one| {
+                fs::read_to_string(one.path()).is_ok_and(|arguments| arguments.contains(id))
+            })
         };
         assert!(
-            wait_until(PATIENCE, hung),
+            wait_until(PATIENCE, hangs),
             "the start must reach the OCI runtime"
         );
     }
@@ -329,206 +336,6 @@ impl Daemon {
     pub(crate) fn unhang(&self) {
         let _ = fs::remove_file(self.root.path().join("hang"));
     }
-
-    /// Stops dockerd as SIGSTOP does: its socket takes connections and nobody answers.
-    pub(crate) fn freeze_dockerd(&self) {
-        signal(self.dockerd_pid(), "STOP");
-    }
-
-    /// Undoes `freeze_dockerd`.
-    pub(crate) fn thaw_dockerd(&self) {
-        signal(self.dockerd_pid(), "CONT");
-    }
-
-    /// Stops containerd: dockerd answers what it knows by itself.
-    pub(crate) fn freeze_containerd(&self) {
-        signal(self.containerd_pid().unwrap(), "STOP");
-    }
-
-    /// Undoes `freeze_containerd`.
-    pub(crate) fn thaw_containerd(&self) {
-        signal(self.containerd_pid().unwrap(), "CONT");
-    }
-
-    /// Kills dockerd, as an OOM killer does; its socket stays behind.
-    pub(crate) fn kill_dockerd(&self) {
-        let mut dockerd = self.dockerd.borrow_mut();
-        let _ = dockerd.kill();
-        dockerd.wait().unwrap();
-    }
-
-    /// Stops dockerd in order, if it runs, and starts it again.
-    pub(crate) fn restart_dockerd(&self) {
-        self.stop_dockerd();
-        *self.dockerd.borrow_mut() = spawn(self.root.path());
-        self.wait_for_ping();
-    }
-
-    fn stop_dockerd(&self) {
-        signal(self.dockerd_pid(), "TERM");
-        let mut dockerd = self.dockerd.borrow_mut();
-        if !wait_until(Duration::from_secs(20), || {
-            !matches!(dockerd.try_wait(), Ok(None))
-        }) {
-            let _ = dockerd.kill();
-            let _ = dockerd.wait();
-        }
-    }
-
-    fn dockerd_pid(&self) -> u32 {
-        self.dockerd.borrow().id()
-    }
-
-    fn containerd_pid(&self) -> Option<u32> {
-        let file = self.root.path().join("x/containerd/containerd.pid");
-        fs::read_to_string(file).ok()?.trim().parse().ok()
-    }
-
-    fn answers(&self) -> bool {
-        http::ask(&self.socket(), "GET", "/_ping", b"", Duration::from_secs(5))
-            .is_ok_and(|reply| reply.status == 200)
-    }
-
-    #[track_caller]
-    fn wait_for_ping(&self) {
-        if !wait_until(PATIENCE, || self.answers()) {
-            let log = fs::read_to_string(self.root.path().join("dockerd.log")).unwrap_or_default();
-            panic!("the private dockerd does not come up:\n{log}");
-        }
-    }
-
-    fn import_image(&self) {
-        let tar = Command::new("tar")
-            .args(["c", "-C", "/bin", "busybox"])
-            .output()
-            .unwrap();
-        assert!(tar.status.success(), "a static /bin/busybox is needed");
-        let path = format!(
-            "/images/create?fromSrc=-&repo={}",
-            IMAGE.replace(':', "&tag=")
-        );
-        http::ask(&self.socket(), "POST", &path, &tar.stdout, PATIENCE)
-            .unwrap()
-            .good();
-    }
-
-    /// Removes what runs, by force; the rest goes with the directory.
-    fn remove_running(&self) {
-        let ask = |method, path: &str| {
-            http::ask(&self.socket(), method, path, b"", Duration::from_secs(20))
-        };
-        let listed = ask("GET", "/containers/json")
-            .map(|reply| reply.json())
-            .unwrap_or_default();
-        for container in listed.as_array().into_iter().flatten() {
-            let id = container["Id"].as_str().unwrap_or_default();
-            let _ = ask("DELETE", &format!("/containers/{id}?force=true&v=true"));
-        }
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let root = self.root.path().to_owned();
-        self.unhang();
-        self.thaw_dockerd();
-        if let Some(pid) = self.containerd_pid().filter(|pid| of(&root).contains(pid)) {
-            signal(pid, "CONT");
-        }
-        self.undead();
-        if self.answers() {
-            self.remove_running();
-        }
-        self.stop_dockerd();
-        // What outlives it: shims of a killed daemon, and what runs below them.
-        let gone = wait_until(Duration::from_secs(20), || {
-            let left = of(&root);
-            left.iter().for_each(|&pid| signal(pid, "KILL"));
-            left.is_empty()
-        });
-        unmount_below(&root);
-        remove_cgroups(own_name(&root));
-        let removed = fs::remove_dir_all(&root);
-        if !thread::panicking() {
-            assert!(gone, "processes of {} are left", root.display());
-            removed.unwrap();
-        }
-    }
-}
-
-/// Returns what the daemon's directory is called, and its cgroups too.
-fn own_name(root: &Path) -> &str {
-    root.file_name().unwrap().to_str().unwrap()
-}
-
-fn spawn(root: &Path) -> Child {
-    // What a killed daemon left behind may by now be another process's number.
-    for stale in ["docker.pid", "x/containerd/containerd.pid"] {
-        let _ = fs::remove_file(root.join(stale));
-    }
-    let at = |name: &str| root.join(name).display().to_string();
-    let log = File::options()
-        .create(true)
-        .append(true)
-        .open(root.join("dockerd.log"))
-        .unwrap();
-    Command::new("dockerd")
-        .args(["--host", &format!("unix://{}", at("docker.sock"))])
-        .args([
-            "--config-file",
-            &at("daemon.json"),
-            "--pidfile",
-            &at("docker.pid"),
-        ])
-        .args(["--data-root", &at("data"), "--exec-root", &at("x")])
-        .args([
-            "--bridge=none",
-            "--iptables=false",
-            "--ip6tables=false",
-            "--ip-forward=false",
-        ])
-        .args([
-            "--add-runtime",
-            &format!("private={}", at("runtime")),
-            "--default-runtime",
-            "private",
-        ])
-        .args(["--exec-opt", "native.cgroupdriver=cgroupfs"])
-        .args(["--cgroup-parent", &format!("/{}", own_name(root))])
-        .args(["--shutdown-timeout", "1"])
-        .stdin(Stdio::null())
-        .stdout(log.try_clone().unwrap())
-        .stderr(log)
-        .spawn()
-        .unwrap()
-}
-
-/// Writes the OCI runtime: runc, but for two things. It hangs on whatever has the text of the file `hang` in its
-/// arguments or configuration. And it leaves the OOM score alone, which not every machine lets root lower.
-fn write_runtime(root: &Path) {
-    let runtime = root.join("runtime");
-    fs::create_dir(root.join("hung")).unwrap();
-    let script = r#"#!/bin/sh
-PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-config=/dev/null
-previous=
-for argument; do
-  [ "$previous" = --bundle ] && [ -f "$argument/config.json" ] && config=$argument/config.json
-  previous=$argument
-done
-if [ $config != /dev/null ]; then
-  sed -e 's/,"oomScoreAdj":-\{0,1\}[0-9]*//' -e 's/"oomScoreAdj":-\{0,1\}[0-9]*,//' "$config" > "$config.new" &&
-    cat "$config.new" > "$config"
-fi
-if [ -s ROOT/hang ] && { echo "$*"; cat "$config"; } | grep -qF -- "$(cat ROOT/hang)"; then
-  : > "ROOT/hung/$$"
-  while [ -e ROOT/hang ]; do sleep 0.1; done
-  rm -f "ROOT/hung/$$"
-fi
-exec runc "$@"
-"#;
-    fs::write(&runtime, script.replace("ROOT", root.to_str().unwrap())).unwrap();
-    fs::set_permissions(&runtime, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// Creates a container of a pod that is not there.
@@ -537,7 +344,7 @@ fn make_job(socket: &Path, number: u32) -> String {
     let sandbox = format!("{number:064x}");
     let wanted = json!({
         "Image": IMAGE, "Entrypoint": TRUE, "Labels": pod.labels("job", Some(&sandbox)),
-        "HostConfig": {"NetworkMode": "none"},
+        "HostConfig": {"NetworkMode": "none"}, "StopSignal": "SIGKILL",
     });
     let path = format!("/containers/create?name={}", pod.container_name("job"));
     let made = http::ask(

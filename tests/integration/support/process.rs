@@ -18,6 +18,18 @@ pub(crate) fn signal(pid: u32, name: &str) {
         .status();
 }
 
+/// Stops a process, and waits until it has.
+#[track_caller]
+pub(crate) fn freeze(pid: u32) {
+    signal(pid, "STOP");
+    let status = PathBuf::from(format!("/proc/{pid}/status"));
+    let stopped = || fs::read_to_string(&status).unwrap().contains("\nState:\tT");
+    assert!(
+        wait_until(Duration::from_secs(10), stopped),
+        "process {pid} must stop"
+    );
+}
+
 /// Waits until `done`, at most `limit`; returns whether it came to that.
 pub(crate) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + limit;
