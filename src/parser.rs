@@ -64,7 +64,7 @@ pub struct Parser {
     entry: Option<(Entry, u64)>,
     /// The last line that was not parsed.
     quiet: Kept,
-    /// The last line of context before trouble.
+    /// The last line of context, while there is no trouble.
     context: Kept,
     /// When the last trouble was, roughly; `None`: context is not wanted.
     trouble: Option<i64>,
@@ -126,14 +126,7 @@ impl Parser {
         let raw = raw.strip_suffix(b"\r").unwrap_or(raw);
         match screen(raw).or_else(|| is_fatal(raw).then_some(Hit::Message)) {
             None => self.quiet(raw, out),
-            Some(Hit::Bulk) if self.trouble.is_none() => {
-                self.told.kubelet_lines += 1;
-                self.flush(out);
-                if self.first.is_none() {
-                    self.note_first(raw);
-                }
-                self.context.keep(self.told.lines, raw);
-            }
+            Some(Hit::Bulk) => self.bulk(raw, out),
             Some(Hit::Note) => self.note(raw, out),
             Some(_) => self.hit(raw, out),
         }
@@ -176,13 +169,14 @@ impl Parser {
 
     /// A line with no known message: perhaps it goes on with the open one, or begins an entry.
     fn quiet(&mut self, raw: &[u8], out: &mut Vec<Event>) {
+        let entry = Entry::begin(raw).filter(|_| !self.open.is_block());
         if self.open.is_open() {
-            if self.open.goes_on(raw, &mut self.told.cut) {
+            if entry.is_none() && self.open.goes_on(raw, &mut self.told.cut) {
                 return;
             }
             self.flush(out);
         }
-        if let Some(entry) = Entry::begin(raw) {
+        if let Some(entry) = entry {
             self.entry = Some((entry, self.told.lines));
             return;
         }
@@ -193,6 +187,19 @@ impl Parser {
                 self.note_first(raw);
             }
         }
+    }
+
+    /// A line of context: without trouble only a copy of the last one is kept.
+    fn bulk(&mut self, raw: &[u8], out: &mut Vec<Event>) {
+        self.flush(out);
+        if self.trouble.is_some() {
+            return self.hit(raw, out);
+        }
+        self.told.kubelet_lines += 1;
+        if self.first.is_none() {
+            self.note_first(raw);
+        }
+        self.context.keep(self.told.lines, raw);
     }
 
     /// A line that may be a known message.
@@ -212,7 +219,8 @@ impl Parser {
         let header = klog::header(&peeled.message);
         let record = record_stamp(peeled);
         if header.is_none() && record.is_none() {
-            if self.open.is_open() && self.open.goes_on(raw, &mut self.told.cut) {
+            let another = self.open.is_bare() && !self.open.is_block();
+            if self.open.is_open() && !another && self.open.goes_on(raw, &mut self.told.cut) {
                 return;
             }
             self.flush(out);
@@ -254,6 +262,9 @@ impl Parser {
     fn conditions(&mut self, text: &[u8], line: u64, out: &mut Vec<Event>) {
         let text = String::from_utf8_lossy(text);
         let mut told = None;
+        if self.trouble.is_none() {
+            self.replay_context(out);
+        }
         for facts in std::mem::take(&mut self.facts) {
             told = facts.told.or(told);
             let when = self.hold.calendar.see(None, told.map(Stamp::Exact));
@@ -280,10 +291,10 @@ impl Parser {
             Cow::Owned(text) => Some(text),
         };
         let mut facts = std::mem::take(&mut self.facts);
+        if self.trouble.is_none() {
+            self.replay_context(out);
+        }
         if facts.iter().any(Facts::is_trouble) {
-            if self.trouble.is_none() {
-                self.replay_context(out);
-            }
             self.trouble = Some(when.rough_micros().unwrap_or(i64::MAX / 2));
         }
         let open = std::mem::take(&mut self.open);
@@ -301,7 +312,7 @@ impl Parser {
         self.open = open;
     }
 
-    /// Emits the last context before trouble began.
+    /// Emits the last context before another message, in the log's order.
     fn replay_context(&mut self, out: &mut Vec<Event>) {
         let kept = std::mem::take(&mut self.context);
         if kept.line == 0 {

@@ -1,0 +1,3 @@
+//! Tests of the whole, one module each.
+
+mod messages; // log lines in, events out
