@@ -7,19 +7,23 @@
 
 mod conditions;
 mod hold;
+mod lines;
 mod open;
 
 use crate::{
     envelope::{self, Entry, Gathered, Owner, Peeled},
     event::{
         Event, Severity, Time,
-        classify::{self, Facts},
+        classify::Facts,
         screen::{Hit, screen},
     },
     klog,
     time::{Stamp, When},
 };
 use hold::Hold;
+use lines::{
+    classify_into, is_fatal, is_loss, looks_like_kubelet, may_have_time, record_stamp, times,
+};
 use open::Open;
 use std::{borrow::Cow, collections::BTreeSet};
 
@@ -224,7 +228,7 @@ impl Parser {
                 return;
             }
             self.flush(out);
-            return self.without_header(peeled, line, out);
+            return self.without_header(peeled, raw, line, out);
         }
         self.flush(out);
         self.headers = true;
@@ -240,21 +244,21 @@ impl Parser {
     }
 
     /// A known text without a klog header: a condition, or a log without headers.
-    fn without_header(&mut self, peeled: &Peeled<'_>, line: u64, out: &mut Vec<Event>) {
+    fn without_header(&mut self, peeled: &Peeled<'_>, raw: &[u8], line: u64, out: &mut Vec<Event>) {
         if conditions::read(&peeled.message, &mut self.facts) {
             return self.conditions(&peeled.message, line, out);
         }
         if self.headers || peeled.message.starts_with(b"time=\"") {
-            return self.unparsed(line, &peeled.message);
+            return self.unparsed(line, raw);
         }
         self.note_host(peeled.host.as_deref());
         let when = self.see(None, peeled.stamp, None, line);
         self.open.start_bare(peeled, when, line);
     }
 
-    fn unparsed(&mut self, line: u64, message: &[u8]) {
-        if may_have_time(message) {
-            self.quiet.keep(line, message);
+    fn unparsed(&mut self, line: u64, raw: &[u8]) {
+        if may_have_time(raw) {
+            self.quiet.keep(line, raw);
         }
     }
 
@@ -438,81 +442,4 @@ impl Parser {
         let (stamp, _) = times(&peeled);
         self.see(stamp, peeled.stamp, None, line);
     }
-}
-
-/// Pushes what `text` says; a fatal line that is nothing else known is known as that.
-fn classify_into(text: &str, severity: Severity, facts: &mut Vec<Facts>) {
-    facts.clear();
-    if text.starts_with('{') {
-        classify::record(text.as_bytes(), facts);
-    } else if severity == Severity::Fatal {
-        classify::fatal(text, facts);
-    } else {
-        classify::text(text, facts);
-    }
-}
-
-/// Returns klog's stamp and the message after its header.
-fn times<'a>(peeled: &'a Peeled<'_>) -> (Option<crate::time::Yearless>, &'a [u8]) {
-    match klog::header(&peeled.message) {
-        Some(header) => (Some(header.stamp), &peeled.message[header.len..]),
-        None => (None, &peeled.message),
-    }
-}
-
-/// Returns the time of a klog JSON record, `{"ts":1796010357319.6838,…}`.
-fn record_stamp(peeled: &Peeled<'_>) -> Option<Stamp> {
-    let digits = peeled.message.strip_prefix(b"{\"ts\":")?;
-    let end = memchr::memchr2(b',', b'}', digits).unwrap_or(digits.len());
-    let millis = std::str::from_utf8(&digits[..end])
-        .ok()?
-        .trim()
-        .parse()
-        .ok()?;
-    crate::time::epoch_millis(millis).map(Stamp::Exact)
-}
-
-fn is_fatal(raw: &[u8]) -> bool {
-    raw.first() == Some(&b'F') && klog::header(raw).is_some()
-}
-
-/// Returns whether a message says that lines of this log were lost.
-fn is_loss(message: &str) -> bool {
-    if let Some((_, rest)) = message.split_once("Suppressed ") {
-        return rest.contains(" messages from ")
-            && ["kubelet", "k3s", "rke2", "origin-node", "edge"]
-                .iter()
-                .any(|unit| rest.contains(unit));
-    }
-    message.contains("due to rate-limiting")
-}
-
-/// A cheap guess, for lines that are not parsed, at whether a time stands in front.
-fn may_have_time(raw: &[u8]) -> bool {
-    match raw {
-        [b'I' | b'W' | b'E' | b'F', digit, ..] if digit.is_ascii_digit() => true,
-        [b'{' | b'<' | b'[' | b'0'..=b'9', ..] => true,
-        [b'A'..=b'Z' | b'a'..=b'z', _, _, b' ' | b'.' | b't', ..] => raw.len() > 20,
-        _ => false,
-    }
-}
-
-/// A cheap guess, for lines that are not parsed, at whether the kubelet wrote them.
-fn looks_like_kubelet(raw: &[u8]) -> bool {
-    if matches!(raw, [b'I' | b'W' | b'E' | b'F', digit, ..] if digit.is_ascii_digit())
-        || raw.starts_with(b"{\"ts\"")
-        || raw.starts_with(b"{\"log\"")
-    {
-        return true;
-    }
-    let head = &raw[..raw.len().min(160)];
-    [
-        &b" kubelet"[..],
-        b"\"kubelet",
-        b" k3s",
-        b" rke2",
-        b" stderr F ",
-    ]
-    .iter()
-    .any(|name| memchr::memmem::find(head, name).is_some())
 }
