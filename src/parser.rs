@@ -5,13 +5,14 @@
 //! `event`; what stands around it is read by `envelope`. Events come out in the log's order, and with their
 //! final times: those whose year or zone is not known yet are held back.
 
+mod around;
 mod conditions;
 mod hold;
 mod lines;
 mod open;
 
 use crate::{
-    envelope::{self, Entry, Gathered, Owner, Peeled},
+    envelope::{self, Entry, Owner, Peeled},
     event::{
         Event, Severity, Time,
         classify::Facts,
@@ -22,7 +23,7 @@ use crate::{
 };
 use hold::Hold;
 use lines::{
-    classify_into, is_fatal, is_loss, looks_like_kubelet, may_have_time, record_stamp, times,
+    classify_into, is_fatal, looks_like_kubelet, lossy, may_have_time, record_stamp, times,
 };
 use open::Open;
 use std::{borrow::Cow, collections::BTreeSet};
@@ -132,7 +133,7 @@ impl Parser {
             None => self.quiet(raw, out),
             Some(Hit::Bulk) => self.bulk(raw, out),
             Some(Hit::Note) => self.note(raw, out),
-            Some(_) => self.hit(raw, out),
+            Some(hit) => self.hit(raw, hit, out),
         }
     }
 
@@ -197,7 +198,7 @@ impl Parser {
     fn bulk(&mut self, raw: &[u8], out: &mut Vec<Event>) {
         self.flush(out);
         if self.trouble.is_some() {
-            return self.hit(raw, out);
+            return self.hit(raw, Hit::Bulk, out);
         }
         self.told.kubelet_lines += 1;
         if self.first.is_none() {
@@ -207,7 +208,7 @@ impl Parser {
     }
 
     /// A line that may be a known message.
-    fn hit(&mut self, raw: &[u8], out: &mut Vec<Event>) {
+    fn hit(&mut self, raw: &[u8], hit: Hit, out: &mut Vec<Event>) {
         if self.open.is_partial() && self.open.goes_on(raw, &mut self.told.cut) {
             return;
         }
@@ -215,11 +216,18 @@ impl Parser {
         if peeled.owner == Owner::Other {
             return self.quiet(raw, out);
         }
-        self.message(&peeled, raw, self.told.lines, out);
+        self.message(&peeled, raw, hit, self.told.lines, out);
     }
 
     /// A line without its envelopes: opens a message, or goes on with the open one.
-    fn message(&mut self, peeled: &Peeled<'_>, raw: &[u8], line: u64, out: &mut Vec<Event>) {
+    fn message(
+        &mut self,
+        peeled: &Peeled<'_>,
+        raw: &[u8],
+        hit: Hit,
+        line: u64,
+        out: &mut Vec<Event>,
+    ) {
         let header = klog::header(&peeled.message);
         let record = record_stamp(peeled);
         if header.is_none() && record.is_none() {
@@ -236,7 +244,7 @@ impl Parser {
         self.note_host(peeled.host.as_deref());
         let stamp = header.map(|header| header.stamp);
         let when = self.see(stamp, peeled.stamp, record, line);
-        if screen(&peeled.message) == Some(Hit::Bulk) && !self.wants_context(&when) {
+        if hit == Hit::Bulk && !self.wants_context(&when) {
             self.context.keep(line, raw);
             return;
         }
@@ -262,29 +270,13 @@ impl Parser {
         }
     }
 
-    /// Emits the conditions that `conditions::read` left in `facts`.
-    fn conditions(&mut self, text: &[u8], line: u64, out: &mut Vec<Event>) {
-        let text = String::from_utf8_lossy(text);
-        let mut told = None;
-        if self.trouble.is_none() {
-            self.replay_context(out);
-        }
-        for facts in std::mem::take(&mut self.facts) {
-            told = facts.told.or(told);
-            let when = self.hold.calendar.see(None, told.map(Stamp::Exact));
-            let severity = Severity::Info;
-            self.hold
-                .push(facts, severity, when, line, text.trim(), out);
-        }
-    }
-
     /// Classifies the open message and emits its events.
     fn flush(&mut self, out: &mut Vec<Event>) {
         if !self.open.is_open() {
             return;
         }
         self.open.close();
-        let text = String::from_utf8_lossy(self.open.text());
+        let text = lossy(self.open.text());
         classify_into(&text, self.open.severity, &mut self.facts);
         if self.facts.is_empty() {
             return;
@@ -331,7 +323,7 @@ impl Parser {
             .hold
             .calendar
             .see(stamp, peeled.stamp.or(record_stamp(&peeled)));
-        let text = String::from_utf8_lossy(message);
+        let text = lossy(message);
         let mut facts = Vec::new();
         classify_into(&text, Severity::Info, &mut facts);
         for facts in facts {
@@ -385,61 +377,5 @@ impl Parser {
             host.clone_into(&mut self.last_host);
             self.told.hosts.insert(host.to_owned());
         }
-    }
-
-    /// A line about the log itself.
-    fn note(&mut self, raw: &[u8], out: &mut Vec<Event>) {
-        let peeled = envelope::peel(raw);
-        if klog::header(&peeled.message).is_some() || record_stamp(&peeled).is_some() {
-            return self.hit(raw, out);
-        }
-        self.flush(out);
-        let message = String::from_utf8_lossy(&peeled.message);
-        if let Some(local) = crate::time::klog_created(&message) {
-            self.hold.calendar.created(local);
-        } else if let Some((_, host)) = message.split_once("Running on machine: ") {
-            self.note_host(Some(host.trim()));
-        } else if is_loss(&message) && self.told.losses.len() < MOST {
-            self.told
-                .losses
-                .push(crate::event::bounded(message.trim(), 300).to_owned());
-        }
-        self.unparsed(self.told.lines, raw);
-    }
-
-    /// Hands a line to the entry that is being put together; returns whether it was taken.
-    fn gather(&mut self, raw: &[u8], out: &mut Vec<Event>) -> bool {
-        let Some((mut entry, line)) = self.entry.take() else {
-            return false;
-        };
-        let gathered = entry.gather(raw);
-        if gathered == Gathered::More {
-            self.entry = Some((entry, line));
-            return true;
-        }
-        self.entry_ended(entry, line, out);
-        gathered == Gathered::Ended
-    }
-
-    fn entry_ended(&mut self, entry: Entry, line: u64, out: &mut Vec<Event>) {
-        self.flush(out);
-        if let Some(text) = entry.text()
-            && conditions::read(text, &mut self.facts)
-        {
-            return self.conditions(b"condition Ready", line, out);
-        }
-        let Some(peeled) = entry.peeled() else { return };
-        let hit = screen(&peeled.message).is_some() || is_fatal(&peeled.message);
-        if peeled.owner == Owner::Other {
-            return;
-        }
-        if hit {
-            let raw = peeled.message.clone().into_owned();
-            return self.message(&peeled, &raw, line, out);
-        }
-        self.told.kubelet_lines += 1;
-        self.note_host(peeled.host.as_deref());
-        let (stamp, _) = times(&peeled);
-        self.see(stamp, peeled.stamp, None, line);
     }
 }

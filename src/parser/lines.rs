@@ -10,6 +10,7 @@ use crate::{
     klog,
     time::{Stamp, Yearless, epoch_millis},
 };
+use std::borrow::Cow;
 
 /// Pushes what `text` says; a fatal line that is nothing else known is known as that.
 pub(super) fn classify_into(text: &str, severity: Severity, facts: &mut Vec<Facts>) {
@@ -21,6 +22,11 @@ pub(super) fn classify_into(text: &str, severity: Severity, facts: &mut Vec<Fact
     } else {
         classify::text(text, facts);
     }
+}
+
+/// Returns `bytes` as text; valid text, the usual case, is checked by the faster of std's two ways.
+pub(super) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// Returns klog's stamp and the message after its header.

@@ -25,6 +25,8 @@ pub(super) struct Open {
     block: bool,
     /// A JSON record: it goes on only where it was broken.
     record: bool,
+    /// Whether one break of the record was looked at; there is never a second.
+    mended: bool,
     /// How far a further line is indented by the journal.
     column: usize,
     was_cut: bool,
@@ -43,6 +45,7 @@ impl Default for Open {
             partial: false,
             block: false,
             record: false,
+            mended: false,
             column: 0,
             was_cut: false,
         }
@@ -115,6 +118,7 @@ impl Open {
         self.partial = peeled.partial;
         self.block = klog::is_open_block(&self.text);
         self.was_cut = false;
+        self.mended = false;
     }
 
     /// Appends `raw` if the message goes on in it; counts a message cut for its length in `cut`.
@@ -158,7 +162,11 @@ impl Open {
     /// Appends the second half of a record that was broken in mid-string.
     fn mend(&mut self, raw: &[u8], cut: &mut u64) -> bool {
         let whole = self.text.ends_with(b"}");
-        if whole || raw.starts_with(b"{") || klog::header(raw).is_some() {
+        if std::mem::replace(&mut self.mended, true)
+            || whole
+            || raw.starts_with(b"{")
+            || klog::header(raw).is_some()
+        {
             return false;
         }
         self.append(raw, cut);

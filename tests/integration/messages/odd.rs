@@ -143,6 +143,16 @@ fn a_record_broken_over_two_lines_is_mended() {
 }
 
 #[test]
+fn a_record_that_never_ends_takes_one_line_with_it_at_most() {
+    let record = r#"{"ts":1678786013589.793,"msg":"ListContainers failed","err":"x"#;
+    let log = format!("{record}\nfirst\nsecond\nI0314 09:30:00.000000    2261 a.go:1] last");
+    let (events, told) = read(log);
+    assert_eq!(shown_all(&events), "list-containers-failed Other");
+    assert_eq!(events[0].error.as_ref().unwrap().text, "xfirst");
+    assert!(told.last > events[0].at);
+}
+
+#[test]
 fn a_giant_line_is_cut_and_counted() {
     let line = format!(
         "{KLOG}GenericPLEG: Unable to retrieve pods: {}",
