@@ -16,6 +16,8 @@ mod harness;
 mod layering;
 /// Where the log comes from: standard input, files, journalctl.
 mod logs;
+/// Log lines in, events out: each message in each release's form, behind each envelope.
+mod messages;
 /// What no real daemon does on demand: answers played over a Unix socket.
 mod played;
 /// The README tells the truth.
