@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!  kubelet's log ──log──▶ parser ──▶ event ──▶ digest, incident ─┐
-//!  Docker's API ──runtime::docker────────────────────────────────┼──▶ evidence ──rules──▶ report ──render──▶
+//!  Docker's API ──runtime::docker──▶ answers, stacks ────────────┼──▶ evidence ──rules──▶ report ──render──▶
 //!  (what could not be seen: a gap)                               ┘
 //!  Docker's API ──runtime::docker──▶ plan ──render──▶ asked ──apply──▶ Docker's API
 //! ```
@@ -46,6 +46,7 @@ pub mod finding;
 pub mod plan;
 pub mod report;
 pub mod rules;
+pub mod stacks;
 
 // Out: the edges that speak and act.
 pub mod apply;

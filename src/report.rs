@@ -198,6 +198,19 @@ fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
             });
         }
     }
+    let stacks = &runtime.stacks_probe;
+    let came = matches!(stacks.outcome, Outcome::Answered | Outcome::NotProbed);
+    // A daemon that answers nothing at all is a finding by itself.
+    if !came && runtime.ping.outcome == Outcome::Answered {
+        let why = match stacks.outcome {
+            Outcome::Gone => "it does not serve them (before 1.13 only with --debug)".to_owned(),
+            _ => rules::probe_text(stacks),
+        };
+        gaps.push(Gap {
+            what: "dockerd's stacks".to_owned(),
+            why: format!("could not be had: {why}"),
+        });
+    }
     let count = |outcome: Outcome| {
         runtime
             .containers

@@ -4,6 +4,7 @@
 //! word or look up stands here.
 
 mod container_pileup;
+mod daemon_stacks;
 mod dead_container;
 mod hung_container;
 mod hung_runtime;
@@ -151,7 +152,7 @@ fn inspect_call(container: &Container, of: usize) -> String {
 }
 
 /// Returns how a call ended, in words.
-fn probe_text(probe: &Probe) -> String {
+pub(crate) fn probe_text(probe: &Probe) -> String {
     let took = took(probe);
     let error = probe.error.as_deref().unwrap_or("no reason given");
     match probe.outcome {

@@ -8,6 +8,7 @@ pub mod name;
 use crate::{
     event::Time,
     id::{ContainerId, PodName, PodUid},
+    stacks::Stacks,
 };
 use std::{collections::BTreeMap, time::Duration};
 
@@ -44,6 +45,15 @@ pub struct Probe {
     pub error: Option<String>,
 }
 
+impl Probe {
+    /// A call that was not made.
+    pub const NONE: Self = Self {
+        outcome: Outcome::NotProbed,
+        took: Duration::ZERO,
+        error: None,
+    };
+}
+
 /// What a runtime said, or did not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Runtime {
@@ -75,6 +85,19 @@ pub struct Runtime {
     pub list_bytes: u64,
     /// All containers listed.
     pub containers: Vec<Container>,
+    /// The daemon's own stacks while calls were pending; `None` if there was nothing to explain, or nothing came.
+    pub stacks: Option<PendingStacks>,
+    /// `GET /debug/pprof/goroutine?debug=2`; not probed if there was nothing to explain.
+    pub stacks_probe: Probe,
+}
+
+/// A daemon's stacks, taken while calls of ours were pending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PendingStacks {
+    /// What they tell.
+    pub stacks: Stacks,
+    /// The inspects of ours that were pending then, and never answered.
+    pub pending: Vec<ContainerId>,
 }
 
 /// What a container is to the kubelet.

@@ -1,5 +1,7 @@
 //! The report for scripts: `plegdoctor.report/1`. Its own structs, so that the core may change without it.
 
+mod stacks;
+
 use crate::{
     digest::Source,
     event::Time,
@@ -12,6 +14,7 @@ use crate::{
 };
 use chrono::{SecondsFormat, TimeDelta};
 use serde::Serialize;
+use stacks::StacksV1;
 use std::{
     collections::BTreeMap,
     io::{self, Write},
@@ -39,6 +42,7 @@ struct ReportV1<'a> {
     containers: Vec<ContainerV1<'a>>,
     log: LogV1<'a>,
     runtime: Option<RuntimeV1<'a>>,
+    stacks: Option<StacksV1<'a>>,
     gaps: Vec<GapV1<'a>>,
     notes: &'a [String],
 }
@@ -168,6 +172,11 @@ impl<'a> From<&'a Report> for ReportV1<'a> {
                 events: &report.events,
             },
             runtime: report.runtime.as_ref().map(RuntimeV1::from),
+            stacks: report
+                .runtime
+                .as_ref()
+                .and_then(|runtime| runtime.stacks.as_ref())
+                .map(StacksV1::from),
             gaps: report.gaps.iter().map(GapV1::from).collect(),
             notes: &report.notes,
         }

@@ -3,6 +3,7 @@
 //! Docker holds a container's lock while it starts, stops or kills it; if that never ends, no inspect of it
 //! does. An ordinary start holds the lock for seconds: an unanswered inspect alone is only suspicious.
 
+mod stacks;
 mod words;
 
 use super::{
@@ -224,6 +225,12 @@ fn accuse(evidence: &Evidence, suspects: &[Suspect]) -> Finding {
             probed.map(|c| cite_probe(&inspect_call(c, suspects.len()), runtime, &c.probe)),
         );
     }
+    let told = stacks::told(evidence, suspects);
+    let mut explanation = words::explain(evidence, suspects, active);
+    if let Some((sentence, citation)) = told {
+        explanation = format!("{explanation} {sentence}");
+        citations.push(citation);
+    }
     Finding {
         id: RULE.id,
         title: words::title(suspects, active),
@@ -238,7 +245,7 @@ fn accuse(evidence: &Evidence, suspects: &[Suspect]) -> Finding {
             Confidence::Suspected
         },
         active,
-        explanation: words::explain(evidence, suspects, active),
+        explanation,
         subjects: suspects.iter().map(|s| subject(s)).collect(),
         citations,
         remedies: if active {

@@ -1,7 +1,9 @@
 //! `hung-runtime`: the daemon takes connections and does not answer, or only in part.
 
 use super::{
-    Rule, cite_groups, cite_probe, clock, daemon, first_of,
+    Rule, cite_groups, cite_probe, clock, count, daemon,
+    daemon_stacks::{cite, waited_for},
+    first_of,
     hung_container::WHOLE_RUNTIME,
     last_of, lasts, lines_of,
     remedies::{restart_runtime, save_stacks},
@@ -10,7 +12,7 @@ use crate::{
     digest::Group,
     event::{ErrorClass, Kind},
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
     runtime::{Outcome, Probe, Runtime},
 };
 
@@ -54,6 +56,12 @@ fn check(evidence: &Evidence) -> Vec<Finding> {
                 .map(|(call, probe)| cite_probe(call, runtime, probe)),
         );
     }
+    let told = runtime.filter(|_| !silent.is_empty()).and_then(most_wait);
+    let mut explanation = explain(evidence, &logged, &silent);
+    if let Some((sentence, citation)) = told {
+        explanation = format!("{explanation} {sentence}");
+        citations.push(citation);
+    }
     let confirmed = !silent.is_empty() && !logged.is_empty();
     vec![Finding {
         id: RULE.id,
@@ -65,7 +73,7 @@ fn check(evidence: &Evidence) -> Vec<Finding> {
             Confidence::Suspected
         },
         active,
-        explanation: explain(evidence, &logged, &silent),
+        explanation,
         subjects: vec![daemon(if partly(&logged, &silent) {
             "containerd"
         } else {
@@ -166,6 +174,27 @@ fn explain(evidence: &Evidence, logged: &[&Group], silent: &[&str]) -> String {
         "The kubelet cannot list the node's containers, so its relist never succeeds and the node goes NotReady after 3 minutes."
     }.to_owned());
     text.join(" ")
+}
+
+/// Returns what most of the daemon's calls wait for, by its own stacks; `None` if that is not clear.
+fn most_wait(runtime: &Runtime) -> Option<(String, Citation)> {
+    let calls = &runtime.stacks.as_ref()?.stacks.calls;
+    let of = |name: &str| calls.iter().filter(|c| c.waits.name() == name).count();
+    let most = calls.iter().max_by_key(|call| of(call.waits.name()))?;
+    let (number, what) = (of(most.waits.name()), waited_for(&most.waits)?);
+    if number * 2 <= calls.len() {
+        return None;
+    }
+    let sentence = format!(
+        "dockerd's own stacks: of {} in progress, {number} {} for {what}.",
+        count(calls.len(), "call"),
+        if number == 1 { "waits" } else { "wait" },
+    );
+    let cited: Vec<_> = calls
+        .iter()
+        .filter(|call| call.waits.name() == most.waits.name())
+        .collect();
+    Some((sentence, cite(runtime, &cited)))
 }
 
 fn remedies(evidence: &Evidence, partly: bool) -> Vec<Remedy> {

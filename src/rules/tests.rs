@@ -133,6 +133,8 @@ pub(super) fn daemon_with(containers: Vec<Container>) -> Runtime {
         list: answered(),
         list_bytes: 1000,
         containers,
+        stacks: None,
+        stacks_probe: Probe::NONE,
     }
 }
 

@@ -38,6 +38,7 @@ const CORE: &[&str] = &[
     "rules",
     "runtime.rs",
     "runtime/name",
+    "stacks",
 ];
 const EDGES: &[&str] = &[
     "crate::cli",
