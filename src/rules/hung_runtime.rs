@@ -185,6 +185,8 @@ fn most_wait(runtime: &Runtime) -> Option<(String, Citation)> {
     if number * 2 <= calls.len() {
         return None;
     }
+    // Not all of them need be in the same call of containerd, or in the same driver.
+    let what = what.split(" (").next().unwrap_or_default();
     let sentence = format!(
         "dockerd's own stacks: of {} in progress, {number} {} for {what}.",
         count(calls.len(), "call"),

@@ -1,5 +1,7 @@
 //! Real dumps, read; and what is no dump, survived.
 
+mod robust;
+
 use super::*;
 
 fn dump(name: &str) -> Stacks {

@@ -2,6 +2,8 @@
 
 /// How many containers are inspected, in which order, for how long.
 mod inspects;
+/// The daemon's own stacks.
+mod stacks;
 
 use crate::support::replay::{FullQueue, Play, Played};
 use plegdoctor::{

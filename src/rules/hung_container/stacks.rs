@@ -22,7 +22,7 @@ pub(super) fn told(evidence: &Evidence, suspects: &[Suspect]) -> Option<(String,
         && let Some(holder) = held.holder
     {
         let sentence = format!(
-            "Its lock is held, by dockerd's own stacks, by {}{}.",
+            "dockerd's own stacks show who holds its lock: {}{}.",
             doing(holder),
             behind(&held)
         );

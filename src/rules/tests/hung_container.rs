@@ -239,3 +239,67 @@ fn on_a_containerd_node_the_remedies_are_containerds() {
         "{commands:?}"
     );
 }
+
+/// A daemon whose stacks were taken while the inspects of these were pending.
+fn with_stacks(mut daemon: Runtime, dump: &str, pending: &[&str]) -> Runtime {
+    let path = format!("{}/fixtures/stacks/{dump}.txt", env!("CARGO_MANIFEST_DIR"));
+    daemon.stacks = Some(crate::runtime::PendingStacks {
+        stacks: crate::stacks::Stacks::read(&std::fs::read(path).unwrap()),
+        pending: pending
+            .iter()
+            .map(|id| ContainerId::parse(id).unwrap())
+            .collect(),
+    });
+    daemon
+}
+
+#[test]
+fn the_daemons_stacks_name_the_call_that_holds_the_lock_but_confirm_nothing() {
+    let daemon = daemon_with(vec![sandbox(ID, None), sandbox(OTHER, Some("running"))]);
+    let daemon = with_stacks(daemon, "start-three-inspects", &[ID]);
+    let found = only(&RULE, &evidence(&[], Some(daemon)));
+    let says = "show who holds its lock: a start that waits for containerd (tasks.Create); 3 calls wait behind it.";
+    assert!(found.explanation.contains(says), "{}", found.explanation);
+    let cited = found.citations.last().unwrap();
+    assert_eq!(cited.source, "dockerd's stacks");
+    assert_eq!(
+        cited.text,
+        "goroutine 128 [select]: (*Daemon).ContainerStart … (*tasksClient).Create"
+    );
+    assert_eq!(found.confidence, Confidence::Suspected);
+}
+
+#[test]
+fn the_stacks_name_no_container_where_another_inspect_or_none_of_ours_was_pending() {
+    for pending in [&[][..], &[OTHER], &[ID, OTHER]] {
+        let daemon = daemon_with(vec![sandbox(ID, None), sandbox(OTHER, Some("running"))]);
+        let daemon = with_stacks(daemon, "start", pending);
+        let found = only(&RULE, &evidence(&[], Some(daemon)));
+        let says = "tell which calls hang, though not for which container: a start that waits";
+        assert!(found.explanation.contains(says), "{}", found.explanation);
+    }
+}
+
+#[test]
+fn a_start_blocked_in_a_bind_mounts_file_system_is_told_with_its_minutes() {
+    let daemon = daemon_with(vec![sandbox(ID, None), sandbox(OTHER, Some("running"))]);
+    let daemon = with_stacks(daemon, "stale-volume", &[ID]);
+    let found = only(&RULE, &evidence(&[], Some(daemon)));
+    let says = "a start that has waited for the file system of a bind mount's source (fstatat) for at least 5 minutes";
+    assert!(found.explanation.contains(says), "{}", found.explanation);
+}
+
+#[test]
+fn stacks_of_a_container_that_answers_again_are_not_told() {
+    let daemon = daemon_with(vec![sandbox(ID, Some("running"))]);
+    let daemon = with_stacks(daemon, "start", &[]);
+    let found = only(
+        &RULE,
+        &evidence(&[status_deadline("03:35:50", ID)], Some(daemon)),
+    );
+    assert!(
+        !found.explanation.contains("stacks"),
+        "{}",
+        found.explanation
+    );
+}

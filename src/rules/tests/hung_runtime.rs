@@ -101,3 +101,30 @@ fn a_daemon_that_refuses_is_another_finding() {
     }
     quiet(&RULE, &evidence(&[], Some(daemon)));
 }
+
+#[test]
+fn the_daemons_stacks_tell_what_most_of_its_calls_wait_for() {
+    let dump = "\
+goroutine 1 [select]:
+github.com/containerd/containerd/api/services/version/v1.(*versionClient).Version(0x1)
+github.com/docker/docker/daemon.(*Daemon).SystemVersion(0x1)
+
+goroutine 2 [select]:
+github.com/containerd/containerd/api/services/version/v1.(*versionClient).Version(0x1)
+github.com/docker/docker/daemon.(*Daemon).SystemInfo(0x1)
+
+goroutine 3 [semacquire]:
+sync.(*Mutex).Lock(0x5)
+github.com/docker/docker/daemon.(*Daemon).ContainerInspect(0x1)
+";
+    let mut daemon = daemon_with(vec![sandbox(ID, Some("running"))]);
+    daemon.version_probe = probe(Outcome::TimedOut, 3000);
+    daemon.info = probe(Outcome::TimedOut, 3000);
+    daemon.stacks = Some(crate::runtime::PendingStacks {
+        stacks: crate::stacks::Stacks::read(dump.as_bytes()),
+        pending: Vec::new(),
+    });
+    let found = only(&RULE, &evidence(&[], Some(daemon)));
+    let says = "of 3 calls in progress, 2 wait for containerd.";
+    assert!(found.explanation.contains(says), "{}", found.explanation);
+}
