@@ -280,8 +280,14 @@ impl Page<'_> {
         } else {
             ""
         };
+        // A klog line has neither; where no other line tells them they are a guess.
+        let guessed = if source.guessed_times {
+            "; year and zone by --now"
+        } else {
+            ""
+        };
         format!(
-            "{} ({} lines, {} bytes{span}{picked})",
+            "{} ({} lines, {} bytes{span}{guessed}{picked})",
             source.name, source.lines, source.bytes
         )
     }
