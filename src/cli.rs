@@ -95,8 +95,8 @@ pub struct DiagnoseArgs {
     /// The runtime
     #[command(flatten)]
     pub docker: DockerArgs,
-    /// Do not ask Docker
-    #[arg(long, help_heading = "Docker", conflicts_with = "docker_host")]
+    /// Do not ask Docker, whatever --docker-host or DOCKER_HOST say
+    #[arg(long, help_heading = "Docker")]
     pub no_docker: bool,
     /// How long each call to Docker may take
     #[arg(long, value_name = "DUR", default_value = "3s", value_parser = positive, help_heading = "Docker")]
@@ -234,6 +234,13 @@ pub struct Moments {
 
 /// Columns where nothing tells how many there are.
 const WIDTH: u16 = 80;
+
+impl DockerArgs {
+    /// Returns the socket that the user named. An empty name is none, as for the docker command line.
+    pub fn named(&self) -> Option<&str> {
+        self.docker_host.as_deref().filter(|host| !host.is_empty())
+    }
+}
 
 /// Returns how many columns standard output has.
 pub fn width() -> u16 {

@@ -32,11 +32,7 @@ pub fn gather(
     if args.log.no_log && args.no_docker {
         bail!("--no-log and --no-docker together leave nothing to look at");
     }
-    let endpoint = args
-        .docker
-        .docker_host
-        .as_deref()
-        .unwrap_or(DEFAULT_ENDPOINT);
+    let endpoint = args.docker.named().unwrap_or(DEFAULT_ENDPOINT);
     if !args.no_docker {
         docker::Docker::open(endpoint, args.probe_timeout)?;
     }
@@ -82,7 +78,7 @@ enum Joined {
 fn join(args: &DiagnoseArgs, moments: &Moments, reading: &Reading) -> Joined {
     // A journal or container of this machine, or a log that plegdoctor picked, is by its nature of here.
     let of_here = args.log.log.is_empty();
-    if of_here || args.docker.docker_host.is_some() {
+    if of_here || args.docker.named().is_some() {
         return Joined::Yes;
     }
     let here = host::name();
@@ -122,7 +118,7 @@ fn ask_docker(
     let first = evidence.log.as_ref().map(Log::suspects).unwrap_or_default();
     let runtime = ask(&Ask {
         endpoint,
-        named: args.docker.docker_host.is_some(),
+        named: args.docker.named().is_some(),
         probe_timeout: args.probe_timeout,
         max_unanswered: usize::from(args.max_unanswered),
         first: &first,
