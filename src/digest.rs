@@ -348,3 +348,6 @@ fn name_pod(event: &mut Event, log: &Log) {
         event.uid = uid.cloned();
     }
 }
+
+#[cfg(test)]
+mod tests;

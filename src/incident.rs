@@ -160,7 +160,7 @@ impl Incidents {
 
     fn list_failed(&mut self, at: Time) {
         if let Some(open) = &mut self.open
-            && open.end.is_none()
+            && at - open.last_line <= ADJACENT
         {
             open.list_errors += 1;
         }
@@ -169,7 +169,7 @@ impl Incidents {
 
     fn status_blocked(&mut self, at: Time, subject: Option<&ContainerId>) {
         if let Some(open) = &mut self.open
-            && (open.end.is_none() || at - open.last_line <= ADJACENT)
+            && at - open.last_line <= ADJACENT
         {
             open.blocked(subject);
         }
@@ -315,3 +315,6 @@ fn push_bounded<T>(times: &mut VecDeque<T>, time: T) {
     }
     times.push_back(time);
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,21 +5,26 @@
 //! `event`; what stands around it is read by `envelope`. Events come out in the log's order, and with their
 //! final times: those whose year or zone is not known yet are held back.
 
+mod around;
 mod conditions;
 mod hold;
+mod lines;
 mod open;
 
 use crate::{
-    envelope::{self, Entry, Gathered, Owner, Peeled},
+    envelope::{self, Entry, Owner, Peeled},
     event::{
         Event, Severity, Time,
-        classify::{self, Facts},
+        classify::Facts,
         screen::{Hit, screen},
     },
     klog,
     time::{Stamp, When},
 };
 use hold::Hold;
+use lines::{
+    classify_into, is_fatal, looks_like_kubelet, lossy, may_have_time, record_stamp, times,
+};
 use open::Open;
 use std::{borrow::Cow, collections::BTreeSet};
 
@@ -64,7 +69,7 @@ pub struct Parser {
     entry: Option<(Entry, u64)>,
     /// The last line that was not parsed.
     quiet: Kept,
-    /// The last line of context before trouble.
+    /// The last line of context, while there is no trouble.
     context: Kept,
     /// When the last trouble was, roughly; `None`: context is not wanted.
     trouble: Option<i64>,
@@ -126,16 +131,9 @@ impl Parser {
         let raw = raw.strip_suffix(b"\r").unwrap_or(raw);
         match screen(raw).or_else(|| is_fatal(raw).then_some(Hit::Message)) {
             None => self.quiet(raw, out),
-            Some(Hit::Bulk) if self.trouble.is_none() => {
-                self.told.kubelet_lines += 1;
-                self.flush(out);
-                if self.first.is_none() {
-                    self.note_first(raw);
-                }
-                self.context.keep(self.told.lines, raw);
-            }
+            Some(Hit::Bulk) => self.bulk(raw, out),
             Some(Hit::Note) => self.note(raw, out),
-            Some(_) => self.hit(raw, out),
+            Some(hit) => self.hit(raw, hit, out),
         }
     }
 
@@ -176,13 +174,14 @@ impl Parser {
 
     /// A line with no known message: perhaps it goes on with the open one, or begins an entry.
     fn quiet(&mut self, raw: &[u8], out: &mut Vec<Event>) {
+        let entry = Entry::begin(raw).filter(|_| !self.open.is_block());
         if self.open.is_open() {
-            if self.open.goes_on(raw, &mut self.told.cut) {
+            if entry.is_none() && self.open.goes_on(raw, &mut self.told.cut) {
                 return;
             }
             self.flush(out);
         }
-        if let Some(entry) = Entry::begin(raw) {
+        if let Some(entry) = entry {
             self.entry = Some((entry, self.told.lines));
             return;
         }
@@ -195,8 +194,21 @@ impl Parser {
         }
     }
 
+    /// A line of context: without trouble only a copy of the last one is kept.
+    fn bulk(&mut self, raw: &[u8], out: &mut Vec<Event>) {
+        self.flush(out);
+        if self.trouble.is_some() {
+            return self.hit(raw, Hit::Bulk, out);
+        }
+        self.told.kubelet_lines += 1;
+        if self.first.is_none() {
+            self.note_first(raw);
+        }
+        self.context.keep(self.told.lines, raw);
+    }
+
     /// A line that may be a known message.
-    fn hit(&mut self, raw: &[u8], out: &mut Vec<Event>) {
+    fn hit(&mut self, raw: &[u8], hit: Hit, out: &mut Vec<Event>) {
         if self.open.is_partial() && self.open.goes_on(raw, &mut self.told.cut) {
             return;
         }
@@ -204,19 +216,27 @@ impl Parser {
         if peeled.owner == Owner::Other {
             return self.quiet(raw, out);
         }
-        self.message(&peeled, raw, self.told.lines, out);
+        self.message(&peeled, raw, hit, self.told.lines, out);
     }
 
     /// A line without its envelopes: opens a message, or goes on with the open one.
-    fn message(&mut self, peeled: &Peeled<'_>, raw: &[u8], line: u64, out: &mut Vec<Event>) {
+    fn message(
+        &mut self,
+        peeled: &Peeled<'_>,
+        raw: &[u8],
+        hit: Hit,
+        line: u64,
+        out: &mut Vec<Event>,
+    ) {
         let header = klog::header(&peeled.message);
         let record = record_stamp(peeled);
         if header.is_none() && record.is_none() {
-            if self.open.is_open() && self.open.goes_on(raw, &mut self.told.cut) {
+            let another = self.open.is_bare() && !self.open.is_block();
+            if self.open.is_open() && !another && self.open.goes_on(raw, &mut self.told.cut) {
                 return;
             }
             self.flush(out);
-            return self.without_header(peeled, line, out);
+            return self.without_header(peeled, raw, line, out);
         }
         self.flush(out);
         self.headers = true;
@@ -224,7 +244,7 @@ impl Parser {
         self.note_host(peeled.host.as_deref());
         let stamp = header.map(|header| header.stamp);
         let when = self.see(stamp, peeled.stamp, record, line);
-        if screen(&peeled.message) == Some(Hit::Bulk) && !self.wants_context(&when) {
+        if hit == Hit::Bulk && !self.wants_context(&when) {
             self.context.keep(line, raw);
             return;
         }
@@ -232,34 +252,21 @@ impl Parser {
     }
 
     /// A known text without a klog header: a condition, or a log without headers.
-    fn without_header(&mut self, peeled: &Peeled<'_>, line: u64, out: &mut Vec<Event>) {
+    fn without_header(&mut self, peeled: &Peeled<'_>, raw: &[u8], line: u64, out: &mut Vec<Event>) {
         if conditions::read(&peeled.message, &mut self.facts) {
             return self.conditions(&peeled.message, line, out);
         }
         if self.headers || peeled.message.starts_with(b"time=\"") {
-            return self.unparsed(line, &peeled.message);
+            return self.unparsed(line, raw);
         }
         self.note_host(peeled.host.as_deref());
         let when = self.see(None, peeled.stamp, None, line);
         self.open.start_bare(peeled, when, line);
     }
 
-    fn unparsed(&mut self, line: u64, message: &[u8]) {
-        if may_have_time(message) {
-            self.quiet.keep(line, message);
-        }
-    }
-
-    /// Emits the conditions that `conditions::read` left in `facts`.
-    fn conditions(&mut self, text: &[u8], line: u64, out: &mut Vec<Event>) {
-        let text = String::from_utf8_lossy(text);
-        let mut told = None;
-        for facts in std::mem::take(&mut self.facts) {
-            told = facts.told.or(told);
-            let when = self.hold.calendar.see(None, told.map(Stamp::Exact));
-            let severity = Severity::Info;
-            self.hold
-                .push(facts, severity, when, line, text.trim(), out);
+    fn unparsed(&mut self, line: u64, raw: &[u8]) {
+        if may_have_time(raw) {
+            self.quiet.keep(line, raw);
         }
     }
 
@@ -269,7 +276,7 @@ impl Parser {
             return;
         }
         self.open.close();
-        let text = String::from_utf8_lossy(self.open.text());
+        let text = lossy(self.open.text());
         classify_into(&text, self.open.severity, &mut self.facts);
         if self.facts.is_empty() {
             return;
@@ -280,10 +287,10 @@ impl Parser {
             Cow::Owned(text) => Some(text),
         };
         let mut facts = std::mem::take(&mut self.facts);
+        if self.trouble.is_none() {
+            self.replay_context(out);
+        }
         if facts.iter().any(Facts::is_trouble) {
-            if self.trouble.is_none() {
-                self.replay_context(out);
-            }
             self.trouble = Some(when.rough_micros().unwrap_or(i64::MAX / 2));
         }
         let open = std::mem::take(&mut self.open);
@@ -301,7 +308,7 @@ impl Parser {
         self.open = open;
     }
 
-    /// Emits the last context before trouble began.
+    /// Emits the last context before another message, in the log's order.
     fn replay_context(&mut self, out: &mut Vec<Event>) {
         let kept = std::mem::take(&mut self.context);
         if kept.line == 0 {
@@ -316,7 +323,7 @@ impl Parser {
             .hold
             .calendar
             .see(stamp, peeled.stamp.or(record_stamp(&peeled)));
-        let text = String::from_utf8_lossy(message);
+        let text = lossy(message);
         let mut facts = Vec::new();
         classify_into(&text, Severity::Info, &mut facts);
         for facts in facts {
@@ -371,141 +378,4 @@ impl Parser {
             self.told.hosts.insert(host.to_owned());
         }
     }
-
-    /// A line about the log itself.
-    fn note(&mut self, raw: &[u8], out: &mut Vec<Event>) {
-        let peeled = envelope::peel(raw);
-        if klog::header(&peeled.message).is_some() || record_stamp(&peeled).is_some() {
-            return self.hit(raw, out);
-        }
-        self.flush(out);
-        let message = String::from_utf8_lossy(&peeled.message);
-        if let Some(local) = crate::time::klog_created(&message) {
-            self.hold.calendar.created(local);
-        } else if let Some((_, host)) = message.split_once("Running on machine: ") {
-            self.note_host(Some(host.trim()));
-        } else if is_loss(&message) && self.told.losses.len() < MOST {
-            self.told
-                .losses
-                .push(crate::event::bounded(message.trim(), 300).to_owned());
-        }
-        self.unparsed(self.told.lines, raw);
-    }
-
-    /// Hands a line to the entry that is being put together; returns whether it was taken.
-    fn gather(&mut self, raw: &[u8], out: &mut Vec<Event>) -> bool {
-        let Some((mut entry, line)) = self.entry.take() else {
-            return false;
-        };
-        let gathered = entry.gather(raw);
-        if gathered == Gathered::More {
-            self.entry = Some((entry, line));
-            return true;
-        }
-        self.entry_ended(entry, line, out);
-        gathered == Gathered::Ended
-    }
-
-    fn entry_ended(&mut self, entry: Entry, line: u64, out: &mut Vec<Event>) {
-        self.flush(out);
-        if let Some(text) = entry.text()
-            && conditions::read(text, &mut self.facts)
-        {
-            return self.conditions(b"condition Ready", line, out);
-        }
-        let Some(peeled) = entry.peeled() else { return };
-        let hit = screen(&peeled.message).is_some() || is_fatal(&peeled.message);
-        if peeled.owner == Owner::Other {
-            return;
-        }
-        if hit {
-            let raw = peeled.message.clone().into_owned();
-            return self.message(&peeled, &raw, line, out);
-        }
-        self.told.kubelet_lines += 1;
-        self.note_host(peeled.host.as_deref());
-        let (stamp, _) = times(&peeled);
-        self.see(stamp, peeled.stamp, None, line);
-    }
-}
-
-/// Pushes what `text` says; a fatal line that is nothing else known is known as that.
-fn classify_into(text: &str, severity: Severity, facts: &mut Vec<Facts>) {
-    facts.clear();
-    if text.starts_with('{') {
-        classify::record(text.as_bytes(), facts);
-    } else if severity == Severity::Fatal {
-        classify::fatal(text, facts);
-    } else {
-        classify::text(text, facts);
-    }
-}
-
-/// Returns klog's stamp and the message after its header.
-fn times<'a>(peeled: &'a Peeled<'_>) -> (Option<crate::time::Yearless>, &'a [u8]) {
-    match klog::header(&peeled.message) {
-        Some(header) => (Some(header.stamp), &peeled.message[header.len..]),
-        None => (None, &peeled.message),
-    }
-}
-
-/// Returns the time of a klog JSON record, `{"ts":1796010357319.6838,…}`.
-fn record_stamp(peeled: &Peeled<'_>) -> Option<Stamp> {
-    let digits = peeled.message.strip_prefix(b"{\"ts\":")?;
-    let end = memchr::memchr2(b',', b'}', digits).unwrap_or(digits.len());
-    let millis = std::str::from_utf8(&digits[..end])
-        .ok()?
-        .trim()
-        .parse()
-        .ok()?;
-    crate::time::epoch_millis(millis).map(Stamp::Exact)
-}
-
-fn is_fatal(raw: &[u8]) -> bool {
-    raw.first() == Some(&b'F') && klog::header(raw).is_some()
-}
-
-/// Returns whether a message says that lines of this log were lost.
-fn is_loss(message: &str) -> bool {
-    if let Some((_, rest)) = message.split_once("Suppressed ") {
-        return rest.contains(" messages from ")
-            && ["kubelet", "k3s", "rke2", "origin-node", "edge"]
-                .iter()
-                .any(|unit| rest.contains(unit));
-    }
-    message.contains("due to rate-limiting")
-}
-
-/// A cheap guess, for lines that are not parsed, at whether a time stands in front.
-fn may_have_time(raw: &[u8]) -> bool {
-    match raw {
-        [b'I' | b'W' | b'E' | b'F', digit, ..] if digit.is_ascii_digit() => true,
-        [b'{' | b'<' | b'[' | b'0'..=b'9', ..] => true,
-        [b'A'..=b'Z' | b'a'..=b'z', _, _, b' ' | b'.' | b't', ..] => raw.len() > 20,
-        _ => false,
-    }
-}
-
-/// A cheap guess, for lines that are not parsed, at whether the kubelet wrote them.
-fn looks_like_kubelet(raw: &[u8]) -> bool {
-    if matches!(raw, [b'I' | b'W' | b'E' | b'F', digit, ..] if digit.is_ascii_digit())
-        || raw.starts_with(b"{\"ts\"")
-        || raw.starts_with(b"{\"log\"")
-    {
-        return true;
-    }
-    let head = &raw[..raw.len().min(160)];
-    // What systemd says of the kubelet's unit is not the kubelet's.
-    if memchr::memmem::find(head, b" systemd[").is_some() {
-        return false;
-    }
-    [
-        &b" kubelet"[..],
-        b"\"kubelet",
-        b" k3s",
-        b" rke2",
-        b" stderr F ",
-    ]
-    .iter()
-    .any(|name| memchr::memmem::find(head, name).is_some())
 }

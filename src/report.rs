@@ -10,7 +10,10 @@ use crate::{
     rules::{self, RULES},
     runtime::{Container, Outcome, Runtime},
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 /// Containers that a report lists; the rest is counted.
 const CONTAINERS: usize = 50;
@@ -112,19 +115,20 @@ impl Report {
     }
 }
 
-/// Sorts findings: what holds now, what is worse, what is surer, what decides more, what came last.
+/// Sorts findings: what holds now, what is worse, what is surer, what decides more, what came last. Of what is over,
+/// the last comes first: it is what people ask about.
 fn order(findings: &mut [Finding]) {
     let row = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.id);
     let last = |finding: &Finding| {
-        finding
+        let lines = finding
             .citations
             .iter()
-            .filter_map(|citation| citation.time)
-            .max()
+            .filter(|citation| citation.line.is_some());
+        Reverse(lines.filter_map(|citation| citation.time).max())
     };
-    findings.sort_by(|a, b| {
-        let key = |f: &Finding| (!f.active, f.severity, f.confidence, row(f));
-        key(a).cmp(&key(b)).then_with(|| last(b).cmp(&last(a)))
+    findings.sort_by_cached_key(|f| {
+        let over = (!f.active).then(|| last(f));
+        (!f.active, f.severity, over, f.confidence, row(f), last(f))
     });
 }
 

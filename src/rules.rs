@@ -320,3 +320,6 @@ impl Runtime {
                     .any(|c| c.probe.outcome == Outcome::Answered))
     }
 }
+
+#[cfg(test)]
+mod tests;

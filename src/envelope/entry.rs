@@ -134,14 +134,15 @@ impl Fields {
             bytes.extend_from_slice(line);
             let length = bytes
                 .first_chunk()
-                .map(|length| u64::from_le_bytes(*length));
-            match length.and_then(|length| usize::try_from(length).ok()) {
-                Some(length) if bytes.len() >= length.saturating_add(8) => {
+                .map(|length| usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX));
+            match length.map(|length| length.saturating_add(8)) {
+                Some(whole) if whole == bytes.len() => {
                     if is_message {
                         self.message = Some(bytes.split_off(8));
                     }
                 }
-                _ if bytes.len() > LONGEST => return Gathered::Ended,
+                // Cut short, or no block at all: the line is believed to be one of its own.
+                Some(whole) if whole < bytes.len() || whole > LONGEST => return Gathered::Another,
                 _ => {
                     bytes.push(b'\n');
                     self.block = Some((is_message, bytes));

@@ -168,10 +168,17 @@ fn classify(text: &str) -> ErrorClass {
 
 /// Returns got and limit of `message larger than max (20086028 vs. 16777216)`.
 fn sizes(text: &str) -> Option<(u64, u64)> {
-    let (_, rest) = text.split_once("larger than max (")?;
-    let (got, rest) = rest.split_once(" vs. ")?;
-    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    Some((got.parse().ok()?, rest[..digits].parse().ok()?))
+    let bytes = text.as_bytes();
+    let open = memchr::memchr_iter(b'(', bytes).find(|&at| bytes[..at].ends_with(b"max "))?;
+    let number = |at: usize| {
+        let digits = bytes.get(at..)?.iter().take_while(|b| b.is_ascii_digit());
+        let end = at + digits.count();
+        Some((text.get(at..end)?.parse().ok()?, end))
+    };
+    let (got, end) = number(open + 1)?;
+    let limit = bytes.get(end..)?.strip_prefix(b" vs. ")?;
+    let (limit, _) = number(bytes.len() - limit.len())?;
+    Some((got, limit))
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@
 
 use super::Kind;
 use crate::duration;
+use aho_corasick::{AhoCorasick, MatchKind};
 use chrono::TimeDelta;
+use std::sync::LazyLock;
 
 /// One reason out of a list.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,25 +37,26 @@ const BEGINNINGS: &[(&str, Kind)] = &[
     ("untime network not ready: ", Kind::CniNotReady),
 ];
 
+static AUTOMATON: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostFirst)
+        .build(BEGINNINGS.iter().map(|(beginning, _)| beginning))
+        .ok()
+});
+
 /// Returns the known reasons in `list`, in order.
 pub(super) fn items(list: &str) -> Vec<Item<'_>> {
-    let mut starts = Vec::new();
-    for &(beginning, kind) in BEGINNINGS {
-        for start in memchr::memmem::find_iter(list.as_bytes(), beginning) {
-            starts.push((start, start + beginning.len(), kind));
-        }
+    let Some(automaton) = AUTOMATON.as_ref().filter(|_| !list.is_empty()) else {
+        return Vec::new();
+    };
+    let mut found = automaton.find_iter(list).peekable();
+    let mut items = Vec::new();
+    while let Some(beginning) = found.next() {
+        let end = found.peek().map_or(list.len(), aho_corasick::Match::start);
+        let kind = BEGINNINGS[beginning.pattern().as_usize()].1;
+        items.push(item(kind, &list[beginning.end()..end]));
     }
-    starts.sort_unstable_by_key(|&(start, ..)| start);
-    let ends = starts
-        .iter()
-        .skip(1)
-        .map(|&(start, ..)| start)
-        .chain([list.len()]);
-    starts
-        .iter()
-        .zip(ends)
-        .map(|(&(_, from, kind), end)| item(kind, &list[from..end.max(from)]))
-        .collect()
+    items
 }
 
 fn item(kind: Kind, text: &str) -> Item<'_> {

@@ -3,6 +3,7 @@
 //! Templates are taken apart once; a text is compared only with those that begin with its first byte.
 
 use super::{Kind, MESSAGES};
+use memchr::memmem::{Finder, FinderRev};
 use std::sync::LazyLock;
 
 /// Most holes that a template has.
@@ -57,11 +58,40 @@ impl Hole {
     }
 }
 
-/// A template: its head, then holes, each with the text that follows it (none: the hole takes the rest).
+/// A template: its head, then holes, each with what ends it.
 struct Template {
     kind: Kind,
     head: &'static str,
-    parts: Vec<(Hole, &'static str)>,
+    parts: Vec<(Hole, End)>,
+}
+
+/// The text that follows a hole; the searches are prepared once, which is dearer than most of them.
+enum End {
+    Rest,
+    First(Box<Finder<'static>>),
+    Last(FinderRev<'static>),
+}
+
+impl End {
+    fn of(hole: Hole, literal: &'static str) -> Self {
+        if literal.is_empty() {
+            Self::Rest
+        } else if hole.is_greedy() {
+            Self::Last(FinderRev::new(literal))
+        } else {
+            Self::First(Box::new(Finder::new(literal)))
+        }
+    }
+
+    /// Returns where in `text` the hole ends, and how long what follows it is.
+    fn find(&self, text: &str) -> Option<(usize, usize)> {
+        let text = text.as_bytes();
+        match self {
+            Self::Rest => Some((text.len(), 0)),
+            Self::First(finder) => Some((finder.find(text)?, finder.needle().len())),
+            Self::Last(finder) => Some((finder.rfind(text)?, finder.needle().len())),
+        }
+    }
 }
 
 /// What a text matched: the message, and what filled its holes.
@@ -110,7 +140,8 @@ impl Template {
         while !rest.is_empty() {
             let (name, after) = rest.split_once('>').unwrap_or((rest, ""));
             let (literal, next) = after.split_once('<').unwrap_or((after, ""));
-            parts.push((Hole::named(name), literal));
+            let hole = Hole::named(name);
+            parts.push((hole, End::of(hole, literal)));
             rest = next;
         }
         Self { kind, head, parts }
@@ -123,17 +154,11 @@ impl Template {
             holes: [(Hole::Any, ""); HOLES],
             count: 0,
         };
-        for &(hole, literal) in &self.parts {
-            let end = if literal.is_empty() {
-                rest.len()
-            } else if hole.is_greedy() {
-                memchr::memmem::rfind(rest.as_bytes(), literal.as_bytes())?
-            } else {
-                memchr::memmem::find(rest.as_bytes(), literal.as_bytes())?
-            };
-            *found.holes.get_mut(found.count)? = (hole, &rest[..end]);
+        for (hole, end) in &self.parts {
+            let (end, skip) = end.find(rest)?;
+            *found.holes.get_mut(found.count)? = (*hole, &rest[..end]);
             found.count += 1;
-            rest = &rest[end + literal.len()..];
+            rest = &rest[end + skip..];
         }
         Some(found)
     }

@@ -36,6 +36,9 @@ impl<'a> Iterator for Values<'a> {
 
 /// Returns whether `text` ends in a block of lines (`key=<`) that is not closed yet.
 pub fn is_open_block(text: &[u8]) -> bool {
+    if memchr::memchr(b'\n', text).is_none() {
+        return text.ends_with(b"=<");
+    }
     memchr::memmem::rfind(text, b"=<\n").map_or_else(
         || text.ends_with(b"=<"),
         |start| memchr::memmem::find(&text[start..], b"\n >").is_none(),

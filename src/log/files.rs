@@ -11,6 +11,7 @@ use crate::parser::Hints;
 use std::{
     io::{self, Read as _, Seek as _, SeekFrom},
     path::{Path, PathBuf},
+    time::Instant,
 };
 
 /// How much is read at a time.
@@ -105,8 +106,13 @@ fn stream(log: &mut Log, limits: Option<&Limits>, emit: &mut Emit<'_>) -> anyhow
     let end = span.map_or(u64::MAX, |(_, end)| end);
     let mut at = start;
     let mut block = vec![0; BLOCK];
+    let (began, mut hurried) = (Instant::now(), false);
     while at < end {
-        if let Some(skipped) = limits.and_then(|limits| limits.hurry(end - at)) {
+        if let Some(skipped) = limits
+            .filter(|_| !hurried)
+            .and_then(|limits| limits.hurry(began, Instant::now(), at - start, end - at))
+        {
+            hurried = true;
             at += skipped;
             file.seek(SeekFrom::Start(at))?;
             emit(Piece::Gap(&name, tail::skipped(skipped)));

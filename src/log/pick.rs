@@ -193,7 +193,8 @@ fn from_files(
         oldest: bounds.oldest,
         bytes: BYTES,
         turn: now + left.mul_f64(0.5),
-        hurry: now + left.mul_f64(0.8),
+        hurry: now + left.mul_f64(0.75),
+        deadline: bounds.deadline(),
     };
     let dir = dir.to_owned();
     let (mut failures, mut begun) = (Vec::new(), None);

@@ -13,7 +13,7 @@ use std::{os::unix::fs::FileExt as _, time::Instant};
 const STEP: u64 = 1 << 20;
 /// How much of a step is searched for a time.
 const PROBE: usize = 64 << 10;
-/// What is read of a file's end when time runs out.
+/// What is read at most of a file's end when time runs out.
 const END: u64 = 32 << 20;
 
 /// What a log that was picked by itself is held to.
@@ -27,12 +27,23 @@ pub(super) struct Limits {
     pub(super) turn: Instant,
     /// From when on only the end is read.
     pub(super) hurry: Instant,
+    /// When reading ends, wherever it is.
+    pub(super) deadline: Instant,
 }
 
 impl Limits {
-    /// Returns how many of the `left` bytes to leave out so that the end is read in time.
-    pub(super) fn hurry(&self, left: u64) -> Option<u64> {
-        (left > END && Instant::now() >= self.hurry).then(|| left - END)
+    /// Returns how many of the `left` bytes to leave out so that the end is read in time, if `done` bytes were read
+    /// from `began` to `now`.
+    pub(super) fn hurry(&self, began: Instant, now: Instant, done: u64, left: u64) -> Option<u64> {
+        if now < self.hurry {
+            return None;
+        }
+        let time = self.deadline.saturating_duration_since(now).as_millis();
+        let took = (now - began).as_millis().max(1);
+        // Half of what can be done in the time that is left: it may get slower.
+        let can = u128::from(done) * time / took / 2;
+        let end = u64::try_from(can).unwrap_or(END).clamp(STEP, END);
+        (left > end).then(|| left - end)
     }
 }
 
@@ -148,4 +159,37 @@ fn way_back(
         false => Turn::Bytes,
     };
     Ok((at, turn))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn when_time_runs_short_as_much_of_the_end_is_read_as_half_the_time_allows() {
+        let began = Instant::now();
+        let after = |seconds| began + Duration::from_secs(seconds);
+        let limits = Limits {
+            oldest: Time::default(),
+            bytes: 1 << 30,
+            turn: began,
+            hurry: after(10),
+            deadline: after(14),
+        };
+        let mib = |number: u64| number << 20;
+        // 50 MiB in 10 s, and 4 s left: 10 MiB take half of them.
+        assert_eq!(
+            limits.hurry(began, after(10), mib(50), mib(100)),
+            Some(mib(90))
+        );
+        assert_eq!(limits.hurry(began, after(10), mib(50), mib(10)), None);
+        assert_eq!(limits.hurry(began, after(9), mib(50), mib(100)), None);
+        // Never more than 32 MiB, never less than one.
+        assert_eq!(
+            limits.hurry(began, after(10), mib(5000), mib(100)),
+            Some(mib(68))
+        );
+        assert_eq!(limits.hurry(began, after(15), 0, mib(100)), Some(mib(99)));
+    }
 }

@@ -17,10 +17,16 @@ pub(super) struct Open {
     pub(super) severity: Severity,
     pub(super) when: When,
     pub(super) line: u64,
+    /// Whether it has no klog header.
+    bare: bool,
     enveloped: bool,
     partial: bool,
+    /// Whether a block of lines (`key=<`) is not closed yet.
+    block: bool,
     /// A JSON record: it goes on only where it was broken.
     record: bool,
+    /// Whether one break of the record was looked at; there is never a second.
+    mended: bool,
     /// How far a further line is indented by the journal.
     column: usize,
     was_cut: bool,
@@ -34,9 +40,12 @@ impl Default for Open {
             severity: Severity::Info,
             when: When::NEVER,
             line: 0,
+            bare: false,
             enveloped: false,
             partial: false,
+            block: false,
             record: false,
+            mended: false,
             column: 0,
             was_cut: false,
         }
@@ -50,6 +59,16 @@ impl Open {
 
     pub(super) fn is_partial(&self) -> bool {
         self.is_open && self.partial
+    }
+
+    /// Returns whether it has no header, so that another message without one may follow.
+    pub(super) fn is_bare(&self) -> bool {
+        self.bare
+    }
+
+    /// Returns whether it is inside a block of lines.
+    pub(super) fn is_block(&self) -> bool {
+        self.is_open && self.block
     }
 
     pub(super) fn close(&mut self) {
@@ -72,6 +91,7 @@ impl Open {
         let from = header.map_or(0, |header| header.len);
         self.set(peeled, &peeled.message[from..], when, line);
         self.record = header.is_none();
+        self.bare = false;
         self.column = raw.len().saturating_sub(peeled.message.len());
         self.severity = match header {
             Some(header) => header.severity,
@@ -83,6 +103,7 @@ impl Open {
     pub(super) fn start_bare(&mut self, peeled: &Peeled<'_>, when: When, line: u64) {
         self.set(peeled, &peeled.message, when, line);
         self.record = false;
+        self.bare = true;
         self.column = 0;
         self.severity = Severity::Info;
     }
@@ -95,7 +116,9 @@ impl Open {
         self.line = line;
         self.enveloped = peeled.enveloped;
         self.partial = peeled.partial;
+        self.block = klog::is_open_block(&self.text);
         self.was_cut = false;
+        self.mended = false;
     }
 
     /// Appends `raw` if the message goes on in it; counts a message cut for its length in `cut`.
@@ -125,8 +148,11 @@ impl Open {
             }
             _ => return false,
         };
-        if !klog::is_open_block(&self.text) && is_of_its_own(message) {
+        if !self.block && is_of_its_own(message) {
             return false;
+        }
+        if message.starts_with(b" >") {
+            self.block = message.ends_with(b"=<");
         }
         self.append(b"\n", cut);
         self.append(message, cut);
@@ -136,7 +162,11 @@ impl Open {
     /// Appends the second half of a record that was broken in mid-string.
     fn mend(&mut self, raw: &[u8], cut: &mut u64) -> bool {
         let whole = self.text.ends_with(b"}");
-        if whole || raw.starts_with(b"{") || klog::header(raw).is_some() {
+        if std::mem::replace(&mut self.mended, true)
+            || whole
+            || raw.starts_with(b"{")
+            || klog::header(raw).is_some()
+        {
             return false;
         }
         self.append(raw, cut);

@@ -151,9 +151,7 @@ impl Docker {
 
     /// Looks for the container of exactly that name, running or not.
     pub fn find(&self, name: &str) -> (Probe, Option<Container>) {
-        // Docker's filter takes a pattern; whoever has a dot in his name is let through and sorted out here.
-        let clean = |b: u8| b.is_ascii_alphanumeric() || b"_.-".contains(&b);
-        if name.is_empty() || !name.bytes().all(clean) {
+        if !is_name(name) {
             return (
                 Probe {
                     outcome: Outcome::Gone,
@@ -163,6 +161,7 @@ impl Docker {
                 None,
             );
         }
+        // The filter takes a pattern, where a dot in the name stands for anything: what else matches is left out.
         let path = format!(
             "/containers/json?all=1&filters=%7B%22name%22%3A%5B%22%5E%2F{name}%24%22%5D%7D"
         );
@@ -269,6 +268,12 @@ impl Docker {
     }
 }
 
+/// Returns whether a container can have that name (moby daemon/names/names.go), or it is an id.
+fn is_name(name: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"_.-".contains(&b);
+    name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.bytes().all(plain)
+}
+
 /// Returns the version in `Docker/20.10.24 (linux)`.
 fn server_version(server: &str) -> Option<String> {
     let version = server.strip_prefix("Docker/")?.split(' ').next()?;
@@ -320,6 +325,23 @@ mod tests {
     fn a_path_longer_than_a_sockets_is_refused_before_asking() {
         let endpoint = format!("unix:///{}", "x".repeat(200));
         assert!(Docker::open(&endpoint, Duration::from_secs(1)).is_err());
+    }
+
+    #[test]
+    fn what_could_lead_to_another_path_is_no_name() {
+        for name in [
+            "kubelet",
+            "k8s_POD_web-2_default_x_0",
+            "a.b",
+            "0123456789ab",
+        ] {
+            assert!(is_name(name), "{name}");
+        }
+        for name in [
+            "", "..", ".", "a/b", "a?b", "a b", "ä", "a%2f", "_a", "-a", "a\n",
+        ] {
+            assert!(!is_name(name), "{name}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod races;
 use crate::support::{
     daemon::{Daemon, Pod, SLEEP, TRUE},
     json::{schema, validate},
+    process::wait_until,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -267,6 +268,41 @@ fn stopped_pods_go_and_living_ones_keep_their_last_run() {
         assert_eq!(daemon.inspect(id)["State"]["Running"], true);
     }
     assert_eq!(daemon.inspect(&paused)["State"]["Paused"], true);
+}
+
+#[test]
+fn what_runs_is_paused_or_restarts_is_never_planned() {
+    let daemon = Daemon::start();
+    let running = daemon.running("running");
+    let paused = daemon.running("paused");
+    daemon
+        .api("POST", &format!("/containers/{paused}/pause"), &Value::Null)
+        .good();
+    let made = daemon.api(
+        "POST",
+        "/containers/create?name=crashing",
+        &json!({"Image": "private/busybox:1", "Entrypoint": ["/busybox", "false"],
+            "HostConfig": {"NetworkMode": "none", "RestartPolicy": {"Name": "always"}}}),
+    );
+    let restarting = made.good()["Id"].as_str().unwrap().to_owned();
+    daemon.start_container(&restarting);
+    let state = || daemon.inspect(&restarting)["State"]["Status"].take();
+    assert!(wait_until(Duration::from_secs(20), || state() == "restarting"));
+    let all = [
+        "--dead",
+        "--exited",
+        "--created",
+        "--include-live-pods",
+        "--include-non-pods",
+        "--yes",
+    ];
+    for _ in 0..10 {
+        let (code, cleaned) = clean(&daemon.endpoint(), &all);
+        assert_eq!((code, cleaned.ids()), (0, vec![]));
+    }
+    for id in [&running, &paused, &restarting] {
+        assert!(daemon.exists(id));
+    }
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn a_containers_log_is_read_with_and_without_a_terminal() {
         let (log, text) = read(
             &docker,
             &LogRequest {
-                max_bytes: Some(512),
+                max_bytes: Some(1024),
                 ..all(name)
             },
         );

@@ -22,8 +22,12 @@ mod json;
 mod layering;
 /// Where the log comes from: standard input, files, journalctl.
 mod logs;
+/// Log lines in, events out: each message in each release's form, behind each envelope.
+mod messages;
 /// What no real daemon does on demand: answers played over a Unix socket.
 mod played;
+/// The README tells the truth.
+mod readme;
 /// The table of rules, and what belongs to each row.
 mod rules;
 /// Cases whose daemon answers over a real socket, and daemons that answer badly.

@@ -1,15 +1,16 @@
 //! Reads a container's log through the API, as `docker logs` does: for the kubelet that is itself a container.
 
-use super::{Docker, Outcome, Probe, block_on, bollard_over, http, not_started};
+use super::{Docker, Outcome, Probe, block_on, bollard_over, http, is_name, not_started};
 use crate::event::Time;
 use bollard::query_parameters::LogsOptionsBuilder;
 use futures_util::StreamExt as _;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// What a line of a kubelet's log takes on the average, Docker's time stamp included; measured logs have 180 to
-/// 260. The API can be asked for the last lines only, not for the last bytes.
-const LINE: u64 = 256;
+/// Bytes that a line is taken to have, since the API can be asked for the last lines only, not for the last bytes.
+/// Kubelets' lines have 180 to 260 on the average, Docker's time stamp included; twice that, because what exceeds
+/// the limit would be the newest lines.
+const LINE: u64 = 512;
 
 /// Which part of a container's log to read.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +19,7 @@ pub struct LogRequest<'a> {
     pub name: &'a str,
     /// Leave out what is older.
     pub since: Option<Time>,
-    /// Read about this much of the end, and never more; `None` for all.
+    /// Read the end only, and never more than this; mostly about half of it. `None` for all.
     pub max_bytes: Option<u64>,
     /// How long it may take altogether.
     pub timeout: Duration,
@@ -36,7 +37,7 @@ pub struct ContainerLog {
     pub lines: u64,
     /// Whether the log's end was reached.
     pub ended: bool,
-    /// Whether older lines were left out for `max_bytes`.
+    /// Whether older lines may have been left out for `max_bytes`.
     pub older_left: bool,
 }
 
@@ -95,8 +96,7 @@ impl Docker {
         sink: &mut dyn FnMut(&[u8]) -> bool,
         log: &mut ContainerLog,
     ) -> Result<(), http::Failure> {
-        let clean = |b: u8| b.is_ascii_alphanumeric() || b"_.-".contains(&b);
-        if request.name.is_empty() || !request.name.bytes().all(clean) {
+        if !is_name(request.name) {
             let words = format!("{:?} is no container's name", request.name);
             return Err(http::Failure::new(Outcome::Gone, words));
         }

@@ -210,6 +210,47 @@ fn a_daemon_killed_in_the_middle_leaves_no_lie_behind() {
 }
 
 #[test]
+fn a_daemon_frozen_in_the_middle_is_sent_no_more_than_there_are_slots() {
+    let daemon = Daemon::start();
+    daemon.many_exited(30);
+    let proxy = slow(&daemon, Duration::from_millis(100));
+    let request = [
+        "--exited",
+        "--yes",
+        "--jobs=4",
+        "--timeout=1s",
+        "--probe-timeout=1s",
+        "--format=json",
+    ];
+    let child = command(&proxy.endpoint(), &request).spawn().unwrap();
+    assert!(wait_until(PATIENCE, || proxy.removals().len() >= 9));
+    daemon.freeze_dockerd();
+    let began = Instant::now();
+    let (code, cleaned) = read(&child.wait_with_output().unwrap());
+    assert!(began.elapsed() < Duration::from_secs(8));
+    assert_eq!(code, 1);
+    assert_eq!(
+        cleaned.notes,
+        ["stopped early: 4 calls are left unanswered"]
+    );
+    let ended = |outcome: &str| {
+        let ended = cleaned.results.iter().filter(|it| it.outcome == outcome);
+        ended.count()
+    };
+    assert!(cleaned.removed >= 1);
+    assert_eq!(ended("unanswered") + ended("failed"), 4);
+    assert_eq!(ended("planned"), 26 - cleaned.removed);
+    daemon.thaw_dockerd();
+    for it in &cleaned.results {
+        match it.outcome.as_str() {
+            "removed" => assert!(!daemon.exists(&it.id)),
+            "planned" | "failed" => assert!(daemon.exists(&it.id)),
+            other => assert_eq!(other, "unanswered"),
+        }
+    }
+}
+
+#[test]
 fn without_a_daemon_or_with_a_frozen_one_it_says_so_and_exits_2() {
     let daemon = Daemon::start();
     let endpoint = daemon.endpoint();

@@ -1,0 +1,90 @@
+//! What is no single klog line: entries of several lines, pasted conditions, lines about the log itself.
+
+use super::{
+    MOST, Parser, conditions,
+    lines::{is_fatal, is_loss, record_stamp, times},
+};
+use crate::{
+    envelope::{self, Entry, Gathered, Owner},
+    event::{
+        Event, Severity, bounded,
+        screen::{Hit, screen},
+    },
+    klog,
+    time::{Stamp, klog_created},
+};
+
+impl Parser {
+    /// Emits the conditions that `conditions::read` left in `facts`.
+    pub(super) fn conditions(&mut self, text: &[u8], line: u64, out: &mut Vec<Event>) {
+        let text = String::from_utf8_lossy(text);
+        let mut told = None;
+        if self.trouble.is_none() {
+            self.replay_context(out);
+        }
+        for facts in std::mem::take(&mut self.facts) {
+            told = facts.told.or(told);
+            let when = self.hold.calendar.see(None, told.map(Stamp::Exact));
+            let severity = Severity::Info;
+            self.hold
+                .push(facts, severity, when, line, text.trim(), out);
+        }
+    }
+
+    /// A line about the log itself.
+    pub(super) fn note(&mut self, raw: &[u8], out: &mut Vec<Event>) {
+        let peeled = envelope::peel(raw);
+        if klog::header(&peeled.message).is_some() || record_stamp(&peeled).is_some() {
+            return self.hit(raw, Hit::Message, out);
+        }
+        self.flush(out);
+        let message = String::from_utf8_lossy(&peeled.message);
+        if let Some(local) = klog_created(&message) {
+            self.hold.calendar.created(local);
+        } else if let Some((_, host)) = message.split_once("Running on machine: ") {
+            self.note_host(Some(host.trim()));
+        } else if is_loss(&message) && self.told.losses.len() < MOST {
+            self.told
+                .losses
+                .push(bounded(message.trim(), 300).to_owned());
+        }
+        self.unparsed(self.told.lines, raw);
+    }
+
+    /// Hands a line to the entry that is being put together; returns whether it was taken.
+    pub(super) fn gather(&mut self, raw: &[u8], out: &mut Vec<Event>) -> bool {
+        let Some((mut entry, line)) = self.entry.take() else {
+            return false;
+        };
+        let gathered = entry.gather(raw);
+        if gathered == Gathered::More {
+            self.entry = Some((entry, line));
+            return true;
+        }
+        self.entry_ended(entry, line, out);
+        gathered == Gathered::Ended
+    }
+
+    pub(super) fn entry_ended(&mut self, entry: Entry, line: u64, out: &mut Vec<Event>) {
+        self.flush(out);
+        if let Some(text) = entry.text()
+            && conditions::read(text, &mut self.facts)
+        {
+            return self.conditions(b"condition Ready", line, out);
+        }
+        let Some(peeled) = entry.peeled() else { return };
+        let fatal = is_fatal(&peeled.message).then_some(Hit::Message);
+        let hit = screen(&peeled.message).or(fatal);
+        if peeled.owner == Owner::Other {
+            return;
+        }
+        if let Some(hit) = hit {
+            let raw = peeled.message.clone().into_owned();
+            return self.message(&peeled, &raw, hit, line, out);
+        }
+        self.told.kubelet_lines += 1;
+        self.note_host(peeled.host.as_deref());
+        let (stamp, _) = times(&peeled);
+        self.see(stamp, peeled.stamp, None, line);
+    }
+}

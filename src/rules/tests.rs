@@ -1,0 +1,180 @@
+//! Stories told to the rules: lines of a log, answers of a daemon, and what may be concluded from them.
+
+mod container_pileup;
+mod dead_container;
+mod hung_container;
+mod hung_runtime;
+mod list_too_large;
+mod not_pleg;
+mod orphan_sandbox;
+mod pleg_unexplained;
+mod runtime_down;
+mod starting_up;
+
+use super::*;
+use crate::{
+    digest::{Digest, Log, Source},
+    parser::{Hints, Parser},
+    runtime::Inspected,
+};
+use chrono::DateTime;
+use std::{collections::BTreeMap, time::Duration};
+
+pub(super) const ID: &str = "b15929dfcea116df995b79d3dec656be07e9652f4685064f9d27cfc0b7d857b0";
+pub(super) const OTHER: &str = "74a457c34b3abc731b76516a1517c0dd255898f8cbfe2dac291cc2352a743ca6";
+pub(super) const UID: &str = "9b0e4a32-7fe5-45b4-b69e-1c76355b4249";
+pub(super) const DEADLINE: &str =
+    "rpc error: code = DeadlineExceeded desc = context deadline exceeded";
+
+/// A moment of the story's day.
+pub(super) fn at(time: &str) -> Time {
+    DateTime::parse_from_rfc3339(&format!("2026-11-30T{time}Z")).unwrap()
+}
+
+/// A line of the kubelet, as klog writes it.
+pub(super) fn line(time: &str, message: &str) -> String {
+    format!("E1130 {time}.000000    2261 x.go:1] {message}")
+}
+
+/// The status call of sandbox `id` of pod default/web-2 timed out.
+pub(super) fn status_deadline(time: &str, id: &str) -> String {
+    line(
+        time,
+        &format!(
+            "PodSandboxStatus of sandbox \"{id}\" for pod \"web-2_default({UID})\" error: {DEADLINE}"
+        ),
+    )
+}
+
+/// The node is Ready.
+pub(super) fn ready(time: &str) -> String {
+    line(time, "Recording NodeReady event message for node worker-3")
+}
+
+/// Stale lines for half a minute from 03:38:52 on: the last good relist began at 03:35:51.
+pub(super) fn outage() -> Vec<String> {
+    (0..6)
+        .map(|n| {
+            let time = at("03:38:52") + chrono::TimeDelta::seconds(5 * n);
+            line(
+                &time.format("%H:%M:%S").to_string(),
+                &format!(
+                    "skipping pod synchronization - PLEG is not healthy: pleg was last seen active 3m{}s ago; threshold is 3m0s",
+                    1 + 5 * n
+                ),
+            )
+        })
+        .collect()
+}
+
+/// What the lines tell.
+pub(super) fn log(lines: &[String]) -> Log {
+    let hints = Hints {
+        now: at("23:00:00"),
+        utc_offset: None,
+    };
+    let mut parser = Parser::new("kubelet.log", hints);
+    let mut events = Vec::new();
+    for line in lines {
+        parser.line(line.as_bytes(), &mut events);
+    }
+    parser.finish(&mut events);
+    let mut digest = Digest::default();
+    events.into_iter().for_each(|event| digest.observe(event));
+    let told = parser.told();
+    digest.finish(vec![Source {
+        name: "kubelet.log".to_owned(),
+        bytes: 0,
+        lines: told.lines,
+        kubelet_lines: told.kubelet_lines,
+        first: told.first,
+        last: told.last,
+        guessed_times: told.guessed_times,
+        picked: false,
+    }])
+}
+
+/// The evidence of a log, and of a daemon if there is one; the present is a second after the log's end.
+pub(super) fn evidence(lines: &[String], runtime: Option<Runtime>) -> Evidence {
+    let log = (!lines.is_empty()).then(|| log(lines));
+    let end = log.as_ref().and_then(|log| log.last);
+    Evidence {
+        now: end.unwrap_or_else(|| at("04:00:00")) + chrono::TimeDelta::seconds(1),
+        log,
+        runtime,
+        gaps: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+pub(super) fn probe(outcome: Outcome, millis: u64) -> Probe {
+    Probe {
+        outcome,
+        took: Duration::from_millis(millis),
+        error: None,
+    }
+}
+
+/// A daemon that answers all its own calls.
+pub(super) fn daemon_with(containers: Vec<Container>) -> Runtime {
+    let answered = || probe(Outcome::Answered, 1);
+    Runtime {
+        kind: "docker",
+        endpoint: DEFAULT_ENDPOINT.to_owned(),
+        named: false,
+        socket_missing: false,
+        asked_at: at("04:00:00"),
+        probe_timeout: Duration::from_secs(3),
+        version: None,
+        api_version: None,
+        ping: answered(),
+        version_probe: answered(),
+        info: answered(),
+        list: answered(),
+        list_bytes: 1000,
+        containers,
+    }
+}
+
+/// A sandbox of default/web-2 that inspects as `state`, or `None`: does not answer.
+pub(super) fn sandbox(id: &str, state: Option<&str>) -> Container {
+    Container {
+        id: ContainerId::parse(id).unwrap(),
+        name: format!("k8s_POD_web-2_default_{UID}_0"),
+        kind: ContainerKind::Sandbox,
+        pod: Some(crate::id::PodName::new("default", "web-2")),
+        uid: crate::id::PodUid::parse(UID),
+        sandbox: None,
+        labels: BTreeMap::new(),
+        created: Some(at("03:00:00")),
+        listed_state: "running".to_owned(),
+        listed_status: "Up 6 minutes".to_owned(),
+        inspected: state.map(|state| Inspected {
+            state: state.to_owned(),
+            running: state == "running",
+            error: String::new(),
+            started: Some(at("03:00:00")),
+            finished: None,
+            exit_code: 0,
+        }),
+        probe: match state {
+            Some(_) => probe(Outcome::Answered, 1),
+            None => probe(Outcome::TimedOut, 3000),
+        },
+    }
+}
+
+/// The one finding of a rule; none or several fail.
+pub(super) fn only(rule: &Rule, evidence: &Evidence) -> Finding {
+    let mut findings = (rule.check)(evidence);
+    assert_eq!(findings.len(), 1, "{findings:#?}");
+    let finding = findings.remove(0);
+    assert_eq!(finding.id, rule.id);
+    finding
+}
+
+/// Asserts that a rule says nothing.
+pub(super) fn quiet(rule: &Rule, evidence: &Evidence) {
+    let findings = (rule.check)(evidence);
+    assert!(findings.is_empty(), "{findings:#?}");
+}

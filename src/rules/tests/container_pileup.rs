@@ -1,0 +1,70 @@
+use super::*;
+use crate::{
+    finding::{Confidence, Severity},
+    rules::container_pileup::RULE,
+};
+
+/// `stopped` exited containers and one that runs; the list takes `list` ms, each inspect `inspect` ms.
+fn pile(stopped: usize, list: u64, inspect: u64) -> Runtime {
+    let mut containers: Vec<_> = (0..=stopped)
+        .map(|n| {
+            let mut container = sandbox(&format!("{n:064x}"), Some("exited"));
+            container.listed_state = "exited".to_owned();
+            container.probe = probe(Outcome::Answered, inspect);
+            container
+        })
+        .collect();
+    containers[0].listed_state = "running".to_owned();
+    Runtime {
+        list: probe(Outcome::Answered, list),
+        ..daemon_with(containers)
+    }
+}
+
+#[test]
+fn many_and_slow_is_a_pile() {
+    let found = only(&RULE, &evidence(&[], Some(pile(300, 1500, 10))));
+    assert_eq!(
+        (found.severity, found.confidence),
+        (Severity::Warning, Confidence::Suspected)
+    );
+    assert!(
+        found.explanation.contains("300 of them stopped"),
+        "{}",
+        found.explanation
+    );
+    assert!(
+        found.explanation.contains("3.0 s at least"),
+        "{}",
+        found.explanation
+    );
+}
+
+#[test]
+fn many_alone_or_slow_alone_is_none() {
+    quiet(&RULE, &evidence(&[], Some(pile(5000, 900, 10))));
+    quiet(&RULE, &evidence(&[], Some(pile(299, 5000, 10))));
+}
+
+#[test]
+fn slow_inspects_count_too() {
+    let found = only(&RULE, &evidence(&[], Some(pile(400, 100, 600))));
+    // 401 inspects of 0.6 s take longer than the threshold.
+    assert_eq!(found.severity, Severity::Critical);
+}
+
+#[test]
+fn an_outage_that_no_container_explains_confirms() {
+    let found = only(&RULE, &evidence(&outage(), Some(pile(400, 2000, 10))));
+    assert_eq!(
+        (found.severity, found.confidence),
+        (Severity::Critical, Confidence::Confirmed)
+    );
+}
+
+#[test]
+fn no_list_no_count() {
+    let mut daemon = pile(400, 2000, 10);
+    daemon.list = probe(Outcome::TimedOut, 3000);
+    quiet(&RULE, &evidence(&[], Some(daemon)));
+}

@@ -1,0 +1,105 @@
+use super::*;
+use crate::{
+    finding::{Confidence, Severity},
+    rules::dead_container::RULE,
+};
+
+const BUSY: &str = "rpc error: code = Unknown desc = failed to remove container: Error response from daemon: driver \"overlay2\" failed to remove root filesystem: unlinkat /var/lib/docker/overlay2/aa/merged: device or resource busy";
+
+fn remove_failed(id: &str) -> String {
+    line(
+        "03:38:10",
+        &format!("RemoveContainer \"{id}\" from runtime service failed: {BUSY}"),
+    )
+}
+
+fn dead() -> Container {
+    let mut container = sandbox(ID, Some("dead"));
+    container.listed_state = "removing".to_owned();
+    container.listed_status = "Removal In Progress".to_owned();
+    if let Some(inspected) = &mut container.inspected {
+        inspected.error = format!(
+            "container {ID}: driver \"overlay2\" failed to remove root filesystem: device or resource busy"
+        );
+    }
+    container
+}
+
+#[test]
+fn inspect_tells_death_where_the_list_lies() {
+    let found = only(&RULE, &evidence(&[], Some(daemon_with(vec![dead()]))));
+    assert_eq!(
+        (found.severity, found.confidence),
+        (Severity::Warning, Confidence::Suspected)
+    );
+    assert!(
+        found.explanation.contains("device or resource busy"),
+        "{}",
+        found.explanation
+    );
+    assert!(
+        found.explanation.contains("misses it"),
+        "{}",
+        found.explanation
+    );
+}
+
+#[test]
+fn it_is_never_called_the_cause_of_a_lag() {
+    let found = only(&RULE, &evidence(&outage(), Some(daemon_with(vec![dead()]))));
+    assert_eq!(found.severity, Severity::Warning);
+    assert!(
+        found.explanation.contains("was never shown to hold up"),
+        "{}",
+        found.explanation
+    );
+    const { assert!(!RULE.explains) };
+}
+
+#[test]
+fn the_kubelets_failed_removal_of_the_same_container_confirms() {
+    let found = only(
+        &RULE,
+        &evidence(&[remove_failed(ID)], Some(daemon_with(vec![dead()]))),
+    );
+    assert_eq!(found.confidence, Confidence::Confirmed);
+}
+
+#[test]
+fn the_log_alone_suspects_and_a_container_gone_since_ends_it() {
+    let found = only(&RULE, &evidence(&[remove_failed(ID)], None));
+    assert_eq!(
+        (found.confidence, found.active),
+        (Confidence::Suspected, true)
+    );
+    let gone = only(
+        &RULE,
+        &evidence(
+            &[remove_failed(ID)],
+            Some(daemon_with(vec![sandbox(OTHER, Some("running"))])),
+        ),
+    );
+    assert!(!gone.active);
+}
+
+#[test]
+fn a_list_that_says_dead_or_removing_is_no_proof() {
+    let mut container = sandbox(ID, Some("exited"));
+    container.listed_state = "removing".to_owned();
+    quiet(&RULE, &evidence(&[], Some(daemon_with(vec![container]))));
+}
+
+#[test]
+fn exited_containers_and_other_failures_are_none() {
+    quiet(
+        &RULE,
+        &evidence(&[], Some(daemon_with(vec![sandbox(ID, Some("exited"))]))),
+    );
+    let race = line(
+        "03:38:10",
+        &format!(
+            "RemoveContainer \"{ID}\" from runtime service failed: rpc error: code = Unknown desc = Error: No such container: {ID}"
+        ),
+    );
+    quiet(&RULE, &evidence(&[race], None));
+}

@@ -1,0 +1,219 @@
+use super::*;
+use crate::{
+    finding::{Confidence, Severity},
+    rules::hung_container::RULE,
+};
+
+#[test]
+fn an_unanswered_inspect_alone_is_a_suspected_warning() {
+    let daemon = daemon_with(vec![sandbox(ID, None), sandbox(OTHER, Some("running"))]);
+    let found = only(&RULE, &evidence(&[], Some(daemon)));
+    assert_eq!(
+        (found.severity, found.confidence),
+        (Severity::Warning, Confidence::Suspected)
+    );
+    assert!(found.active);
+    assert!(
+        found.explanation.contains("An ordinary start or stop"),
+        "{}",
+        found.explanation
+    );
+}
+
+#[test]
+fn a_deadline_alone_is_critical_and_suspected() {
+    let found = only(&RULE, &evidence(&[status_deadline("03:35:50", ID)], None));
+    assert_eq!(
+        (found.severity, found.confidence),
+        (Severity::Critical, Confidence::Suspected)
+    );
+    assert_eq!(found.subjects[0].id.as_ref().unwrap().as_str(), ID);
+    assert_eq!(
+        found.subjects[0].pod.as_ref().unwrap().to_string(),
+        "default/web-2"
+    );
+}
+
+#[test]
+fn deadline_and_inspect_together_confirm() {
+    let daemon = daemon_with(vec![sandbox(ID, None), sandbox(OTHER, Some("running"))]);
+    let found = only(
+        &RULE,
+        &evidence(&[status_deadline("03:35:50", ID)], Some(daemon)),
+    );
+    assert_eq!(
+        (found.severity, found.confidence),
+        (Severity::Critical, Confidence::Confirmed)
+    );
+}
+
+#[test]
+fn an_id_cut_short_in_the_log_meets_its_container() {
+    let daemon = daemon_with(vec![sandbox(ID, None), sandbox(OTHER, Some("running"))]);
+    let found = only(
+        &RULE,
+        &evidence(&[status_deadline("03:35:50", &ID[..13])], Some(daemon)),
+    );
+    assert_eq!(found.confidence, Confidence::Confirmed);
+}
+
+#[test]
+fn another_containers_deadline_confirms_nothing() {
+    let daemon = daemon_with(vec![sandbox(ID, None), sandbox(OTHER, Some("running"))]);
+    let found = (RULE.check)(&evidence(
+        &[status_deadline("03:35:50", OTHER)],
+        Some(daemon),
+    ));
+    assert_eq!(found.len(), 2);
+    assert!(
+        found
+            .iter()
+            .all(|finding| finding.confidence == Confidence::Suspected)
+    );
+}
+
+#[test]
+fn ready_after_the_last_deadline_ends_it() {
+    let found = only(
+        &RULE,
+        &evidence(&[status_deadline("03:35:50", ID), ready("03:36:00")], None),
+    );
+    assert!(!found.active);
+    assert!(found.remedies.is_empty());
+}
+
+#[test]
+fn the_pods_time_outs_after_ready_show_that_it_goes_on() {
+    let again = line(
+        "03:36:10",
+        &format!("Error syncing pod {UID} (\"web-2_default({UID})\"), skipping: {DEADLINE}"),
+    );
+    let lines = [status_deadline("03:35:50", ID), ready("03:36:00"), again];
+    assert!(only(&RULE, &evidence(&lines, None)).active);
+}
+
+#[test]
+fn an_inspect_that_answers_now_ends_it_whatever_the_log_says() {
+    let daemon = daemon_with(vec![sandbox(ID, Some("running"))]);
+    let found = only(
+        &RULE,
+        &evidence(&[status_deadline("03:35:50", ID)], Some(daemon)),
+    );
+    assert!(!found.active);
+    assert!(
+        found.explanation.contains("answers again"),
+        "{}",
+        found.explanation
+    );
+}
+
+#[test]
+fn a_container_that_is_gone_hangs_no_more() {
+    let daemon = daemon_with(vec![sandbox(OTHER, Some("running"))]);
+    let found = only(
+        &RULE,
+        &evidence(&[status_deadline("03:35:50", ID)], Some(daemon)),
+    );
+    assert!(!found.active);
+    assert!(
+        found.explanation.contains("not in Docker any more"),
+        "{}",
+        found.explanation
+    );
+}
+
+#[test]
+fn a_list_that_failed_proves_nobody_gone() {
+    let mut daemon = daemon_with(Vec::new());
+    daemon.list = probe(Outcome::Error, 1);
+    assert!(
+        only(
+            &RULE,
+            &evidence(&[status_deadline("03:35:50", ID)], Some(daemon))
+        )
+        .active
+    );
+}
+
+#[test]
+fn a_hang_of_the_whole_runtime_blames_no_container() {
+    let lines = [
+        line(
+            "03:35:50",
+            &format!("ListPodSandbox with filter nil from runtime service failed: {DEADLINE}"),
+        ),
+        status_deadline("03:35:51", ID),
+    ];
+    quiet(&RULE, &evidence(&lines, None));
+    // A daemon that answers nothing at all is no container's fault either.
+    let mut daemon = daemon_with(vec![sandbox(ID, None)]);
+    daemon.ping = probe(Outcome::TimedOut, 3000);
+    daemon.list = probe(Outcome::TimedOut, 3000);
+    quiet(&RULE, &evidence(&[], Some(daemon)));
+}
+
+#[test]
+fn other_ends_than_a_time_out_are_no_hang() {
+    let lines = [
+        line(
+            "03:35:50",
+            &format!(
+                "ContainerStatus \"{ID}\" from runtime service failed: rpc error: code = Unknown desc = Error: No such container: {ID}"
+            ),
+        ),
+        line(
+            "03:35:51",
+            &format!("ExecSync {ID} '/bin/true' from runtime service failed: {DEADLINE}"),
+        ),
+    ];
+    quiet(&RULE, &evidence(&lines, None));
+}
+
+#[test]
+fn many_are_one_finding() {
+    let ids: Vec<String> = (0..9).map(|n| format!("{n}{}", &ID[1..])).collect();
+    let lines: Vec<String> = ids
+        .iter()
+        .map(|id| status_deadline("03:35:50", id))
+        .collect();
+    let found = only(&RULE, &evidence(&lines, None));
+    assert_eq!(found.subjects.len(), 9);
+    assert_eq!(found.title, "9 containers do not answer");
+}
+
+#[test]
+fn the_deletion_of_its_pod_is_told() {
+    let lines = [
+        line(
+            "03:33:00",
+            &format!("SyncLoop (DELETE, \"api\"): \"web-2_default({UID})\""),
+        ),
+        status_deadline("03:35:50", ID),
+    ];
+    let found = only(&RULE, &evidence(&lines, None));
+    assert!(
+        found.explanation.contains("being deleted (since 03:33:00)"),
+        "{}",
+        found.explanation
+    );
+}
+
+#[test]
+fn its_remedies_go_from_looking_to_restarting() {
+    let found = only(&RULE, &evidence(&[status_deadline("03:35:50", ID)], None));
+    let risks: Vec<_> = found.remedies.iter().map(|remedy| remedy.risk).collect();
+    assert!(risks.is_sorted(), "{risks:?}");
+    assert_eq!(risks.first(), Some(&Risk::Safe));
+    // Never the shim, whose command line names the container too.
+    let kill = found
+        .remedies
+        .iter()
+        .find(|remedy| remedy.command.starts_with("pkill"))
+        .unwrap();
+    let pattern = kill.command.split('\'').nth(1).unwrap();
+    let pattern = regex::Regex::new(pattern).unwrap();
+    assert!(pattern.is_match(&format!("/usr/sbin/runc --root /run start {ID}")));
+    assert!(!pattern.is_match(&format!(
+        "/usr/bin/containerd-shim-runc-v2 -namespace moby -id {ID}"
+    )));
+}

@@ -1,0 +1,103 @@
+use super::*;
+use crate::{
+    finding::{Confidence, Severity},
+    rules::hung_runtime::RULE,
+};
+
+fn list_deadline(time: &str) -> String {
+    line(
+        time,
+        &format!("GenericPLEG: Unable to retrieve pods: {DEADLINE}"),
+    )
+}
+
+#[test]
+fn a_daemon_that_answers_nothing_is_hung() {
+    let mut daemon = daemon_with(Vec::new());
+    for probed in [
+        &mut daemon.ping,
+        &mut daemon.version_probe,
+        &mut daemon.info,
+        &mut daemon.list,
+    ] {
+        *probed = probe(Outcome::TimedOut, 3000);
+    }
+    let found = only(&RULE, &evidence(&[], Some(daemon)));
+    assert_eq!(
+        (found.severity, found.confidence),
+        (Severity::Critical, Confidence::Suspected)
+    );
+    assert_eq!(found.subjects[0].name.as_deref(), Some("dockerd"));
+}
+
+#[test]
+fn version_and_info_alone_point_to_containerd() {
+    let mut daemon = daemon_with(vec![sandbox(ID, Some("running"))]);
+    daemon.version_probe = probe(Outcome::TimedOut, 3000);
+    daemon.info = probe(Outcome::TimedOut, 3000);
+    let found = only(&RULE, &evidence(&[], Some(daemon)));
+    assert_eq!(found.subjects[0].name.as_deref(), Some("containerd"));
+}
+
+#[test]
+fn log_and_daemon_together_confirm() {
+    let mut daemon = daemon_with(Vec::new());
+    daemon.list = probe(Outcome::TimedOut, 3000);
+    let found = only(&RULE, &evidence(&[list_deadline("03:37:50")], Some(daemon)));
+    assert_eq!(found.confidence, Confidence::Confirmed);
+}
+
+#[test]
+fn one_silent_container_is_no_hung_daemon() {
+    quiet(
+        &RULE,
+        &evidence(
+            &[],
+            Some(daemon_with(vec![
+                sandbox(ID, None),
+                sandbox(OTHER, Some("running")),
+            ])),
+        ),
+    );
+    quiet(
+        &RULE,
+        &evidence(&[], Some(daemon_with(vec![sandbox(ID, None)]))),
+    );
+}
+
+#[test]
+fn containers_that_are_all_silent_are_the_daemons_fault() {
+    let ids: Vec<String> = (0..3).map(|n| format!("{n}{}", &ID[1..])).collect();
+    let daemon = daemon_with(ids.iter().map(|id| sandbox(id, None)).collect());
+    assert!(only(&RULE, &evidence(&[], Some(daemon))).active);
+}
+
+#[test]
+fn list_deadlines_last_until_a_sign_of_recovery() {
+    assert!(only(&RULE, &evidence(&[list_deadline("03:37:50")], None)).active);
+    let over = only(
+        &RULE,
+        &evidence(&[list_deadline("03:37:50"), ready("03:38:20")], None),
+    );
+    assert!(!over.active);
+    // A daemon that answers all its calls now is well, whatever the log's end says.
+    let now = only(
+        &RULE,
+        &evidence(&[list_deadline("03:37:50")], Some(daemon_with(Vec::new()))),
+    );
+    assert!(!now.active);
+}
+
+#[test]
+fn a_daemon_that_refuses_is_another_finding() {
+    let mut daemon = daemon_with(Vec::new());
+    for probed in [
+        &mut daemon.ping,
+        &mut daemon.version_probe,
+        &mut daemon.info,
+        &mut daemon.list,
+    ] {
+        *probed = probe(Outcome::Refused, 1);
+    }
+    quiet(&RULE, &evidence(&[], Some(daemon)));
+}

@@ -1,0 +1,62 @@
+use super::*;
+use crate::rules::pleg_unexplained::RULE;
+
+#[test]
+fn an_outage_without_a_cause_says_what_was_ruled_out() {
+    let found = only(
+        &RULE,
+        &evidence(
+            &outage(),
+            Some(daemon_with(vec![sandbox(ID, Some("running"))])),
+        ),
+    );
+    assert!(found.active);
+    for word in [
+        "no listing failed",
+        "no status call timed out",
+        "Docker answers now",
+        "every container's inspect answers now",
+    ] {
+        assert!(
+            found.explanation.contains(word),
+            "{word}: {}",
+            found.explanation
+        );
+    }
+    assert!(
+        found
+            .remedies
+            .iter()
+            .all(|remedy| remedy.risk == Risk::Safe)
+    );
+}
+
+#[test]
+fn an_outage_with_a_cause_is_not_unexplained() {
+    let mut lines = vec![status_deadline("03:35:50", ID)];
+    lines.extend(outage());
+    quiet(&RULE, &evidence(&lines, None));
+}
+
+#[test]
+fn a_cause_of_long_before_explains_nothing_now() {
+    let mut lines = vec![status_deadline("02:00:00", ID), ready("02:01:00")];
+    lines.extend(outage());
+    assert!(only(&RULE, &evidence(&lines, None)).active);
+}
+
+#[test]
+fn an_outage_that_goes_on_though_the_blocked_container_answers_is_unexplained() {
+    let mut lines = vec![status_deadline("03:35:50", ID)];
+    lines.extend(outage());
+    let daemon = daemon_with(vec![sandbox(ID, Some("running"))]);
+    assert!(only(&RULE, &evidence(&lines, Some(daemon))).active);
+}
+
+#[test]
+fn no_outage_no_word() {
+    quiet(
+        &RULE,
+        &evidence(&[ready("03:00:00")], Some(daemon_with(Vec::new()))),
+    );
+}

@@ -1,0 +1,76 @@
+use super::*;
+use crate::{finding::Confidence, rules::runtime_down::RULE};
+
+const REFUSED: &str = "rpc error: code = Unavailable desc = connection error: desc = \"transport: Error while dialing dial unix /run/containerd/containerd.sock: connect: connection refused\"";
+
+fn down() -> Runtime {
+    let mut daemon = daemon_with(Vec::new());
+    for probed in [
+        &mut daemon.ping,
+        &mut daemon.version_probe,
+        &mut daemon.info,
+        &mut daemon.list,
+    ] {
+        *probed = probe(Outcome::Refused, 1);
+    }
+    daemon
+}
+
+#[test]
+fn the_kubelets_words_alone_decide_nothing() {
+    let lines: Vec<_> = (10..40)
+        .map(|s| {
+            line(
+                &format!("03:38:{s}"),
+                "skipping pod synchronization - container runtime is down",
+            )
+        })
+        .collect();
+    quiet(&RULE, &evidence(&lines, None));
+}
+
+#[test]
+fn a_refusing_socket_is_down() {
+    let found = only(&RULE, &evidence(&[], Some(down())));
+    assert_eq!(
+        (found.confidence, found.active),
+        (Confidence::Suspected, true)
+    );
+}
+
+#[test]
+fn log_and_socket_together_confirm() {
+    let lines = [line(
+        "03:38:10",
+        "GenericPLEG: Unable to retrieve pods: rpc error: code = Unknown desc = Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?",
+    )];
+    assert_eq!(
+        only(&RULE, &evidence(&lines, Some(down()))).confidence,
+        Confidence::Confirmed
+    );
+}
+
+#[test]
+fn an_unreachable_socket_in_the_log_is_down_until_it_recovers() {
+    let failed = line(
+        "03:38:10",
+        &format!("Status from runtime service failed: {REFUSED}"),
+    );
+    assert!(only(&RULE, &evidence(std::slice::from_ref(&failed), None)).active);
+    assert!(!only(&RULE, &evidence(&[failed.clone(), ready("03:39:00")], None)).active);
+    assert!(!only(&RULE, &evidence(&[failed], Some(daemon_with(Vec::new())))).active);
+}
+
+#[test]
+fn a_time_out_is_no_refusal() {
+    quiet(
+        &RULE,
+        &evidence(
+            &[line(
+                "03:38:10",
+                &format!("Status from runtime service failed: {DEADLINE}"),
+            )],
+            None,
+        ),
+    );
+}
