@@ -55,7 +55,9 @@ fn report(folder: &Path) -> Report {
         .iter_mut()
         .flat_map(|f| &mut f.citations)
         .map(|citation| &mut citation.source);
-    for name in cited.chain(report.sources.iter_mut().map(|source| &mut source.name)) {
+    let sources = report.sources.iter_mut().map(|source| &mut source.name);
+    let gaps = report.gaps.iter_mut().map(|gap| &mut gap.what);
+    for name in cited.chain(sources).chain(gaps) {
         *name = name.replace(&prefix, "");
     }
     report
