@@ -396,7 +396,7 @@ fn what_clean_prints_reads_back_strictly() {
     let played = played();
     let endpoint = played.endpoint();
     for (more, code, outcome) in [
-        (&["--dry-run"][..], 1, "planned"),
+        (&["--dry-run"][..], 0, "planned"),
         (&["--yes"], 1, "failed"),
     ] {
         let args = [

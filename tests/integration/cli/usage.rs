@@ -89,7 +89,7 @@ fn options_that_do_not_parse_are_named_with_what_would() {
             &["--older-than", "'0'"],
         ),
         (&["clean", "--dead", "--force"], &["--force"]),
-        (&["schema"], &["report", "clean", "audit"]),
+        (&["schema"], &["<OUTPUT>"]),
         (&["schema", "log"], &["'log'"]),
         (&["heal"], &["heal"]),
         (&[], &["Usage:", "diagnose", "clean"]),
@@ -143,8 +143,8 @@ fn the_version_is_the_packages() {
 fn each_schema_is_a_schema_that_refuses_what_is_not_its_output() {
     for output in ["report", "clean", "audit"] {
         let schema = schema(output);
-        let id = format!("plegdoctor.{output}/1");
-        assert_eq!(schema["$id"], id.as_str());
+        let id = schema["$id"].as_str().unwrap();
+        assert!(id.ends_with(&format!("{output}/1")), "{id}");
         assert!(jsonschema::meta::is_valid(&schema), "{output}");
         let validator = jsonschema::validator_for(&schema).unwrap();
         for other in [serde_json::json!({}), serde_json::json!([])] {
