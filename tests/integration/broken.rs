@@ -306,6 +306,7 @@ fn a_start_that_hangs_is_suspected_then_confirmed_then_over() {
         .collect();
     assert!(cited.contains(&&json!(2)), "{first:#}");
     assert!(cited.contains(&&Value::Null), "and the inspect: {first:#}");
+    assert_eq!(report["gaps"], json!([]), "all others could be inspected");
     for container in report["containers"].as_array().unwrap() {
         let expected = if container["id"] == hung.as_str() {
             "timed_out"

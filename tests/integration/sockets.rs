@@ -329,6 +329,30 @@ fn a_daemon_that_answers_nonsense_is_a_gap_and_no_health() {
 }
 
 #[test]
+fn a_daemons_words_cannot_command_a_terminal() {
+    let words = "\u{1b}]0;mine\u{7}\u{1b}[2J\n\r\u{9b}31m\u{202e}";
+    let body = serde_json::json!({ "message": format!("no space {words}left") }).to_string();
+    let played = Played::start(move |_| Play::Http(500, body.clone()));
+    let endpoint = played.endpoint();
+    let shown = run(&["diagnose", "--no-log", "--docker-host", &endpoint]);
+    assert_eq!((shown.code, shown.err.as_str()), (2, ""), "{shown:?}");
+    assert!(shown.out.contains("\\u{1b}]0;mine"), "{shown:?}");
+    let raw: Vec<char> = shown
+        .out
+        .chars()
+        .filter(|c| *c != '\n' && (c.is_control() || words.contains(*c) && !c.is_ascii()))
+        .collect();
+    assert!(raw.is_empty(), "{raw:?}: {shown:?}");
+
+    let refused = run(&["clean", "--dead", "--yes", "--docker-host", &endpoint]);
+    refused.refused(&["HTTP 500: no space \\u{1b}]0;mine", "\\u{202e}left"]);
+    assert!(
+        !refused.err.trim_end().contains(char::is_control),
+        "{refused:?}"
+    );
+}
+
+#[test]
 fn a_list_that_breaks_off_leaves_a_gap() {
     let played = Played::start(|asked| match asked {
         "GET /containers/json?all=1" => {
