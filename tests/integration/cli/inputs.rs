@@ -41,6 +41,10 @@ fn what_holds_no_line_of_the_kubelet_answers_no_question() {
         (&junk, "it holds no line of the kubelet"),
         (b"hello\nworld\n", "it holds no line of the kubelet"),
         (
+            b"I1130 was a good year\nX1130 11:59:50.000000    1 x.go:1] no level\n",
+            "it holds no line of the kubelet",
+        ),
+        (
             b"Nov 30 11:59:50 worker-3 sshd[1]: I am no kubelet\n",
             "it holds no line of the kubelet",
         ),

@@ -123,6 +123,22 @@ fn docker_host_is_honoured_and_an_option_wins_over_it() {
 }
 
 #[test]
+fn an_empty_docker_host_names_none() {
+    let dir = files(&[("kubelet.log", ready("11:59:50").as_bytes())]);
+    let log = dir.path().join("kubelet.log");
+    let args = [
+        "diagnose",
+        "--log",
+        text(&log),
+        "--now",
+        "2026-12-30T12:00:00Z",
+    ];
+    let told = told(plegdoctor(&args).env("DOCKER_HOST", ""));
+    assert_eq!((told.code, told.err.as_str()), (0, ""), "{told:?}");
+    assert!(told.out.contains("Docker was not asked"), "{told:?}");
+}
+
+#[test]
 fn without_docker_nobody_is_asked() {
     let played = well();
     let dir = files(&[("kubelet.log", ready("11:59:50").as_bytes())]);
