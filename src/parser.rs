@@ -186,12 +186,19 @@ impl Parser {
             return;
         }
         if may_have_time(raw) {
-            self.told.kubelet_lines += u64::from(looks_like_kubelet(raw));
+            self.told.kubelet_lines += u64::from(self.is_kubelets(raw));
             self.quiet.keep(self.told.lines, raw);
             if self.first.is_none() {
                 self.note_first(raw);
             }
         }
+    }
+
+    /// Whether the kubelet wrote a line that is not parsed. Only the first one is looked at closely: another program
+    /// may speak of the kubelet, and a log without any line of the kubelet's own must not pass for a healthy one.
+    fn is_kubelets(&self, raw: &[u8]) -> bool {
+        looks_like_kubelet(raw)
+            && (self.told.kubelet_lines > 0 || envelope::peel(raw).owner != Owner::Other)
     }
 
     /// A line of context: without trouble only a copy of the last one is kept.

@@ -76,24 +76,35 @@ pub(super) fn may_have_time(raw: &[u8]) -> bool {
 
 /// A cheap guess, for lines that are not parsed, at whether the kubelet wrote them.
 pub(super) fn looks_like_kubelet(raw: &[u8]) -> bool {
-    if matches!(raw, [b'I' | b'W' | b'E' | b'F', digit, ..] if digit.is_ascii_digit())
-        || raw.starts_with(b"{\"ts\"")
-        || raw.starts_with(b"{\"log\"")
-    {
+    if let Some(log) = raw.strip_prefix(b"{\"log\":\"") {
+        return log.starts_with(br#"{\"ts\""#) || is_klog(log);
+    }
+    if raw.starts_with(b"{\"ts\"") || is_klog(raw) {
         return true;
     }
     let head = &raw[..raw.len().min(160)];
+    // A container's log as its runtime keeps it, and any container's.
+    for stream in [&b" stderr "[..], b" stdout "] {
+        if let Some(at) = memchr::memmem::find(head, stream) {
+            let message = raw.get(at + stream.len() + 2..).unwrap_or_default();
+            return message.starts_with(b"{\"ts\"") || is_klog(message);
+        }
+    }
     // What systemd says of the kubelet's unit is not the kubelet's.
     if memchr::memmem::find(head, b" systemd[").is_some() {
         return false;
     }
-    [
-        &b" kubelet"[..],
-        b"\"kubelet",
-        b" k3s",
-        b" rke2",
-        b" stderr F ",
-    ]
-    .iter()
-    .any(|name| memchr::memmem::find(head, name).is_some())
+    [&b" kubelet"[..], b"\"kubelet", b" k3s", b" rke2"]
+        .iter()
+        .any(|name| memchr::memmem::find(head, name).is_some())
+}
+
+/// A cheap guess at whether klog's header stands in front: `I1130 03:26:06.839445`.
+fn is_klog(raw: &[u8]) -> bool {
+    let Some([level, month @ .., b' ', _, _, b':', _, _, b':', _, _, b'.']) =
+        raw.first_chunk::<15>()
+    else {
+        return false;
+    };
+    b"IWEF".contains(level) && month.iter().all(u8::is_ascii_digit)
 }

@@ -103,12 +103,9 @@ impl Page<'_> {
             .unwrap_or(0)
             .min(34);
         for (citation, place) in citations.iter().zip(&places) {
-            let time = match citation.line {
-                Some(_) => citation
-                    .time
-                    .map(|time| format!("{}  ", self.clock(time)))
-                    .unwrap_or_default(),
-                None => String::new(),
+            let time = match citation.time {
+                Some(time) if !citation.is_call => format!("{}  ", self.clock(time)),
+                _ => String::new(),
             };
             let place = visible(&cut(place, 34));
             let start = format!("    {place:widest$}  {time}");
@@ -280,8 +277,14 @@ impl Page<'_> {
         } else {
             ""
         };
+        // A klog line has neither; where no other line tells them they are a guess.
+        let guessed = if source.guessed_times {
+            "; year and zone by --now"
+        } else {
+            ""
+        };
         format!(
-            "{} ({} lines, {} bytes{span}{picked})",
+            "{} ({} lines, {} bytes{span}{guessed}{picked})",
             source.name, source.lines, source.bytes
         )
     }

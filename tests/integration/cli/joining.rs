@@ -1,0 +1,174 @@
+//! Which Docker is asked, and whether it is about the same node as the log.
+
+use super::{files, ready, text};
+use crate::support::{
+    program::{Told, fed, plegdoctor, run, told},
+    replay::{Play, Played},
+};
+use serde_json::Value;
+
+/// A daemon that is well and has no container.
+fn well() -> Played {
+    Played::start(|asked| match asked {
+        "GET /_ping" => Play::ok("OK"),
+        "GET /containers/json?all=1" => Play::ok("[]"),
+        _ => Play::ok(r#"{"Version":"20.10.24","ApiVersion":"1.41"}"#),
+    })
+}
+
+/// Looks at a log that ends at 11:59:50, at that time, and with nothing that tells which Docker to ask.
+fn seen_at(now: &str, log: &str) -> (Told, Value) {
+    let args = [
+        "diagnose",
+        "--log",
+        "-",
+        "--format",
+        "json",
+        "--utc-offset",
+        "+00:00",
+        "--now",
+        now,
+    ];
+    let told = fed(&args, log.as_bytes());
+    let report = told.report();
+    (told, report)
+}
+
+#[test]
+fn an_old_log_is_not_joined_with_this_machines_docker() {
+    let (told, report) = seen_at("2026-11-30T12:10:00Z", &ready("11:59:50"));
+    assert_eq!((told.code, &report["runtime"]), (0, &Value::Null));
+    let note = report["notes"][0].as_str().unwrap();
+    assert!(
+        note.starts_with("Docker was not asked: the log ends at 2026-11-30 11:59:50, more than 10 minutes from now"),
+        "{note}"
+    );
+    assert!(note.contains("--docker-host"), "{note}");
+    let (_, report) = seen_at("2026-11-30T11:49:00Z", &ready("11:59:50"));
+    assert_eq!(
+        report["runtime"],
+        Value::Null,
+        "nor one from the future: {report}"
+    );
+}
+
+#[test]
+fn another_hosts_log_is_not_joined_with_this_machines_docker() {
+    let line = format!(
+        "Nov 30 11:59:50 some-other-node-7 kubelet[2261]: {}",
+        ready("11:59:50")
+    );
+    let (told, report) = seen_at("2026-11-30T12:00:00Z", &line);
+    assert_eq!((told.code, &report["runtime"]), (0, &Value::Null));
+    let note = report["notes"][0].as_str().unwrap();
+    assert!(
+        note.starts_with("Docker was not asked: the log is of another host, some-other-node-7"),
+        "{note}"
+    );
+}
+
+#[test]
+fn a_named_docker_is_asked_whatever_the_log_is() {
+    let line = format!(
+        "Nov 30 11:59:50 some-other-node-7 kubelet[2261]: {}",
+        ready("11:59:50")
+    );
+    let played = well();
+    let endpoint = played.endpoint();
+    let args = [
+        "diagnose",
+        "--log",
+        "-",
+        "--format",
+        "json",
+        "--now",
+        "2026-12-30T12:00:00Z",
+        "--docker-host",
+        &endpoint,
+    ];
+    let told = fed(&args, line.as_bytes());
+    let report = told.report();
+    assert_eq!(
+        (told.code, &report["notes"]),
+        (0, &Value::Array(Vec::new())),
+        "{report}"
+    );
+    assert_eq!(report["runtime"]["endpoint"], endpoint.as_str());
+    assert!(
+        played
+            .requests()
+            .contains(&"GET /containers/json?all=1".to_owned())
+    );
+}
+
+#[test]
+fn docker_host_is_honoured_and_an_option_wins_over_it() {
+    let (env, option) = (well(), well());
+    let told_env = told(plegdoctor(&["diagnose", "--no-log"]).env("DOCKER_HOST", env.endpoint()));
+    assert_eq!(
+        (told_env.code, told_env.err.as_str()),
+        (0, ""),
+        "{told_env:?}"
+    );
+    let asked = env.requests().len();
+    assert!(asked >= 4, "{asked}");
+    assert_eq!(option.requests(), [""; 0]);
+
+    let endpoint = option.endpoint();
+    let args = ["diagnose", "--no-log", "--docker-host", &endpoint];
+    let told = told(plegdoctor(&args).env("DOCKER_HOST", env.endpoint()));
+    assert_eq!(told.code, 0, "{told:?}");
+    assert!(option.requests().len() >= 4);
+    assert_eq!(env.requests().len(), asked, "not asked again");
+}
+
+#[test]
+fn an_empty_docker_host_names_none() {
+    let dir = files(&[("kubelet.log", ready("11:59:50").as_bytes())]);
+    let log = dir.path().join("kubelet.log");
+    let args = [
+        "diagnose",
+        "--log",
+        text(&log),
+        "--now",
+        "2026-12-30T12:00:00Z",
+    ];
+    let told = told(plegdoctor(&args).env("DOCKER_HOST", ""));
+    assert_eq!((told.code, told.err.as_str()), (0, ""), "{told:?}");
+    assert!(told.out.contains("Docker was not asked"), "{told:?}");
+}
+
+#[test]
+fn without_docker_nobody_is_asked() {
+    let played = well();
+    let dir = files(&[("kubelet.log", ready("11:59:50").as_bytes())]);
+    let log = dir.path().join("kubelet.log");
+    let endpoint = played.endpoint();
+    let args = [
+        "diagnose",
+        "--no-docker",
+        "--log",
+        text(&log),
+        "--docker-host",
+        &endpoint,
+    ];
+    let told = run(&args);
+    assert_eq!((told.code, told.err.as_str()), (0, ""), "{told:?}");
+    assert_eq!(played.requests(), [""; 0]);
+}
+
+#[test]
+fn a_containers_log_is_not_read_where_docker_may_not_be_asked() {
+    let played = well();
+    let endpoint = played.endpoint();
+    let args = [
+        "diagnose",
+        "--no-docker",
+        "--log-container",
+        "kubelet",
+        "--docker-host",
+        &endpoint,
+    ];
+    run(&args).refused(&["container kubelet", "--no-docker"]);
+    assert_eq!(played.requests(), [""; 0]);
+}
