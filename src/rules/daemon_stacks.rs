@@ -75,6 +75,7 @@ pub(super) fn cite(runtime: &Runtime, calls: &[&Call]) -> Citation {
     let told: Vec<_> = calls.iter().take(NAMED).map(goroutine).collect();
     Citation {
         source: "dockerd's stacks".to_owned(),
+        is_call: true,
         line: None,
         time: Some(runtime.asked_at),
         text: told.join("; "),

@@ -19,6 +19,7 @@ pub(super) struct Report {
     pub(super) containers: Vec<Container>,
     pub(super) log: Log,
     pub(super) runtime: Option<Runtime>,
+    pub(super) stacks: Option<Stacks>,
     pub(super) gaps: Vec<Gap>,
     pub(super) notes: Vec<String>,
 }
@@ -209,6 +210,29 @@ pub(super) struct Probes {
     pub(super) version: Probe,
     pub(super) info: Probe,
     pub(super) list: Probe,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Stacks {
+    pub(super) goroutines: u64,
+    pub(super) whole: bool,
+    pub(super) pending: Vec<String>,
+    pub(super) calls: Vec<StackCall>,
+    pub(super) calls_left_out: u64,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StackCall {
+    pub(super) goroutine: u64,
+    pub(super) state: String,
+    pub(super) call: String,
+    pub(super) waits_for: String,
+    pub(super) detail: Option<String>,
+    pub(super) minutes: u64,
+    pub(super) holds_lock: bool,
+    pub(super) lock: Option<String>,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
