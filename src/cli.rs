@@ -2,7 +2,7 @@
 //!
 //! Parsing does nothing but validate; what follows from the values is decided by the commands.
 
-use crate::{duration, event::Time};
+use crate::{duration, event::Time, evidence::FRESH};
 use anyhow::{Context as _, bail};
 use chrono::{DateTime, FixedOffset, Local, NaiveDate, NaiveDateTime, TimeDelta, TimeZone as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -222,8 +222,8 @@ pub struct Kinds {
 pub struct Moments {
     /// The present.
     pub now: Time,
-    /// Whether `now` was given rather than read from the clock.
-    pub now_given: bool,
+    /// Whether `--now` means another time than the clock does: then this machine's state is not of `now`.
+    pub replayed: bool,
     /// The zone of lines that tell none, if it was given.
     pub utc_offset: Option<FixedOffset>,
     /// Leave out what is before.
@@ -297,7 +297,7 @@ impl LogArgs {
         }
         Ok(Moments {
             now,
-            now_given: self.now.is_some(),
+            replayed: (now - clock()).abs() > FRESH,
             utc_offset: self.utc_offset,
             since,
             until,

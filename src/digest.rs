@@ -80,6 +80,8 @@ pub struct Log {
     pub last_readiness: Option<Event>,
     /// A line that proves that this kubelet drives Docker.
     pub uses_docker: Option<Event>,
+    /// The runtime's name, as the kubelet learned it at its start: `docker`, `containerd`, `cri-o`.
+    pub runtime_name: Option<String>,
     /// The time of the kubelet's first line.
     pub first: Option<Time>,
     /// The time of the kubelet's last line.
@@ -304,6 +306,7 @@ impl Digest {
                 }
                 log.starts.push(event.clone());
             }
+            Kind::RuntimeInitialized => log.runtime_name.clone_from(&event.detail),
             Kind::DockershimUsed if log.uses_docker.is_none() => {
                 log.uses_docker = Some(event.clone());
             }

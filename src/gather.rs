@@ -78,7 +78,13 @@ enum Joined {
 fn join(args: &DiagnoseArgs, moments: &Moments, reading: &Reading) -> Joined {
     // A journal or container of this machine, or a log that plegdoctor picked, is by its nature of here.
     let of_here = args.log.log.is_empty();
-    if of_here || args.docker.named().is_some() {
+    if args.docker.named().is_some() {
+        return Joined::Yes;
+    }
+    if moments.replayed {
+        return Joined::No("--now is not the present".to_owned());
+    }
+    if of_here {
         return Joined::Yes;
     }
     let here = host::name();

@@ -3,7 +3,7 @@
 //! Logs cut ids to 12 or 13 digits and write a pod in four ways; here they become comparable. Nothing here
 //! looks anything up.
 
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 /// Fewest hex digits that are taken for a container id: what `docker ps` prints.
 const SHORTEST: usize = 12;
@@ -53,6 +53,34 @@ impl fmt::Display for ContainerId {
 impl fmt::Debug for ContainerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)
+    }
+}
+
+/// Container ids, whole or cut short, to look others up in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ContainerIds(BTreeSet<ContainerId>);
+
+impl ContainerIds {
+    /// Returns whether one of them names the same container as `id`.
+    pub fn contains(&self, id: &ContainerId) -> bool {
+        // An id cut short sorts right before the whole ids that it begins.
+        let after = self.0.range(id..).next();
+        let before = self.0.range(..=id).next_back();
+        after
+            .into_iter()
+            .chain(before)
+            .any(|known| known.matches(id))
+    }
+
+    /// Adds an id.
+    pub fn insert(&mut self, id: &ContainerId) {
+        self.0.insert(id.clone());
+    }
+}
+
+impl<'a> FromIterator<&'a ContainerId> for ContainerIds {
+    fn from_iter<I: IntoIterator<Item = &'a ContainerId>>(ids: I) -> Self {
+        Self(ids.into_iter().cloned().collect())
     }
 }
 
@@ -131,6 +159,17 @@ mod tests {
             );
         }
         assert!(!ContainerId::parse("b15929dfcea2").unwrap().matches(&whole));
+    }
+
+    #[test]
+    fn a_set_finds_ids_cut_short_on_either_side() {
+        let whole = ContainerId::parse(&"b15929dfcea1".repeat(6)[..64]).unwrap();
+        let short = ContainerId::parse("b15929dfcea1b").unwrap();
+        let other = ContainerId::parse("b15929dfcea2").unwrap();
+        let ids = ContainerIds::from_iter([&whole, &other]);
+        assert!(ids.contains(&short) && ids.contains(&whole) && ids.contains(&other));
+        let ids = ContainerIds::from_iter([&short]);
+        assert!(ids.contains(&whole) && !ids.contains(&other));
     }
 
     #[test]

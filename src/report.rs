@@ -1,22 +1,20 @@
 //! The report: findings in order, the verdict, and the containers that matter. What all printers share.
 
+mod containers;
+
 use crate::{
     digest::Source,
     event::{Kind, Time},
     evidence::{Evidence, Gap},
     finding::{Finding, Severity},
-    id::ContainerId,
     incident::Incident,
     rules::{self, RULES},
-    runtime::{Container, Outcome, Runtime},
+    runtime::{Container, Outcome, Probe, Runtime},
 };
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
 };
-
-/// Containers that a report lists; the rest is counted.
-const CONTAINERS: usize = 50;
 
 /// The answer in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +76,7 @@ pub fn diagnose(evidence: &Evidence) -> Report {
         .chain(runtime_gaps(evidence))
         .collect();
     let verdict = verdict(&findings, !gaps.is_empty());
-    let (containers, containers_left_out) = containers_that_matter(evidence, &findings);
+    let (containers, containers_left_out) = containers::that_matter(evidence, &findings);
     Report {
         generated_at: evidence.now,
         node: log.and_then(|log| log.node.clone()),
@@ -231,63 +229,9 @@ fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
     gaps
 }
 
-/// Returns the containers that a reader should see, the accused first, and how many found no room.
-fn containers_that_matter(evidence: &Evidence, findings: &[Finding]) -> (Vec<Container>, usize) {
-    let Some(runtime) = &evidence.runtime else {
-        return (Vec::new(), 0);
-    };
-    let accused: Vec<&ContainerId> = findings
-        .iter()
-        .flat_map(|f| &f.subjects)
-        .filter_map(|subject| subject.id.as_ref())
-        .collect();
-    let suspects = evidence
-        .log
-        .as_ref()
-        .map(crate::digest::Log::suspects)
-        .unwrap_or_default();
-    let pods: BTreeSet<_> = findings
-        .iter()
-        .flat_map(|f| &f.subjects)
-        .filter_map(|s| s.uid.as_ref())
-        .collect();
-    let rank = |container: &Container| {
-        if accused.iter().any(|id| id.matches(&container.id)) {
-            Some(0)
-        } else if !matches!(
-            container.probe.outcome,
-            Outcome::Answered | Outcome::Gone | Outcome::NotProbed
-        ) || container.is_dead()
-        {
-            Some(1)
-        } else if suspects.iter().any(|id| id.matches(&container.id)) {
-            Some(2)
-        } else if container.uid.as_ref().is_some_and(|uid| pods.contains(uid)) {
-            Some(3)
-        } else {
-            None
-        }
-    };
-    let mut matter: Vec<_> = runtime
-        .containers
-        .iter()
-        .filter_map(|c| Some((rank(c)?, &c.name, &c.id, c)))
-        .collect();
-    matter.sort_by(|a, b| (a.0, a.1, a.2).cmp(&(b.0, b.1, b.2)));
-    let left_out = matter.len().saturating_sub(CONTAINERS);
-    (
-        matter
-            .into_iter()
-            .take(CONTAINERS)
-            .map(|(.., container)| container.clone())
-            .collect(),
-        left_out,
-    )
-}
-
 impl Runtime {
     /// Returns the daemon's own calls with their names.
-    pub fn own_calls(&self) -> [(&'static str, &crate::runtime::Probe); 4] {
+    pub fn own_calls(&self) -> [(&'static str, &Probe); 4] {
         [
             ("ping", &self.ping),
             ("version", &self.version_probe),

@@ -11,6 +11,7 @@ mod list_too_large;
 mod not_pleg;
 mod orphan_sandbox;
 mod pleg_unexplained;
+mod remedies;
 mod runtime_down;
 mod starting_up;
 
@@ -18,9 +19,9 @@ use crate::{
     digest::Group,
     event::{Event, Time},
     evidence::Evidence,
-    finding::{Citation, Finding, Remedy, Risk, Subject, SubjectKind},
+    finding::{Citation, Finding, Subject, SubjectKind},
     id::ContainerId,
-    runtime::{Container, ContainerKind, DEFAULT_ENDPOINT, Outcome, Probe, Runtime},
+    runtime::{Container, ContainerKind, Outcome, Probe, Runtime},
 };
 
 /// One cause.
@@ -236,70 +237,6 @@ fn clock(time: Option<Time>) -> String {
 /// Returns `1 container`, `3 containers`.
 pub(crate) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
-}
-
-/// Returns the option that makes our own commands ask the same daemon, with a blank before it.
-fn docker_option(evidence: &Evidence) -> String {
-    let named = evidence.runtime.as_ref().filter(|runtime| runtime.named);
-    named.map_or_else(String::new, |runtime| {
-        format!(" --docker-host {}", runtime.endpoint)
-    })
-}
-
-/// Returns the socket's path, for commands.
-fn socket(evidence: &Evidence) -> String {
-    let endpoint = evidence
-        .runtime
-        .as_ref()
-        .map_or(DEFAULT_ENDPOINT, |runtime| &runtime.endpoint);
-    endpoint
-        .strip_prefix("unix://")
-        .unwrap_or(endpoint)
-        .to_owned()
-}
-
-/// Returns the remedy that keeps the daemon's stacks before anything is restarted.
-fn save_stacks(evidence: &Evidence) -> Remedy {
-    Remedy {
-        title: "Save dockerd's stacks before anything is restarted".to_owned(),
-        risk: Risk::Safe,
-        command: format!(
-            "curl -s --max-time 10 --unix-socket {} 'http://localhost/debug/pprof/goroutine?debug=2' > dockerd-stacks.txt",
-            socket(evidence)
-        ),
-        cost: "nothing; they say who waits for whom, and a restart destroys them".to_owned(),
-    }
-}
-
-/// Returns the remedy of last resort for Docker.
-fn restart_docker() -> Remedy {
-    Remedy {
-        title: "Restart Docker".to_owned(),
-        risk: Risk::Node,
-        command: "systemctl restart docker".to_owned(),
-        cost:
-            "stops every container of the node unless live-restore is on, and destroys the evidence"
-                .to_owned(),
-    }
-}
-
-/// Returns the remedies that remove stopped containers, with a look before.
-fn clean(evidence: &Evidence, kind: &str, cost: &str) -> Vec<Remedy> {
-    let option = docker_option(evidence);
-    vec![
-        Remedy {
-            title: "See what would be removed".to_owned(),
-            risk: Risk::Safe,
-            command: format!("plegdoctor clean --{kind} --dry-run{option}"),
-            cost: "nothing".to_owned(),
-        },
-        Remedy {
-            title: "Remove them".to_owned(),
-            risk: Risk::Safe,
-            command: format!("plegdoctor clean --{kind} --yes{option}"),
-            cost: cost.to_owned(),
-        },
-    ]
 }
 
 impl Runtime {

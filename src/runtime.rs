@@ -9,7 +9,7 @@ use crate::{
     event::Time,
     id::{ContainerId, PodName, PodUid},
 };
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 /// Where Docker listens unless told otherwise.
 pub const DEFAULT_ENDPOINT: &str = "unix:///var/run/docker.sock";
@@ -104,7 +104,7 @@ pub struct Container {
     /// The sandbox it runs in.
     pub sandbox: Option<ContainerId>,
     /// Labels, for filters.
-    pub labels: std::collections::BTreeMap<String, String>,
+    pub labels: BTreeMap<String, String>,
     /// When it was created.
     pub created: Option<Time>,
     /// The list's state: `exited`, `removing`, or a word we do not know.
@@ -115,6 +115,36 @@ pub struct Container {
     pub inspected: Option<Inspected>,
     /// How the inspect ended.
     pub probe: Probe,
+}
+
+impl Container {
+    /// Returns the container of which only the id is known, not asked for yet.
+    pub fn unlisted(id: ContainerId) -> Self {
+        let name::Identity {
+            kind,
+            pod,
+            uid,
+            sandbox,
+        } = name::Identity::NONE;
+        Self {
+            id,
+            name: String::new(),
+            kind,
+            pod,
+            uid,
+            sandbox,
+            labels: BTreeMap::new(),
+            created: None,
+            listed_state: String::new(),
+            listed_status: String::new(),
+            inspected: None,
+            probe: Probe {
+                outcome: Outcome::NotProbed,
+                took: Duration::ZERO,
+                error: None,
+            },
+        }
+    }
 }
 
 /// What inspect said of a container.

@@ -210,7 +210,7 @@ impl Page<'_> {
             table.add_row([
                 container.id.short().to_owned(),
                 visible(&name(container)),
-                visible(&container.listed_status),
+                visible(listed(container)),
                 visible(inspected(container)),
                 rules::took(&container.probe),
             ]);
@@ -280,8 +280,14 @@ impl Page<'_> {
         } else {
             ""
         };
+        // A klog line has neither; where no other line tells them they are a guess.
+        let guessed = if source.guessed_times {
+            "; year and zone by --now"
+        } else {
+            ""
+        };
         format!(
-            "{} ({} lines, {} bytes{span}{picked})",
+            "{} ({} lines, {} bytes{span}{guessed}{picked})",
             source.name, source.lines, source.bytes
         )
     }
@@ -390,6 +396,14 @@ fn name(container: &Container) -> String {
             format!("{pod} {}", own.unwrap_or(&container.name))
         }
         None => container.name.clone(),
+    }
+}
+
+fn listed(container: &Container) -> &str {
+    match container.probe.outcome {
+        Outcome::Gone if container.listed_status.is_empty() => "not in Docker any more",
+        _ if container.listed_status.is_empty() => &container.listed_state,
+        _ => &container.listed_status,
     }
 }
 

@@ -1,6 +1,6 @@
 //! `container-pileup`: so many stopped containers that listing or inspecting them is slow.
 
-use super::{Rule, cite_probe, clean, count, list_too_large::stopped, node};
+use super::{Rule, cite_probe, count, list_too_large::stopped, node, remedies::clean};
 use crate::{
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Severity},

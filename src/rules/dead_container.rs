@@ -4,8 +4,9 @@
 //! cause of a lag. Whether removal is stuck is told by inspect; the list lies both ways (moby up to 28.1).
 
 use super::{
-    EACH, Rule, called, cite_groups, clean, count, docker_option, inspect_call, subject_from,
-    subject_of,
+    EACH, Rule, called, cite_groups, count, inspect_call,
+    remedies::{clean, docker_option},
+    subject_from, subject_of,
 };
 use crate::{
     digest::Group,

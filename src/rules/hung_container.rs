@@ -3,9 +3,12 @@
 //! Docker holds a container's lock while it starts, stops or kills it; if that never ends, no inspect of it
 //! does. An ordinary start holds the lock for seconds: an unanswered inspect alone is only suspicious.
 
+mod words;
+
 use super::{
-    EACH, Rule, cite_groups, cite_probe, clock, count, first_of, inspect_call, last_of, lasts,
-    lines_of, restart_docker, save_stacks, subject_from, subject_of, took,
+    EACH, Rule, cite_groups, cite_probe, inspect_call, lasts,
+    remedies::{restart_runtime, save_stacks},
+    subject_from, subject_of,
 };
 use crate::{
     digest::{Group, Log},
@@ -14,10 +17,9 @@ use crate::{
     finding::{Confidence, Finding, Remedy, Risk, Severity, SubjectKind},
     id::ContainerId,
     incident::CALL_TIMEOUT,
-    runtime::{Container, Outcome, Runtime},
+    runtime::{Container, Outcome},
 };
 use chrono::TimeDelta;
-use std::collections::BTreeSet;
 
 pub(super) const RULE: Rule = Rule {
     id: "hung-container",
@@ -224,7 +226,7 @@ fn accuse(evidence: &Evidence, suspects: &[Suspect]) -> Finding {
     }
     Finding {
         id: RULE.id,
-        title: title(suspects, active),
+        title: words::title(suspects, active),
         severity: if logged {
             Severity::Critical
         } else {
@@ -236,7 +238,7 @@ fn accuse(evidence: &Evidence, suspects: &[Suspect]) -> Finding {
             Confidence::Suspected
         },
         active,
-        explanation: explain(evidence, suspects, active),
+        explanation: words::explain(evidence, suspects, active),
         subjects: suspects.iter().map(|s| subject(s)).collect(),
         citations,
         remedies: if active {
@@ -274,151 +276,6 @@ fn subject(suspect: &Suspect) -> crate::finding::Subject {
     }
 }
 
-/// Returns "Sandbox b15929dfcea1 of pod default/web-2".
-fn called(suspect: &Suspect) -> String {
-    super::called(&subject(suspect))
-}
-
-fn title(suspects: &[Suspect], active: bool) -> String {
-    match (suspects, active) {
-        ([one], true) => format!("{} does not answer", called(one)),
-        ([one], false) => format!("{} did not answer for a time", called(one)),
-        (many, true) => format!("{} do not answer", count(many.len(), "container")),
-        (many, false) => format!(
-            "{} did not answer for a time",
-            count(many.len(), "container")
-        ),
-    }
-}
-
-fn explain(evidence: &Evidence, suspects: &[Suspect], active: bool) -> String {
-    let what = match suspects {
-        [one] => explain_one(evidence, one),
-        many => many_together(evidence, many),
-    };
-    let logged = suspects.iter().any(|s| !s.deadlines.is_empty());
-    let why = match (logged, active) {
-        (_, false) => {
-            "While it lasted the kubelet's relist, which asks one pod after the other, could not finish."
-        }
-        (true, true) => {
-            "The kubelet's relist asks one pod after the other, so it cannot finish, and after 3 minutes the node goes NotReady."
-        }
-        (false, true) => {
-            "An ordinary start or stop keeps a container busy for seconds; if it lasts, the kubelet's relist waits for it, and after 3 minutes the node goes NotReady."
-        }
-    };
-    format!("{what} {why}")
-}
-
-fn explain_one(evidence: &Evidence, suspect: &Suspect) -> String {
-    let runtime = evidence.runtime.as_ref();
-    let mut text = Vec::new();
-    match (suspect.container, runtime) {
-        (Some(container), Some(runtime)) => {
-            text.push(format!(
-                "{}{}",
-                called(suspect),
-                seen_in_docker(container, runtime)
-            ));
-            let since = first_of(&suspect.deadlines).map(|first| clock(Some(first)));
-            let lines = lines_of(&suspect.deadlines);
-            text.extend(since.map(|since| {
-                format!("The kubelet's calls for it have timed out since {since} ({lines}).")
-            }));
-        }
-        _ => text.push(format!("{}{}", called(suspect), timed_out(suspect))),
-    }
-    if suspect.container.is_none() && runtime.is_some_and(|r| r.list.outcome == Outcome::Answered) {
-        text.push("It is not in Docker any more.".to_owned());
-    }
-    let subject = subject(suspect);
-    let removal = evidence
-        .log
-        .as_ref()
-        .and_then(|log| log.removal_of(subject.pod.as_ref(), subject.uid.as_ref()));
-    text.extend(
-        removal.map(|removal| format!("Its pod is being deleted (since {}).", clock(removal.at))),
-    );
-    text.join(" ")
-}
-
-fn timed_out(suspect: &Suspect) -> String {
-    let groups = &suspect.deadlines;
-    let verbs: BTreeSet<_> = groups.iter().map(|group| verb(group.first.kind)).collect();
-    let verbs: Vec<_> = verbs.into_iter().collect();
-    let (first, last) = (clock(first_of(groups)), clock(last_of(groups)));
-    let span = if first == last {
-        first
-    } else {
-        format!("{first} to {last}")
-    };
-    let lines = lines_of(groups);
-    format!(
-        ": the kubelet's calls to {} it timed out ({lines}, {span}).",
-        verbs.join(" and ")
-    )
-}
-
-fn verb(kind: Kind) -> &'static str {
-    match kind {
-        Kind::StopSandboxFailed | Kind::StopContainerFailed | Kind::GcStopContainerFailed => "stop",
-        Kind::StartContainerFailed => "start",
-        Kind::RemoveSandboxFailed | Kind::RemoveContainerFailed => "remove",
-        _ => "inspect",
-    }
-}
-
-fn seen_in_docker(container: &Container, runtime: &Runtime) -> String {
-    let others: Vec<_> = runtime
-        .containers
-        .iter()
-        .filter(|c| c.id != container.id && c.probe.outcome == Outcome::Answered)
-        .collect();
-    let slowest = others
-        .iter()
-        .max_by_key(|c| c.probe.took)
-        .map(|c| took(&c.probe));
-    let others = slowest.map_or_else(String::new, |slowest| match others.len() {
-        1 => format!("; the other one took {slowest}"),
-        n => format!("; {n} others took {slowest} at most"),
-    });
-    let listed = format!(" Docker lists it as \"{}\".", container.listed_status);
-    match container.probe.outcome {
-        Outcome::TimedOut => format!(
-            " answers no inspect (gave up after {}{others}).{listed}",
-            took(&container.probe)
-        ),
-        Outcome::Answered => format!(" answers again (in {}).", took(&container.probe)),
-        Outcome::Gone => " is not in Docker any more.".to_owned(),
-        _ => format!(
-            " could not be inspected now ({}).{listed}",
-            super::probe_text(&container.probe)
-        ),
-    }
-}
-
-fn many_together(evidence: &Evidence, suspects: &[Suspect]) -> String {
-    let pods: BTreeSet<_> = suspects.iter().filter_map(|s| subject(s).pod).collect();
-    let named: Vec<_> = pods.iter().take(EACH).map(ToString::to_string).collect();
-    let more = pods.len().saturating_sub(named.len());
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
-    let hanging = suspects.iter().filter(|s| hangs(s)).count();
-    let asked = evidence.runtime.as_ref().map_or_else(String::new, |_| {
-        format!("; {hanging} of them answer no inspect now")
-    });
-    format!(
-        "The kubelet's calls for {} timed out{asked}. They belong to {}: {}{more}.",
-        count(suspects.len(), "container"),
-        count(pods.len(), "pod"),
-        named.join(", "),
-    )
-}
-
 fn remedies(evidence: &Evidence, suspects: &[Suspect]) -> Vec<Remedy> {
     let short = suspects.first().map_or("ID", |s| s.id.short());
     // A shim's command line names the id too, and killing the shim would lose the container: match from the start.
@@ -437,6 +294,6 @@ fn remedies(evidence: &Evidence, suspects: &[Suspect]) -> Vec<Remedy> {
             command: format!("pkill -f {pattern}"),
             cost: "that one start, stop or exec fails, and the kubelet tries again".to_owned(),
         },
-        restart_docker(),
+        restart_runtime(evidence),
     ]
 }

@@ -1,8 +1,10 @@
 //! `hung-runtime`: the daemon takes connections and does not answer, or only in part.
 
 use super::{
-    Rule, cite_groups, cite_probe, clock, daemon, first_of, hung_container::WHOLE_RUNTIME, last_of,
-    lasts, lines_of, restart_docker, save_stacks,
+    Rule, cite_groups, cite_probe, clock, daemon, first_of,
+    hung_container::WHOLE_RUNTIME,
+    last_of, lasts, lines_of,
+    remedies::{restart_runtime, save_stacks},
 };
 use crate::{
     digest::Group,
@@ -183,6 +185,6 @@ fn remedies(evidence: &Evidence, partly: bool) -> Vec<Remedy> {
     };
     let mut remedies = vec![look, save_stacks(evidence)];
     remedies.extend(partly.then_some(containerd));
-    remedies.push(restart_docker());
+    remedies.push(restart_runtime(evidence));
     remedies
 }

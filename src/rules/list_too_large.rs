@@ -1,6 +1,6 @@
 //! `list-too-large`: the answer that lists all containers is larger than gRPC lets through.
 
-use super::{Rule, cite_groups, clean, clock, count, last_of, lasts, node};
+use super::{Rule, cite_groups, clock, count, last_of, lasts, node, remedies::clean};
 use crate::{
     digest::Group,
     event::{ErrorClass, Kind},

@@ -1,7 +1,7 @@
 //! `pleg-unexplained`: the PLEG was unhealthy and no rule can say why. Says what was ruled out, and what to
 //! save before anybody restarts anything.
 
-use super::{RULES, Rule, clock, lasts, node, save_stacks};
+use super::{RULES, Rule, clock, lasts, node, remedies::save_stacks};
 use crate::{
     digest::{Group, Log},
     duration,

@@ -15,7 +15,7 @@ use super::*;
 use crate::{
     digest::{Digest, Log, Source},
     parser::{Hints, Parser},
-    runtime::Inspected,
+    runtime::{DEFAULT_ENDPOINT, Inspected},
 };
 use chrono::DateTime;
 use std::{collections::BTreeMap, time::Duration};

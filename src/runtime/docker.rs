@@ -136,7 +136,7 @@ impl Docker {
     pub fn inspect(&self, id: &ContainerId) -> Container {
         block_on(self.inspected(id)).unwrap_or_else(|error| Container {
             probe: not_started(&error),
-            ..read::unlisted(id.clone())
+            ..Container::unlisted(id.clone())
         })
     }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    finding::{Confidence, Severity},
+    finding::{Confidence, Risk, Severity},
     rules::hung_container::RULE,
 };
 
@@ -216,4 +216,26 @@ fn its_remedies_go_from_looking_to_restarting() {
     assert!(!pattern.is_match(&format!(
         "/usr/bin/containerd-shim-runc-v2 -namespace moby -id {ID}"
     )));
+}
+
+#[test]
+fn on_a_containerd_node_the_remedies_are_containerds() {
+    let lines = [
+        "I1130 03:30:00.201234    2201 kuberuntime_manager.go:257] \"Container runtime initialized\" containerRuntime=\"containerd\" version=\"1.6.20\" apiVersion=\"v1\"".to_owned(),
+        status_deadline("03:35:50", ID),
+    ];
+    let found = only(&RULE, &evidence(&lines, None));
+    let commands: Vec<_> = found
+        .remedies
+        .iter()
+        .map(|remedy| remedy.command.as_str())
+        .collect();
+    assert!(
+        commands.contains(&"systemctl restart containerd"),
+        "{commands:?}"
+    );
+    assert!(
+        !commands.iter().any(|command| command.contains("docker")),
+        "{commands:?}"
+    );
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::rules::pleg_unexplained::RULE;
+use crate::{finding::Risk, rules::pleg_unexplained::RULE};
 
 #[test]
 fn an_outage_without_a_cause_says_what_was_ruled_out() {

@@ -42,7 +42,7 @@ impl Docker {
         }
         Container {
             probe,
-            ..read::unlisted(id.clone())
+            ..Container::unlisted(id.clone())
         }
     }
 
@@ -92,7 +92,8 @@ impl Docker {
                 ids.push(id);
             }
         }
-        let mut containers: Vec<Container> = ids.into_iter().cloned().map(read::unlisted).collect();
+        let mut containers: Vec<Container> =
+            ids.into_iter().cloned().map(Container::unlisted).collect();
         self.inspect_each(&mut containers, bounds).await;
         containers
     }
@@ -128,7 +129,7 @@ mod tests {
         let id = ContainerId::parse(&digit.to_string().repeat(64)).unwrap();
         Container {
             kind,
-            ..read::unlisted(id)
+            ..Container::unlisted(id)
         }
     }
 

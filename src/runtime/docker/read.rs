@@ -4,7 +4,7 @@
 //! know); here each field stands for itself. Fields are those of the Engine API's ContainerSummary and
 //! ContainerInspectResponse.
 
-use super::{Container, Inspected, Outcome, Probe};
+use super::{Container, Inspected};
 use crate::{event::Time, id::ContainerId, runtime::name};
 use chrono::{DateTime, Datelike as _};
 use serde::{
@@ -12,7 +12,7 @@ use serde::{
     de::{SeqAccess, Visitor},
 };
 use serde_json::Value;
-use std::{collections::BTreeMap, fmt, time::Duration};
+use std::{collections::BTreeMap, fmt};
 
 /// A list's containers.
 #[derive(Debug, Default)]
@@ -60,7 +60,7 @@ pub(super) fn list(body: &[u8]) -> Result<List, serde_json::Error> {
 /// Reads `GET /containers/{id}/json`; `None` where it is no JSON object with an id.
 pub(super) fn inspection(body: &[u8]) -> Option<Container> {
     let json: Value = serde_json::from_slice(body).ok()?;
-    let mut container = unlisted(ContainerId::parse(text(&json["Id"]))?);
+    let mut container = Container::unlisted(ContainerId::parse(text(&json["Id"]))?);
     container.name = bare(text(&json["Name"])).to_owned();
     container.labels = labels(&json["Config"]["Labels"]);
     container.created = time(text(&json["Created"]));
@@ -77,37 +77,9 @@ pub(super) fn inspection(body: &[u8]) -> Option<Container> {
     Some(identified(container))
 }
 
-/// Returns the container of which only the id is known.
-pub(super) fn unlisted(id: ContainerId) -> Container {
-    let name::Identity {
-        kind,
-        pod,
-        uid,
-        sandbox,
-    } = name::Identity::NONE;
-    Container {
-        id,
-        name: String::new(),
-        kind,
-        pod,
-        uid,
-        sandbox,
-        labels: BTreeMap::new(),
-        created: None,
-        listed_state: String::new(),
-        listed_status: String::new(),
-        inspected: None,
-        probe: Probe {
-            outcome: Outcome::NotProbed,
-            took: Duration::ZERO,
-            error: None,
-        },
-    }
-}
-
 /// Reads one entry of the list.
 fn summary(entry: &Value) -> Option<Container> {
-    let mut container = unlisted(ContainerId::parse(text(&entry["Id"]))?);
+    let mut container = Container::unlisted(ContainerId::parse(text(&entry["Id"]))?);
     let names: Vec<&str> = entry["Names"]
         .as_array()
         .map(|names| names.iter().filter_map(Value::as_str).map(bare).collect())
@@ -189,6 +161,7 @@ fn time(text: &str) -> Option<Time> {
 mod tests {
     use super::*;
     use crate::runtime::ContainerKind;
+    use crate::runtime::Outcome;
 
     const ID: &str = "b15929dfcea1b15929dfcea1b15929dfcea1b15929dfcea1b15929dfcea1b159";
 
