@@ -2,7 +2,7 @@
 //!
 //! Parsing does nothing but validate; what follows from the values is decided by the commands.
 
-use crate::{duration, event::Time, evidence::FRESH};
+use crate::{duration, event::Time, evidence::FRESH, runtime::DEFAULT_ENDPOINT};
 use anyhow::{Context as _, bail};
 use chrono::{DateTime, FixedOffset, Local, NaiveDate, NaiveDateTime, TimeDelta, TimeZone as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -149,8 +149,8 @@ pub struct LogArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Docker")]
 pub struct DockerArgs {
-    /// Docker's socket, unix:// only [default: unix:///var/run/docker.sock]
-    #[arg(long, value_name = "URL", env = "DOCKER_HOST")]
+    /// Docker's socket, unix:// only [default: DOCKER_HOST, else unix:///var/run/docker.sock]
+    #[arg(long, value_name = "URL")]
     pub docker_host: Option<String>,
 }
 
@@ -236,9 +236,14 @@ pub struct Moments {
 const WIDTH: u16 = 80;
 
 impl DockerArgs {
-    /// Returns the socket that the user named. An empty name is none, as for the docker command line.
-    pub fn named(&self) -> Option<&str> {
-        self.docker_host.as_deref().filter(|host| !host.is_empty())
+    /// Returns the socket to ask: the command line's, else the environment's, else Docker's own. An empty name is
+    /// none, as for the docker command line.
+    pub fn endpoint(&self) -> String {
+        let environment = || std::env::var_os("DOCKER_HOST")?.into_string().ok();
+        let named = self.docker_host.clone().or_else(environment);
+        named
+            .filter(|host| !host.is_empty())
+            .unwrap_or_else(|| DEFAULT_ENDPOINT.to_owned())
     }
 }
 

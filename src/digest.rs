@@ -233,10 +233,11 @@ impl Digest {
         }
     }
 
-    /// Returns what the log told, read from `sources`.
-    pub fn finish(mut self, sources: Vec<Source>) -> Log {
+    /// Returns what the log told, read from `sources` and up to `until`.
+    pub fn finish(mut self, sources: Vec<Source>, until: Option<Time>) -> Log {
         self.log.first = sources.iter().filter_map(|s| s.first).min();
-        self.log.last = sources.iter().filter_map(|s| s.last).max();
+        let last = sources.iter().filter_map(|s| s.last).max();
+        self.log.last = last.map(|last| until.map_or(last, |until| last.min(until)));
         self.log.sources = sources;
         self.log.incidents = self.incidents.finish(self.log.last);
         let mut groups: Vec<_> = self.groups.into_values().collect();

@@ -121,7 +121,7 @@ fn order(findings: &mut [Finding]) {
         let lines = finding
             .citations
             .iter()
-            .filter(|citation| citation.line.is_some());
+            .filter(|citation| !citation.is_call);
         Reverse(lines.filter_map(|citation| citation.time).max())
     };
     findings.sort_by_cached_key(|f| {

@@ -135,6 +135,7 @@ fn node(evidence: &Evidence) -> Subject {
 /// Returns what a call to the runtime proves, as a citation.
 fn cite_probe(call: &str, runtime: &Runtime, probe: &Probe) -> Citation {
     Citation {
+        is_call: true,
         source: call.to_owned(),
         line: None,
         time: Some(runtime.asked_at),

@@ -51,8 +51,6 @@ pub struct Runtime {
     pub kind: &'static str,
     /// What was asked: `unix:///var/run/docker.sock`.
     pub endpoint: String,
-    /// Whether the user named it (`--docker-host`).
-    pub named: bool,
     /// Whether there is no socket at all: Docker is not installed, or cleaned up after itself.
     pub socket_missing: bool,
     /// When it was asked.

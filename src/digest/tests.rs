@@ -26,16 +26,19 @@ fn digest(lines: &[String]) -> Log {
     let mut digest = Digest::default();
     events.into_iter().for_each(|event| digest.observe(event));
     let told = parser.told();
-    digest.finish(vec![Source {
-        name: "kubelet.log".to_owned(),
-        bytes: 0,
-        lines: told.lines,
-        kubelet_lines: told.kubelet_lines,
-        first: told.first,
-        last: told.last,
-        guessed_times: told.guessed_times,
-        picked: false,
-    }])
+    digest.finish(
+        vec![Source {
+            name: "kubelet.log".to_owned(),
+            bytes: 0,
+            lines: told.lines,
+            kubelet_lines: told.kubelet_lines,
+            first: told.first,
+            last: told.last,
+            guessed_times: told.guessed_times,
+            picked: false,
+        }],
+        None,
+    )
 }
 
 fn line(time: &str, message: &str) -> String {

@@ -103,12 +103,9 @@ impl Page<'_> {
             .unwrap_or(0)
             .min(34);
         for (citation, place) in citations.iter().zip(&places) {
-            let time = match citation.line {
-                Some(_) => citation
-                    .time
-                    .map(|time| format!("{}  ", self.clock(time)))
-                    .unwrap_or_default(),
-                None => String::new(),
+            let time = match citation.time {
+                Some(time) if !citation.is_call => format!("{}  ", self.clock(time)),
+                _ => String::new(),
             };
             let place = visible(&cut(place, 34));
             let start = format!("    {place:widest$}  {time}");

@@ -47,6 +47,7 @@ fn check(evidence: &Evidence) -> Vec<Finding> {
         .is_some_and(|log| log.incidents.iter().any(|i| i.culprits.is_empty()));
     let mut citations = vec![cite_probe("docker ps -a", runtime, &runtime.list)];
     citations.push(Citation {
+        is_call: true,
         source: "docker inspect".to_owned(),
         line: None,
         time: Some(runtime.asked_at),

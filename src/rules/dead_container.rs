@@ -113,6 +113,7 @@ fn cite_states(runtime: &Runtime, container: &Container, of: usize) -> Citation 
         .map(|inspected| inspected.error.as_str())
         .filter(|error| !error.is_empty());
     Citation {
+        is_call: true,
         source: inspect_call(container, of),
         line: None,
         time: Some(runtime.asked_at),

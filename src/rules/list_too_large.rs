@@ -75,6 +75,7 @@ fn check(evidence: &Evidence) -> Vec<Finding> {
 
 fn cite_list(runtime: &Runtime) -> Citation {
     Citation {
+        is_call: true,
         source: "docker ps -a".to_owned(),
         line: None,
         time: Some(runtime.asked_at),

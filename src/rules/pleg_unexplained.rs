@@ -59,7 +59,7 @@ fn explained(incident: &Incident, causes: &[Finding]) -> bool {
             cause
                 .citations
                 .iter()
-                .any(|citation| citation.line.is_some() && citation.time.is_some_and(near))
+                .any(|citation| !citation.is_call && citation.time.is_some_and(near))
         }
     })
 }

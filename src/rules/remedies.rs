@@ -125,10 +125,11 @@ pub(super) fn clean(evidence: &Evidence, kind: &str, cost: &str) -> Vec<Remedy> 
 
 /// Returns the option that makes our own commands ask the same daemon, with a blank before it.
 pub(super) fn docker_option(evidence: &Evidence) -> String {
-    let named = evidence.runtime.as_ref().filter(|runtime| runtime.named);
-    named.map_or_else(String::new, |runtime| {
-        format!(" --docker-host {}", runtime.endpoint)
-    })
+    let asked = evidence.runtime.as_ref().map(|runtime| &runtime.endpoint);
+    match asked {
+        Some(endpoint) if endpoint != DEFAULT_ENDPOINT => format!(" --docker-host {endpoint}"),
+        _ => String::new(),
+    }
 }
 
 /// Returns the socket's path, for commands.

@@ -82,16 +82,19 @@ pub(super) fn log(lines: &[String]) -> Log {
     let mut digest = Digest::default();
     events.into_iter().for_each(|event| digest.observe(event));
     let told = parser.told();
-    digest.finish(vec![Source {
-        name: "kubelet.log".to_owned(),
-        bytes: 0,
-        lines: told.lines,
-        kubelet_lines: told.kubelet_lines,
-        first: told.first,
-        last: told.last,
-        guessed_times: told.guessed_times,
-        picked: false,
-    }])
+    digest.finish(
+        vec![Source {
+            name: "kubelet.log".to_owned(),
+            bytes: 0,
+            lines: told.lines,
+            kubelet_lines: told.kubelet_lines,
+            first: told.first,
+            last: told.last,
+            guessed_times: told.guessed_times,
+            picked: false,
+        }],
+        None,
+    )
 }
 
 /// The evidence of a log, and of a daemon if there is one; the present is a second after the log's end.
@@ -121,7 +124,6 @@ pub(super) fn daemon_with(containers: Vec<Container>) -> Runtime {
     Runtime {
         kind: "docker",
         endpoint: DEFAULT_ENDPOINT.to_owned(),
-        named: false,
         socket_missing: false,
         asked_at: at("04:00:00"),
         probe_timeout: Duration::from_secs(3),

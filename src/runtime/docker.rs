@@ -34,8 +34,6 @@ use std::{
 pub struct Ask<'a> {
     /// Where: `unix:///var/run/docker.sock`.
     pub endpoint: &'a str,
-    /// Whether the user named it.
-    pub named: bool,
     /// The deadline of each call.
     pub probe_timeout: Duration,
     /// After how many unanswered inspects to stop sending.
@@ -207,7 +205,6 @@ impl Docker {
         Runtime {
             kind: "docker",
             endpoint: ask.endpoint.to_owned(),
-            named: ask.named,
             socket_missing: ping.probe.outcome == Outcome::Refused && !self.socket.exists(),
             asked_at: ask.now,
             probe_timeout: ask.probe_timeout,

@@ -18,7 +18,6 @@ fn asked(daemon: &Daemon, first: &[ContainerId]) -> Runtime {
     let endpoint = daemon.endpoint();
     probe(&Ask {
         endpoint: &endpoint,
-        named: true,
         probe_timeout: PROBE_TIMEOUT,
         max_unanswered: 16,
         first,

@@ -20,7 +20,6 @@ const SLACK: Duration = Duration::from_millis(600);
 fn ask<'a>(endpoint: &'a str, first: &'a [ContainerId]) -> Ask<'a> {
     Ask {
         endpoint,
-        named: true,
         probe_timeout: TIMEOUT,
         max_unanswered: 16,
         first,
