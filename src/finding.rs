@@ -123,4 +123,6 @@ pub struct Finding {
     pub citations: Vec<Citation>,
     /// What to do, mildest first.
     pub remedies: Vec<Remedy>,
+    /// The stretches of time of which the log's lines speak, for what they explain. Not printed.
+    pub spans: Vec<(Time, Time)>,
 }

@@ -98,6 +98,35 @@ pub struct PendingStacks {
     pub pending: Vec<ContainerId>,
 }
 
+impl Runtime {
+    /// Returns the container with this id, whole or cut short.
+    pub fn find(&self, id: &ContainerId) -> Option<&Container> {
+        self.containers
+            .iter()
+            .find(|container| container.id.matches(id))
+    }
+
+    /// Returns whether the daemon as a whole answers: pings, and lists or inspects something.
+    pub fn answers(&self) -> bool {
+        self.ping.outcome == Outcome::Answered
+            && (self.list.outcome == Outcome::Answered
+                || self
+                    .containers
+                    .iter()
+                    .any(|c| c.probe.outcome == Outcome::Answered))
+    }
+
+    /// Returns the daemon's own calls with their names.
+    pub fn own_calls(&self) -> [(&'static str, &Probe); 4] {
+        [
+            ("ping", &self.ping),
+            ("version", &self.version_probe),
+            ("info", &self.info),
+            ("list", &self.list),
+        ]
+    }
+}
+
 /// What a container is to the kubelet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ContainerKind {
@@ -139,6 +168,15 @@ pub struct Container {
 }
 
 impl Container {
+    /// Returns whether its removal failed half-way, by what inspect says: it is dead, or it is being removed and
+    /// the daemon noted an error. A removal that is just going on has none.
+    pub fn is_dead(&self) -> bool {
+        self.inspected.as_ref().is_some_and(|inspected| {
+            inspected.state == "dead"
+                || (inspected.state == "removing" && !inspected.error.is_empty())
+        })
+    }
+
     /// Returns the container of which only the id is known, not asked for yet.
     pub fn unlisted(id: ContainerId) -> Self {
         let name::Identity {

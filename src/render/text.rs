@@ -19,6 +19,8 @@ use std::io::{self, Write};
 
 /// Citations shown for each finding; JSON has all.
 const CITATIONS: usize = 5;
+/// Containers shown; JSON has all that matter.
+const CONTAINERS: usize = 40;
 /// Columns of the lag's bar.
 const BAR: i64 = 16;
 
@@ -203,17 +205,19 @@ impl Page<'_> {
             return Ok(());
         }
         let mut table = self.table(&["Containers", "name", "listed as", "inspect", "took"]);
-        for container in &self.report.containers {
+        for container in self.report.containers.iter().take(CONTAINERS) {
+            let asked = !matches!(container.probe.outcome, Outcome::Gone | Outcome::NotProbed);
+            let took = asked.then(|| rules::took(&container.probe));
             table.add_row([
                 container.id.short().to_owned(),
                 visible(&name(container)),
                 visible(listed(container)),
                 visible(inspected(container)),
-                rules::took(&container.probe),
+                took.unwrap_or_else(|| "-".to_owned()),
             ]);
         }
         write!(out, "\n{}", lines(&table))?;
-        match self.report.containers_left_out {
+        match self.report.containers.len().saturating_sub(CONTAINERS) {
             0 => Ok(()),
             more => writeln!(
                 out,
@@ -231,11 +235,11 @@ impl Page<'_> {
             .collect();
         looked.extend(report.runtime.as_ref().map(|runtime| {
             let version = runtime.version.as_deref().unwrap_or("(version not told)");
-            format!(
-                "Docker {version} at {} ({} containers)",
-                runtime.endpoint,
-                runtime.containers.len()
-            )
+            let listed = match runtime.list.outcome {
+                Outcome::Answered => rules::count(runtime.containers.len(), "container"),
+                _ => "no list".to_owned(),
+            };
+            format!("Docker {version} at {} ({listed})", runtime.endpoint)
         }));
         looked.extend(report.notes.iter().cloned());
         if looked.is_empty() {

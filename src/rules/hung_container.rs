@@ -7,20 +7,22 @@ mod stacks;
 mod words;
 
 use super::{
-    EACH, Rule, cite_groups, cite_probe, inspect_call, lasts,
-    remedies::{restart_runtime, save_stacks},
+    EACH, Rule, cite_probe, hung_runtime, inspect_call, lasts,
+    lines::Lines,
+    remedies::{end_runtime_process, restart_runtime, save_stacks, see_runtime_process},
     subject_from, subject_of,
 };
 use crate::{
     digest::{Group, Log},
     event::{ErrorClass, Kind, Time},
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Severity, Subject, SubjectKind},
     id::ContainerId,
     incident::CALL_TIMEOUT,
     runtime::{Container, Outcome},
 };
 use chrono::TimeDelta;
+use std::cmp::Reverse;
 
 pub(super) const RULE: Rule = Rule {
     id: "hung-container",
@@ -41,112 +43,119 @@ const CALLS: &[Kind] = &[
     Kind::GcStopContainerFailed,
 ];
 
-/// The calls that time out for all when the runtime as a whole hangs.
-pub(super) const WHOLE_RUNTIME: &[Kind] = &[
-    Kind::ListSandboxesFailed,
-    Kind::ListContainersFailed,
-    Kind::RelistFailed,
-    Kind::RuntimeVersionFailed,
-    Kind::RuntimeStatusFailed,
-    Kind::RuntimeSanityFailed,
-];
-
 /// One suspect, and what speaks against it.
 struct Suspect<'a> {
     id: &'a ContainerId,
-    deadlines: Vec<&'a Group>,
+    deadlines: Lines<'a>,
     /// The kubelet's tries to sync its pod that ended in the same time-out. They go on while the node is Ready
     /// between two rises of the lag, so that Ready alone does not prove the end of the hang (seen on a real node).
-    pod_errors: Vec<&'a Group>,
+    pod_errors: Lines<'a>,
     container: Option<&'a Container>,
 }
 
-fn check(evidence: &Evidence) -> Vec<Finding> {
+/// What is proved of a suspect; those of the same proof may be told together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Proof {
+    over: bool,
+    /// Whether time-outs of its calls still count.
+    logged: bool,
+    /// Whether its status calls are among them: those are what a relist waits for.
+    status: bool,
+    /// Whether its inspect does not answer now.
+    hangs: bool,
+}
+
+fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let suspects = suspects(evidence);
     if suspects.len() <= EACH {
-        return suspects
-            .iter()
-            .map(|suspect| accuse(evidence, std::slice::from_ref(suspect)))
-            .collect();
+        let each = suspects.iter().map(std::slice::from_ref);
+        return each.map(|suspect| accuse(evidence, suspect)).collect();
     }
-    // Those that hang now and those that once did are two stories.
-    let (now, before): (Vec<_>, Vec<_>) =
-        suspects.into_iter().partition(|s| is_active(evidence, s));
-    [now, before]
-        .iter()
-        .filter(|some| !some.is_empty())
+    let alike = |a: &Suspect, b: &Suspect| proof(evidence, a) == proof(evidence, b);
+    suspects
+        .chunk_by(alike)
         .map(|some| accuse(evidence, some))
         .collect()
 }
 
+/// Returns all suspects, those with the same proof side by side.
 fn suspects(evidence: &Evidence) -> Vec<Suspect<'_>> {
     let runtime = evidence.runtime.as_ref();
     let mut suspects: Vec<Suspect> = Vec::new();
-    for group in evidence
-        .log
-        .iter()
-        .flat_map(|log| log.failed(CALLS, ErrorClass::Deadline))
-    {
+    for group in Lines::failed(evidence, CALLS, ErrorClass::Deadline).0 {
         let Some(id) = group.first.subject() else {
             continue;
         };
         match suspects.iter_mut().find(|suspect| suspect.id.matches(id)) {
-            Some(suspect) => suspect.deadlines.push(group),
+            Some(suspect) => suspect.deadlines.0.push(group),
             None => suspects.push(Suspect {
                 id,
-                deadlines: vec![group],
-                pod_errors: Vec::new(),
+                deadlines: Lines(vec![group]),
+                pod_errors: Lines::default(),
                 container: runtime.and_then(|runtime| runtime.find(id)),
             }),
         }
     }
-    for container in runtime
-        .into_iter()
-        .filter(|r| r.answers())
-        .flat_map(|r| &r.containers)
-    {
+    let answering = runtime.filter(|runtime| runtime.answers());
+    for container in answering.iter().flat_map(|runtime| &runtime.containers) {
         let known = suspects
             .iter()
             .any(|suspect| suspect.id.matches(&container.id));
         if container.probe.outcome == Outcome::TimedOut && !known {
             suspects.push(Suspect {
                 id: &container.id,
-                deadlines: Vec::new(),
-                pod_errors: Vec::new(),
+                deadlines: Lines::default(),
+                pod_errors: Lines::default(),
                 container: Some(container),
             });
         }
     }
     for suspect in &mut suspects {
-        suspect.pod_errors = pod_errors(evidence.log.as_ref(), suspect);
+        suspect.pod_errors = pod_errors(evidence, suspect);
     }
-    suspects.retain(|suspect| hangs(suspect) || !is_runtime_wide(evidence.log.as_ref(), suspect));
-    // The status call is what a relist waits for; a stop or an exec may just be slow.
-    suspects.sort_by_key(|s| {
+    suspects.retain(|suspect| hangs(suspect) || !is_runtime_wide(evidence, suspect));
+    suspects.sort_by_key(|suspect| {
+        let Proof {
+            over,
+            logged,
+            status,
+            hangs,
+        } = proof(evidence, suspect);
         (
-            !is_active(evidence, s),
-            !blocks_status(s),
-            std::cmp::Reverse(last(s)),
+            (over, Reverse(logged), Reverse(status), Reverse(hangs)),
+            Reverse(last(suspect)),
         )
     });
     suspects
 }
 
-fn pod_errors<'a>(log: Option<&'a Log>, suspect: &Suspect) -> Vec<&'a Group> {
+fn pod_errors<'a>(evidence: &'a Evidence, suspect: &Suspect) -> Lines<'a> {
     let of_pod = |group: &&Group| {
         let event = &group.first;
-        suspect
-            .deadlines
-            .iter()
-            .any(|deadline| match (&event.uid, &deadline.first.uid) {
-                (Some(uid), Some(other)) => uid == other,
-                _ => event.pod.is_some() && event.pod == deadline.first.pod,
-            })
+        let same = |deadline: &&Group| match (&event.uid, &deadline.first.uid) {
+            (Some(uid), Some(other)) => uid == other,
+            _ => event.pod.is_some() && event.pod == deadline.first.pod,
+        };
+        suspect.deadlines.0.iter().any(same)
     };
-    log.into_iter()
-        .flat_map(|log| log.failed(&[Kind::PodSyncError], ErrorClass::Deadline))
-        .filter(of_pod)
-        .collect()
+    let all = Lines::failed(evidence, &[Kind::PodSyncError], ErrorClass::Deadline);
+    Lines(all.0.into_iter().filter(of_pod).collect())
+}
+
+fn proof(evidence: &Evidence, suspect: &Suspect) -> Proof {
+    let is_status = |g: &&Group| {
+        matches!(
+            g.first.kind,
+            Kind::SandboxStatusFailed | Kind::ContainerStatusFailed
+        )
+    };
+    let over = !is_active(evidence, suspect);
+    Proof {
+        over,
+        logged: !suspect.deadlines.is_empty() && (over || goes_on(evidence, suspect)),
+        status: suspect.deadlines.0.iter().any(is_status),
+        hangs: hangs(suspect),
+    }
 }
 
 fn hangs(suspect: &Suspect) -> bool {
@@ -155,78 +164,77 @@ fn hangs(suspect: &Suspect) -> bool {
         .is_some_and(|c| c.probe.outcome == Outcome::TimedOut)
 }
 
-fn blocks_status(suspect: &Suspect) -> bool {
-    let status = |group: &&Group| {
-        matches!(
-            group.first.kind,
-            Kind::SandboxStatusFailed | Kind::ContainerStatusFailed
-        )
-    };
-    hangs(suspect) || suspect.deadlines.iter().any(status)
-}
-
 fn last(suspect: &Suspect) -> Option<Time> {
-    suspect
-        .deadlines
-        .iter()
-        .chain(&suspect.pod_errors)
-        .filter_map(|group| group.last.at)
-        .max()
+    suspect.deadlines.last().max(suspect.pod_errors.last())
 }
 
-/// Whether the runtime as a whole hung at that time, so that the deadline says nothing about this container.
-fn is_runtime_wide(log: Option<&Log>, suspect: &Suspect) -> bool {
-    let slack = CALL_TIMEOUT + TimeDelta::seconds(30);
-    let near = |time: Time, group: &Group| {
-        group
-            .first
-            .at
-            .zip(group.last.at)
-            .is_some_and(|(first, last)| time > first - slack && time < last + slack)
+/// Whether the log shows no recovery after its last time-out. An event of its pod is the best sign there is: the
+/// kubelet has none to tell of a pod whose inspection failed.
+fn goes_on(evidence: &Evidence, suspect: &Suspect) -> bool {
+    let last = last(suspect);
+    let uid = suspect
+        .deadlines
+        .0
+        .iter()
+        .find_map(|group| group.first.uid.as_ref());
+    let sign = |log: &Log| {
+        uid.and_then(|uid| log.sign_of(uid))
+            .is_some_and(|sign| Some(sign) > last)
     };
-    let whole = |time: Time| {
-        log.is_some_and(|log| {
-            log.failed(WHOLE_RUNTIME, ErrorClass::Deadline)
-                .any(|g| near(time, g))
-        })
+    !suspect.deadlines.is_empty()
+        && lasts(evidence, last)
+        && !evidence.log.as_ref().is_some_and(sign)
+}
+
+/// Whether the runtime as a whole hung at that time, so that the deadlines say nothing about this container.
+fn is_runtime_wide(evidence: &Evidence, suspect: &Suspect) -> bool {
+    let slack = CALL_TIMEOUT + TimeDelta::seconds(30);
+    let whole = Lines::failed(evidence, hung_runtime::CALLS, ErrorClass::Deadline).spans();
+    let near = |time: Time| {
+        whole
+            .iter()
+            .any(|(first, last)| time > *first - slack && time < *last + slack)
     };
     suspect
         .deadlines
+        .0
         .iter()
-        .all(|group| group.last.at.is_some_and(whole))
+        .all(|group| group.last.at.is_some_and(near))
 }
 
 fn is_active(evidence: &Evidence, suspect: &Suspect) -> bool {
-    match (suspect.container, &evidence.runtime) {
-        (Some(container), _) if container.probe.outcome == Outcome::TimedOut => true,
-        (Some(container), _)
-            if matches!(container.probe.outcome, Outcome::Answered | Outcome::Gone) =>
-        {
-            false
-        }
+    let outcome = suspect.container.map(|container| container.probe.outcome);
+    match (outcome, &evidence.runtime) {
+        (Some(Outcome::TimedOut), _) => true,
+        (Some(Outcome::Answered | Outcome::Gone), _) => false,
         // Not in the list: removed since.
         (None, Some(runtime)) if runtime.list.outcome == Outcome::Answered => false,
-        _ => lasts(evidence, last(suspect)),
+        _ => goes_on(evidence, suspect),
     }
 }
 
 fn accuse(evidence: &Evidence, suspects: &[Suspect]) -> Finding {
-    let both = suspects.iter().any(|s| hangs(s) && !s.deadlines.is_empty());
-    let logged = suspects.iter().any(|s| !s.deadlines.is_empty());
-    let active = suspects.iter().any(|s| is_active(evidence, s));
-    let groups: Vec<_> = suspects
-        .iter()
-        .flat_map(|s| s.deadlines.iter().copied())
-        .collect();
-    let mut citations = cite_groups(&groups, 6);
+    let proofs = || suspects.iter().map(|suspect| proof(evidence, suspect));
+    let active = proofs().any(|proof| !proof.over);
+    // What a relist waits for is the status; a stop alone may just take long.
+    let holds_up = |proof: Proof| proof.logged && (proof.status || proof.hangs);
+    let all = || {
+        Lines(
+            suspects
+                .iter()
+                .flat_map(|s| s.deadlines.0.iter().copied())
+                .collect(),
+        )
+    };
+    let mut citations = all().cite(6);
     if let Some(runtime) = &evidence.runtime {
         let probed = suspects.iter().filter_map(|s| s.container).take(EACH);
-        citations.extend(
-            probed.map(|c| cite_probe(&inspect_call(c, suspects.len()), runtime, &c.probe)),
-        );
+        let cite = |c: &Container| cite_probe(&inspect_call(c, suspects.len()), runtime, &c.probe);
+        citations.extend(probed.map(cite));
     }
+    let confirmed = proofs().all(|proof| proof.logged && proof.hangs);
     let told = stacks::told(evidence, suspects);
-    let mut explanation = words::explain(evidence, suspects, active);
+    let mut explanation = words::explain(evidence, suspects);
     if let Some((sentence, citation)) = told {
         explanation = format!("{explanation} {sentence}");
         citations.push(citation);
@@ -234,45 +242,45 @@ fn accuse(evidence: &Evidence, suspects: &[Suspect]) -> Finding {
     Finding {
         id: RULE.id,
         title: words::title(suspects, active),
-        severity: if logged {
+        severity: if proofs().any(holds_up) {
             Severity::Critical
         } else {
             Severity::Warning
         },
-        confidence: if both {
+        confidence: if confirmed {
             Confidence::Confirmed
         } else {
             Confidence::Suspected
         },
         active,
         explanation,
-        subjects: suspects.iter().map(|s| subject(s)).collect(),
+        subjects: suspects.iter().map(|suspect| subject(suspect)).collect(),
         citations,
         remedies: if active {
             remedies(evidence, suspects)
         } else {
             Vec::new()
         },
+        spans: all().spans(),
     }
 }
 
-fn subject(suspect: &Suspect) -> crate::finding::Subject {
+fn subject(suspect: &Suspect) -> Subject {
     let from_log = suspect
         .deadlines
+        .0
         .first()
         .map(|group| subject_from(&group.first));
     match (suspect.container, from_log) {
         (Some(container), from_log) => {
             let mut subject = subject_of(container);
-            if subject.pod.is_none()
-                && let Some(logged) = from_log
-            {
+            if let (None, Some(logged)) = (&subject.pod, from_log) {
                 (subject.pod, subject.uid) = (logged.pod, logged.uid);
             }
             subject
         }
         (None, Some(logged)) => logged,
-        (None, None) => crate::finding::Subject {
+        (None, None) => Subject {
             kind: SubjectKind::Container,
             id: Some(suspect.id.clone()),
             name: None,
@@ -284,23 +292,13 @@ fn subject(suspect: &Suspect) -> crate::finding::Subject {
 }
 
 fn remedies(evidence: &Evidence, suspects: &[Suspect]) -> Vec<Remedy> {
-    let short = suspects.first().map_or("ID", |s| s.id.short());
-    // A shim's command line names the id too, and killing the shim would lose the container: match from the start.
-    let pattern = format!("'^([^ ]*/)?(runc|crun) .*{short}'");
-    vec![
-        Remedy {
-            title: "See which OCI runtime process holds it, and since when".to_owned(),
-            risk: Risk::Safe,
-            command: format!("ps -eo pid,ppid,stat,etime,wchan:24,args | grep {short}"),
-            cost: "nothing; it only looks".to_owned(),
-        },
-        save_stacks(evidence),
-        Remedy {
-            title: "End that one OCI runtime process".to_owned(),
-            risk: Risk::Disruptive,
-            command: format!("pkill -f {pattern}"),
-            cost: "that one start, stop or exec fails, and the kubelet tries again".to_owned(),
-        },
-        restart_runtime(evidence),
-    ]
+    let process = suspects.first().map(|suspect| suspect.id.short());
+    let see = process.map(see_runtime_process);
+    let end = process.map(end_runtime_process);
+    let save = save_stacks(evidence);
+    see.into_iter()
+        .chain([save])
+        .chain(end)
+        .chain([restart_runtime(evidence)])
+        .collect()
 }

@@ -60,10 +60,10 @@ fn an_id_cut_short_in_the_log_meets_its_container() {
 #[test]
 fn another_containers_deadline_confirms_nothing() {
     let daemon = daemon_with(vec![sandbox(ID, None), sandbox(OTHER, Some("running"))]);
-    let found = (RULE.check)(&evidence(
-        &[status_deadline("03:35:50", OTHER)],
-        Some(daemon),
-    ));
+    let found = found(
+        &RULE,
+        &evidence(&[status_deadline("03:35:50", OTHER)], Some(daemon)),
+    );
     assert_eq!(found.len(), 2);
     assert!(
         found
@@ -238,6 +238,94 @@ fn on_a_containerd_node_the_remedies_are_containerds() {
         !commands.iter().any(|command| command.contains("docker")),
         "{commands:?}"
     );
+}
+
+#[test]
+fn a_time_out_of_the_past_confirms_no_hang_of_the_present() {
+    let lines = [
+        status_deadline("01:00:00", ID),
+        ready("01:00:30"),
+        ready("03:59:00"),
+    ];
+    let daemon = daemon_with(vec![sandbox(ID, None), sandbox(OTHER, Some("running"))]);
+    let found = only(&RULE, &evidence(&lines, Some(daemon)));
+    assert_eq!(
+        (found.severity, found.confidence),
+        (Severity::Warning, Confidence::Suspected)
+    );
+}
+
+#[test]
+fn many_suspects_do_not_share_the_best_ones_proof() {
+    let ids: Vec<String> = (0..6).map(|n| format!("{n}{}", &ID[1..])).collect();
+    let mut containers: Vec<_> = ids.iter().map(|id| sandbox(id, None)).collect();
+    containers.push(sandbox(OTHER, Some("running")));
+    let found = found(
+        &RULE,
+        &evidence(
+            &[status_deadline("03:35:50", &ids[0])],
+            Some(daemon_with(containers)),
+        ),
+    );
+    let told: Vec<_> = found
+        .iter()
+        .map(|f| (f.subjects.len(), f.severity, f.confidence))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (1, Severity::Critical, Confidence::Confirmed),
+            (5, Severity::Warning, Confidence::Suspected)
+        ]
+    );
+}
+
+#[test]
+fn a_stop_that_takes_long_is_no_blocked_status() {
+    let stop = line(
+        "03:35:50",
+        &format!("StopContainer \"{ID}\" from runtime service failed: {DEADLINE}"),
+    );
+    let found = only(&RULE, &evidence(&[stop], None));
+    assert_eq!(found.severity, Severity::Warning);
+    assert!(
+        found.explanation.contains("may just need longer"),
+        "{}",
+        found.explanation
+    );
+}
+
+#[test]
+fn an_event_of_its_pod_ends_it_even_on_a_node_that_flaps() {
+    let event = line(
+        "03:41:00",
+        &format!(
+            "SyncLoop (PLEG): \"web-2_default({UID})\", event: &pleg.PodLifecycleEvent{{ID:\"{UID}\", Type:\"ContainerDied\", Data:\"{ID}\"}}"
+        ),
+    );
+    let mut lines = outage();
+    lines.push(status_deadline("03:39:50", ID));
+    assert!(only(&RULE, &evidence(&lines, None)).active);
+    lines.push(event);
+    assert!(!only(&RULE, &evidence(&lines, None)).active);
+}
+
+#[test]
+fn two_blips_of_the_runtime_do_not_excuse_a_hang_between_them() {
+    let blip = |time: &str| {
+        line(
+            time,
+            &format!("GenericPLEG: Unable to retrieve pods: {DEADLINE}"),
+        )
+    };
+    let lines = [
+        blip("01:00:00"),
+        ready("01:01:00"),
+        status_deadline("02:00:00", ID),
+        blip("03:30:00"),
+    ];
+    let found = only(&RULE, &evidence(&lines, None));
+    assert_eq!(found.subjects[0].id.as_ref().unwrap().as_str(), ID);
 }
 
 /// A daemon whose stacks were taken while the inspects of these were pending.

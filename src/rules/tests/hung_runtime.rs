@@ -103,6 +103,41 @@ fn a_daemon_that_refuses_is_another_finding() {
 }
 
 #[test]
+fn containers_that_were_not_asked_prove_nothing_of_the_daemon() {
+    let ids: Vec<String> = (0..9).map(|n| format!("{n}{}", &ID[1..])).collect();
+    let mut containers: Vec<_> = ids.iter().map(|id| sandbox(id, None)).collect();
+    containers[8].probe = probe(Outcome::NotProbed, 0);
+    quiet(&RULE, &evidence(&[], Some(daemon_with(containers))));
+}
+
+#[test]
+fn a_silent_ping_alone_is_no_failed_list() {
+    let mut daemon = daemon_with(vec![sandbox(ID, Some("running"))]);
+    daemon.ping = probe(Outcome::TimedOut, 3000);
+    let found = only(&RULE, &evidence(&[], Some(daemon)));
+    assert!(
+        !found.explanation.contains("cannot list"),
+        "{}",
+        found.explanation
+    );
+}
+
+#[test]
+fn a_list_error_that_passed_does_not_confirm_a_slow_list_now() {
+    let lines = [
+        list_deadline("01:00:00"),
+        ready("01:01:00"),
+        ready("03:00:00"),
+    ];
+    let mut daemon = daemon_with(Vec::new());
+    daemon.list = probe(Outcome::TimedOut, 3000);
+    assert_eq!(
+        only(&RULE, &evidence(&lines, Some(daemon))).confidence,
+        Confidence::Suspected
+    );
+}
+
+#[test]
 fn the_daemons_stacks_tell_what_most_of_its_calls_wait_for() {
     let dump = "\
 goroutine 1 [select]:

@@ -5,6 +5,7 @@ use crate::support::{
     program::{Told, fed, plegdoctor, run, told},
     replay::{Play, Played},
 };
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 
 /// A daemon that is well and has no container.
@@ -16,8 +17,14 @@ fn well() -> Played {
     })
 }
 
-/// Looks at a log that ends at 11:59:50, at that time, and with nothing that tells which Docker to ask.
-fn seen_at(now: &str, log: &str) -> (Told, Value) {
+/// Returns the present, as a file just written has it.
+fn present() -> DateTime<Utc> {
+    let file = tempfile::tempfile().unwrap();
+    file.metadata().unwrap().modified().unwrap().into()
+}
+
+/// Looks at a log with nothing that tells which Docker to ask.
+fn seen(log: &str, more: &[&str]) -> (Told, Value) {
     let args = [
         "diagnose",
         "--log",
@@ -26,44 +33,61 @@ fn seen_at(now: &str, log: &str) -> (Told, Value) {
         "json",
         "--utc-offset",
         "+00:00",
-        "--now",
-        now,
     ];
-    let told = fed(&args, log.as_bytes());
+    let told = fed(&[&args, more].concat(), log.as_bytes());
     let report = told.report();
     (told, report)
 }
 
-#[test]
-fn an_old_log_is_not_joined_with_this_machines_docker() {
-    let (told, report) = seen_at("2026-11-30T12:10:00Z", &ready("11:59:50"));
+/// Returns the line of a kubelet that was well at that time.
+fn ready_at(time: DateTime<Utc>) -> String {
+    let line = ready("11:59:50");
+    let (_, message) = line.split_once(".000000").unwrap();
+    format!("I{}.000000{message}", time.format("%m%d %H:%M:%S"))
+}
+
+/// Fails unless Docker was not asked, for that reason.
+#[track_caller]
+fn not_asked(told: &Told, report: &Value, why: &str) {
     assert_eq!((told.code, &report["runtime"]), (0, &Value::Null));
     let note = report["notes"][0].as_str().unwrap();
     assert!(
-        note.starts_with("Docker was not asked: the log ends at 2026-11-30 11:59:50, more than 10 minutes from now"),
+        note.starts_with(&format!("Docker was not asked: {why}")),
         "{note}"
     );
     assert!(note.contains("--docker-host"), "{note}");
-    let (_, report) = seen_at("2026-11-30T11:49:00Z", &ready("11:59:50"));
-    assert_eq!(
-        report["runtime"],
-        Value::Null,
-        "nor one from the future: {report}"
+}
+
+#[test]
+fn an_old_log_is_not_joined_with_this_machines_docker() {
+    let end = present() - TimeDelta::minutes(11);
+    let (told, report) = seen(&ready_at(end), &[]);
+    let why = format!(
+        "the log ends at {}, more than 10 minutes from now",
+        end.format("%Y-%m-%d %H:%M:%S")
     );
+    not_asked(&told, &report, &why);
+}
+
+#[test]
+fn what_is_looked_at_as_of_another_time_is_not_joined_with_the_present() {
+    let (told, report) = seen(&ready("11:59:50"), &["--now", "2021-11-30T12:00:00Z"]);
+    not_asked(&told, &report, "--now is not the present");
 }
 
 #[test]
 fn another_hosts_log_is_not_joined_with_this_machines_docker() {
+    let now = present();
     let line = format!(
-        "Nov 30 11:59:50 some-other-node-7 kubelet[2261]: {}",
-        ready("11:59:50")
+        "{} some-other-node-7 kubelet[2261]: {}",
+        now.format("%b %e %H:%M:%S"),
+        ready_at(now)
     );
-    let (told, report) = seen_at("2026-11-30T12:00:00Z", &line);
-    assert_eq!((told.code, &report["runtime"]), (0, &Value::Null));
-    let note = report["notes"][0].as_str().unwrap();
-    assert!(
-        note.starts_with("Docker was not asked: the log is of another host, some-other-node-7"),
-        "{note}"
+    let (told, report) = seen(&line, &[]);
+    not_asked(
+        &told,
+        &report,
+        "the log is of another host, some-other-node-7",
     );
 }
 
