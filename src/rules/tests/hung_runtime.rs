@@ -136,3 +136,20 @@ fn a_list_error_that_passed_does_not_confirm_a_slow_list_now() {
         Confidence::Suspected
     );
 }
+
+#[test]
+fn sandboxes_that_are_not_made_in_time_are_a_warning() {
+    let failed = |m: u32| {
+        line(
+            &format!("03:{m}:00"),
+            &format!("RunPodSandbox from runtime service failed: {DEADLINE}"),
+        )
+    };
+    let many: Vec<_> = (20..26).map(failed).collect();
+    let found = only(&RULE, &evidence(&many, None));
+    assert_eq!(
+        (found.severity, found.confidence),
+        (Severity::Warning, Confidence::Suspected)
+    );
+    quiet(&RULE, &evidence(&[failed(20)], None));
+}
