@@ -349,12 +349,16 @@ impl Digest {
         {
             log.well_since = None;
         }
-        let readiness = event.kind == Kind::NodeReady
-            || event.kind == Kind::NodeNotReady
-            || (event.kind == Kind::RecordingEvent
-                && event.detail.as_deref() == Some("NodeNotReady"));
-        if readiness {
-            log.last_readiness = Some(event.clone());
+        match event.kind {
+            Kind::NodeReady | Kind::NodeNotReady => log.last_readiness = Some(event.clone()),
+            Kind::RecordingEvent if event.detail.as_deref() == Some("NodeNotReady") => {
+                // The line beside it says why.
+                let told = log.last_readiness.as_ref().map(|told| told.kind);
+                if told != Some(Kind::NodeNotReady) {
+                    log.last_readiness = Some(event.clone());
+                }
+            }
+            _ => {}
         }
     }
 }

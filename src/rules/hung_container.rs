@@ -13,7 +13,7 @@ use super::{
     subject_from, subject_of,
 };
 use crate::{
-    digest::{Group, Log},
+    digest::{Group, Log, PAUSE},
     event::{ErrorClass, Kind, Time},
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Severity, Subject, SubjectKind},
@@ -143,19 +143,22 @@ fn pod_errors<'a>(evidence: &'a Evidence, suspect: &Suspect) -> Lines<'a> {
 }
 
 fn proof(evidence: &Evidence, suspect: &Suspect) -> Proof {
-    let is_status = |g: &&Group| {
-        matches!(
-            g.first.kind,
-            Kind::SandboxStatusFailed | Kind::ContainerStatusFailed
-        )
-    };
     let over = !is_active(evidence, suspect);
     Proof {
         over,
         logged: !suspect.deadlines.is_empty() && (over || goes_on(evidence, suspect)),
-        status: suspect.deadlines.0.iter().any(is_status),
+        status: has_status(suspect),
         hangs: hangs(suspect),
     }
+}
+
+fn has_status(suspect: &Suspect) -> bool {
+    let calls = [Kind::SandboxStatusFailed, Kind::ContainerStatusFailed];
+    suspect
+        .deadlines
+        .0
+        .iter()
+        .any(|group| calls.contains(&group.first.kind))
 }
 
 fn hangs(suspect: &Suspect) -> bool {
@@ -181,7 +184,10 @@ fn goes_on(evidence: &Evidence, suspect: &Suspect) -> bool {
         uid.and_then(|uid| log.sign_of(uid))
             .is_some_and(|sign| Some(sign) > last)
     };
+    // A stop that hangs is tried again; only a status call may wait in silence.
+    let repeated = has_status(suspect) || suspect.deadlines.are_recent(evidence, PAUSE);
     !suspect.deadlines.is_empty()
+        && repeated
         && lasts(evidence, last)
         && !evidence.log.as_ref().is_some_and(sign)
 }

@@ -12,6 +12,7 @@ use crate::{
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
     runtime::{Outcome, Probe, Runtime},
 };
+use chrono::TimeDelta;
 
 pub(super) const RULE: Rule = Rule {
     id: "hung-runtime",
@@ -37,6 +38,12 @@ const LISTS: &[Kind] = &[
     Kind::ListStreamFailed,
     Kind::RelistFailed,
 ];
+/// The calls that make something.
+const STARTS: &[Kind] = &[Kind::RunSandboxFailed, Kind::CreateContainerFailed];
+/// One that takes too long is an everyday matter: a large image, a busy disk.
+const MANY_STARTS: u64 = 6;
+/// RunPodSandbox has twice the request time-out (CRI client); with the back-off after it nothing is tried for longer.
+const START_TIMEOUT: TimeDelta = TimeDelta::minutes(10);
 /// So many containers must be silent, and none answer, before the daemon is blamed rather than a container.
 const SILENT: usize = 3;
 
@@ -57,7 +64,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let runtime = evidence.runtime.as_ref();
     let silent = runtime.map(silent_calls).unwrap_or_default();
     if logged.is_empty() && silent.is_empty() {
-        return Vec::new();
+        return slow_starts(evidence).into_iter().collect();
     }
     let well = runtime.is_some_and(|r| {
         r.own_calls()
@@ -111,6 +118,40 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
         },
         spans: all.spans(),
     }]
+}
+
+/// Sandboxes and containers that are not made in time, while all else answers: a slow disk, a network plugin, a
+/// runtime that hangs in part.
+fn slow_starts(evidence: &Evidence) -> Option<Finding> {
+    let all = Lines::failed(evidence, STARTS, ErrorClass::Deadline);
+    let logged = all.latest();
+    if logged.number() < MANY_STARTS {
+        return None;
+    }
+    let active = logged.go_on(evidence) && logged.are_recent(evidence, START_TIMEOUT);
+    let (first, last) = (
+        clock(evidence, logged.first()),
+        clock(evidence, logged.last()),
+    );
+    let lines = logged.counted();
+    Some(Finding {
+        id: RULE.id,
+        title: "The container runtime does not make sandboxes and containers in time".to_owned(),
+        severity: Severity::Warning,
+        confidence: Confidence::Suspected,
+        active,
+        explanation: format!(
+            "The kubelet's calls that make a sandbox or a container timed out ({lines}, {first} to {last}), while no list and no status call did. New pods do not start; a slow disk, a network plugin that hangs, or the runtime itself can be behind it. The relist does not wait for these calls."
+        ),
+        subjects: vec![daemon(culprit(evidence, Part::Itself))],
+        citations: logged.cite(6),
+        remedies: if active {
+            vec![save_stacks(evidence)]
+        } else {
+            Vec::new()
+        },
+        spans: Vec::new(),
+    })
 }
 
 /// Returns the calls that got no answer. Containers count only if all were asked and none answered.

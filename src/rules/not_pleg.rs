@@ -212,7 +212,8 @@ fn not_ready(evidence: &Evidence, log: &Log) -> Option<Finding> {
         .filter(|event| event.kind != Kind::NodeReady)?;
     let starting = log.starts.last().and_then(|start| start.at).zip(log.last);
     let starting = starting.is_some_and(|(start, end)| end - start <= START_UP);
-    if starting || log.incidents.iter().any(|incident| incident.ongoing) {
+    let evented = !Lines::of(evidence, &[Kind::EventedPlegFull]).is_empty();
+    if starting || evented || log.incidents.iter().any(|incident| incident.ongoing) {
         return None;
     }
     let message = message(event);
@@ -220,14 +221,17 @@ fn not_ready(evidence: &Evidence, log: &Log) -> Option<Finding> {
         return None;
     }
     let reason = message.map_or_else(
-        || "The log does not tell why.".to_owned(),
+        || "No line gives the reason.".to_owned(),
         |message| format!("The kubelet gives this reason: \"{message}\"."),
     );
     let since = clock(evidence, event.at);
     Some(Finding {
         id: RULE.id,
-        title: "The node is NotReady, and the kubelet gives another reason than the PLEG"
-            .to_owned(),
+        title: match message {
+            Some(_) => "The node is NotReady, and the kubelet gives another reason than the PLEG",
+            None => "The node is NotReady, and the log does not tell why",
+        }
+        .to_owned(),
         severity: Severity::Critical,
         confidence: Confidence::Suspected,
         active: true,

@@ -194,12 +194,13 @@ fn a_logs_suspicion_is_confirmed_by_a_socket_that_hangs_alike() {
         &report,
     );
 
+    // This log shows the freeze over half a minute before: it proves nothing of a freeze now.
     let frozen = case("dockerd-frozen");
     let played = Played::start(|_| Play::Never);
     let (told, report) = diagnose(&frozen, &played.endpoint(), TIMEOUT);
     check(
         "frozen",
-        "exit 1\nverdict problem\nfirst hung-runtime\nconfidence confirmed\nactive true\nnever hung-container runtime-down",
+        "exit 1\nverdict problem\nfirst hung-runtime\nconfidence suspected\nactive true\nnever hung-container runtime-down",
         &told,
         &report,
     );

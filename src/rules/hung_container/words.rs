@@ -1,6 +1,6 @@
 //! The words of `hung-container`: what is told of one suspect, and of many.
 
-use super::{Proof, Suspect, hangs, proof, subject};
+use super::{Proof, Suspect, hangs, has_status, proof, subject};
 use crate::{
     event::Kind,
     evidence::Evidence,
@@ -15,14 +15,20 @@ fn called(suspect: &Suspect) -> String {
 }
 
 pub(super) fn title(suspects: &[Suspect], active: bool) -> String {
-    let (who, verb) = match suspects {
-        [one] => (called(one), "does"),
-        many => (count(many.len(), "container"), "do"),
+    let who = match suspects {
+        [one] => called(one),
+        many => count(many.len(), "container"),
     };
-    if active {
-        format!("{who} {verb} not answer")
-    } else {
-        format!("{who} did not answer for a time")
+    if !suspects
+        .iter()
+        .any(|suspect| has_status(suspect) || hangs(suspect))
+    {
+        return format!("The kubelet's calls to {} {who} time out", verbs(suspects));
+    }
+    match (active, suspects.len()) {
+        (true, 1) => format!("{who} does not answer"),
+        (true, _) => format!("{who} do not answer"),
+        (false, _) => format!("{who} did not answer for a time"),
     }
 }
 
@@ -63,7 +69,7 @@ fn explain_one(evidence: &Evidence, suspect: &Suspect) -> String {
             text.extend(timed_out(evidence, suspect));
         }
         _ => {
-            let calls = verbs(suspect);
+            let calls = verbs(std::slice::from_ref(suspect));
             let (lines, span) = (suspect.deadlines.counted(), span(evidence, suspect));
             text.push(format!(
                 "{}: the kubelet's calls to {calls} it timed out ({lines}, {span}).",
@@ -112,19 +118,15 @@ fn span(evidence: &Evidence, suspect: &Suspect) -> String {
 }
 
 /// Returns "inspect and stop": what the kubelet tried.
-fn verbs(suspect: &Suspect) -> String {
+fn verbs(suspects: &[Suspect]) -> String {
     let verb = |kind| match kind {
         Kind::StopSandboxFailed | Kind::StopContainerFailed | Kind::GcStopContainerFailed => "stop",
         Kind::StartContainerFailed => "start",
         Kind::RemoveSandboxFailed | Kind::RemoveContainerFailed => "remove",
         _ => "inspect",
     };
-    let verbs: BTreeSet<_> = suspect
-        .deadlines
-        .0
-        .iter()
-        .map(|group| verb(group.first.kind))
-        .collect();
+    let groups = suspects.iter().flat_map(|suspect| &suspect.deadlines.0);
+    let verbs: BTreeSet<_> = groups.map(|group| verb(group.first.kind)).collect();
     let verbs: Vec<_> = verbs.into_iter().collect();
     verbs.join(" and ")
 }

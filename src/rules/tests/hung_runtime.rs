@@ -123,21 +123,6 @@ fn a_silent_ping_alone_is_no_failed_list() {
 }
 
 #[test]
-fn a_list_error_that_passed_does_not_confirm_a_slow_list_now() {
-    let lines = [
-        list_deadline("01:00:00"),
-        ready("01:01:00"),
-        ready("03:00:00"),
-    ];
-    let mut daemon = daemon_with(Vec::new());
-    daemon.list = probe(Outcome::TimedOut, 3000);
-    assert_eq!(
-        only(&RULE, &evidence(&lines, Some(daemon))).confidence,
-        Confidence::Suspected
-    );
-}
-
-#[test]
 fn the_daemons_stacks_tell_what_most_of_its_calls_wait_for() {
     let dump = "\
 goroutine 1 [select]:
@@ -162,4 +147,36 @@ github.com/docker/docker/daemon.(*Daemon).ContainerInspect(0x1)
     let found = only(&RULE, &evidence(&[], Some(daemon)));
     let says = "of 3 calls in progress, 2 wait for containerd.";
     assert!(found.explanation.contains(says), "{}", found.explanation);
+}
+
+#[test]
+fn a_list_error_that_passed_does_not_confirm_a_slow_list_now() {
+    let lines = [
+        list_deadline("01:00:00"),
+        ready("01:01:00"),
+        ready("03:00:00"),
+    ];
+    let mut daemon = daemon_with(Vec::new());
+    daemon.list = probe(Outcome::TimedOut, 3000);
+    assert_eq!(
+        only(&RULE, &evidence(&lines, Some(daemon))).confidence,
+        Confidence::Suspected
+    );
+}
+
+#[test]
+fn sandboxes_that_are_not_made_in_time_are_a_warning() {
+    let failed = |m: u32| {
+        line(
+            &format!("03:{m}:00"),
+            &format!("RunPodSandbox from runtime service failed: {DEADLINE}"),
+        )
+    };
+    let many: Vec<_> = (20..26).map(failed).collect();
+    let found = only(&RULE, &evidence(&many, None));
+    assert_eq!(
+        (found.severity, found.confidence),
+        (Severity::Warning, Confidence::Suspected)
+    );
+    quiet(&RULE, &evidence(&[failed(20)], None));
 }
