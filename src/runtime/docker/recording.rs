@@ -57,13 +57,15 @@ impl Recording {
             .is_some_and(|recorded| recorded.missing)
     }
 
-    /// Returns the containers whose inspect was given up.
+    /// Returns the containers whose inspect was given up, by id.
     pub(super) fn unanswered_inspects(&self) -> Vec<ContainerId> {
         let timed_out = |(path, recorded): (&String, &Recorded)| {
             let id = path.strip_prefix("/containers/")?.strip_suffix("/json")?;
             (recorded.outcome == Outcome::TimedOut).then(|| ContainerId::parse(id))?
         };
-        self.answers.iter().filter_map(timed_out).collect()
+        let mut ids: Vec<_> = self.answers.iter().filter_map(timed_out).collect();
+        ids.sort();
+        ids
     }
 
     /// Returns whether there is an answer to this path.
