@@ -26,6 +26,14 @@ const PATIENCE: Duration = Duration::from_secs(8);
 /// How much longer than its two rounds of calls a run may take on a busy machine.
 const SLACK: Duration = Duration::from_millis(2500);
 
+/// The call for the daemon's own stacks.
+const STACKS: &str = "GET /debug/pprof/goroutine?debug=2";
+
+/// Stacks without a call in progress.
+fn no_calls() -> Play {
+    Play::ok("goroutine 1 [running]:\nmain.main()\n")
+}
+
 /// A recorded daemon at its socket.
 enum Peer {
     Playing(Played),
@@ -60,6 +68,8 @@ impl Peer {
             };
             plays.insert(format!("GET {path}"), play);
         }
+        // Recorded before its stacks were: a daemon that has them, with nothing in them.
+        plays.entry(STACKS.to_owned()).or_insert_with(no_calls);
         match outcomes[0] {
             "denied" => None,
             "refused" => {
@@ -163,6 +173,7 @@ fn one_container(id: &'static str, name: &str, state: &str, inspect: Play) -> Pl
         "GET /_ping" => Play::ok("OK"),
         "GET /version" | "GET /info" => Play::ok(r#"{"Version":"20.10.24","ApiVersion":"1.41"}"#),
         "GET /containers/json?all=1" => Play::ok(list.clone()),
+        STACKS => no_calls(),
         _ if asked == format!("GET /containers/{id}/json") => inspect.clone(),
         _ => Play::Http(404, r#"{"message":"No such container"}"#.to_owned()),
     })
