@@ -247,7 +247,7 @@ fn not_text(head: &[u8]) -> Option<(&'static str, &'static str)> {
         (
             b"LPKSHHRH",
             "journald's own form",
-            "journalctl --file={} -o short-unix",
+            "journalctl --file={} -o short-iso",
         ),
         (b"\xff\xfe", "UTF-16", "iconv -f UTF-16 -t UTF-8 {}"),
         (b"\xfe\xff", "UTF-16", "iconv -f UTF-16 -t UTF-8 {}"),
