@@ -22,9 +22,7 @@ use crate::{
     time::{Stamp, When},
 };
 use hold::Hold;
-use lines::{
-    classify_into, is_fatal, looks_like_kubelet, lossy, may_have_time, record_stamp, times,
-};
+use lines::{Own, classify_into, is_fatal, lossy, may_have_time, own, record_stamp, times};
 use open::Open;
 use std::{borrow::Cow, collections::BTreeSet};
 
@@ -44,11 +42,13 @@ pub struct Told {
     pub lines: u64,
     /// Lines that look like the kubelet's own.
     pub kubelet_lines: u64,
-    /// Time of the first line that has one.
+    /// Time of the first line that has one, whoever wrote it.
+    pub oldest: Option<Time>,
+    /// Time of the kubelet's first line that has one.
     pub first: Option<Time>,
-    /// Time of the last line that has one.
+    /// Time of the kubelet's last line that has one.
     pub last: Option<Time>,
-    /// Names of hosts, as envelopes and klog's file header tell them.
+    /// Names of hosts, as envelopes of the kubelet's lines and klog's file header tell them.
     pub hosts: BTreeSet<String>,
     /// Lines that say that lines were lost.
     pub losses: Vec<String>,
@@ -67,7 +67,7 @@ pub struct Parser {
     open: Open,
     /// The entry of several lines that is being put together.
     entry: Option<(Entry, u64)>,
-    /// The last line that was not parsed.
+    /// The kubelet's last line that was not parsed.
     quiet: Kept,
     /// The last line of context, while there is no trouble.
     context: Kept,
@@ -76,6 +76,7 @@ pub struct Parser {
     /// Whether lines have klog headers, so that those without are parts of others.
     headers: bool,
     last_host: String,
+    oldest: Option<When>,
     first: Option<When>,
     last: Option<(u64, When)>,
     facts: Vec<Facts>,
@@ -110,6 +111,7 @@ impl Parser {
             trouble: None,
             headers: false,
             last_host: String::new(),
+            oldest: None,
             first: None,
             last: None,
             facts: Vec::new(),
@@ -162,6 +164,7 @@ impl Parser {
         self.hold.finish(out);
         let calendar = &self.hold.calendar;
         let known = |when: When| calendar.at(&calendar.close(when));
+        self.told.oldest = self.oldest.and_then(known);
         self.told.first = self.first.and_then(known);
         self.told.last = self.last.and_then(|(_, when)| known(when));
         self.told.guessed_times = calendar.guessed();
@@ -186,19 +189,21 @@ impl Parser {
             return;
         }
         if may_have_time(raw) {
-            self.told.kubelet_lines += u64::from(self.is_kubelets(raw));
-            self.quiet.keep(self.told.lines, raw);
-            if self.first.is_none() {
-                self.note_first(raw);
-            }
+            self.unparsed(self.told.lines, raw);
         }
     }
 
-    /// Whether the kubelet wrote a line that is not parsed. Only the first one is looked at closely: another program
-    /// may speak of the kubelet, and a log without any line of the kubelet's own must not pass for a healthy one.
-    fn is_kubelets(&self, raw: &[u8]) -> bool {
-        looks_like_kubelet(raw)
-            && (self.told.kubelet_lines > 0 || envelope::peel(raw).owner != Owner::Other)
+    /// A line with a time and nothing that is known. Another program's, though it speaks of the kubelet, tells
+    /// nothing of how long the kubelet went on, nor of its host.
+    fn unparsed(&mut self, line: u64, raw: &[u8]) {
+        if self.oldest.is_none() {
+            self.note_oldest(raw);
+        }
+        if let Some(own) = own(raw) {
+            self.told.kubelet_lines += 1;
+            self.quiet.keep(line, raw);
+            self.note_own(&own, raw);
+        }
     }
 
     /// A line of context: without trouble only a copy of the last one is kept.
@@ -207,10 +212,14 @@ impl Parser {
         if self.trouble.is_some() {
             return self.hit(raw, Hit::Bulk, out);
         }
-        self.told.kubelet_lines += 1;
-        if self.first.is_none() {
-            self.note_first(raw);
+        match own(raw) {
+            Some(own) => self.note_own(&own, raw),
+            // A message without a header, or another program's.
+            None if envelope::peel(raw).owner == Owner::Other => return self.quiet(raw, out),
+            None if self.first.is_none() => self.note_first(raw),
+            None => {}
         }
+        self.told.kubelet_lines += 1;
         self.context.keep(self.told.lines, raw);
     }
 
@@ -264,17 +273,14 @@ impl Parser {
             return self.conditions(&peeled.message, line, out);
         }
         if self.headers || peeled.message.starts_with(b"time=\"") {
-            return self.unparsed(line, raw);
+            if may_have_time(raw) {
+                self.unparsed(line, raw);
+            }
+            return;
         }
         self.note_host(peeled.host.as_deref());
         let when = self.see(None, peeled.stamp, None, line);
         self.open.start_bare(peeled, when, line);
-    }
-
-    fn unparsed(&mut self, line: u64, raw: &[u8]) {
-        if may_have_time(raw) {
-            self.quiet.keep(line, raw);
-        }
     }
 
     /// Classifies the open message and emits its events.
@@ -360,13 +366,31 @@ impl Parser {
     ) -> When {
         let when = self.hold.calendar.see(stamp, record.or(envelope));
         if when.rough_micros().is_some() {
+            self.oldest.get_or_insert(when);
             self.first.get_or_insert(when);
             self.last = Some((line, when));
         }
         when
     }
 
-    /// Takes the time of the source's first line that has one.
+    /// Takes from the kubelet's own lines what is not known yet: the first time, and each host.
+    fn note_own(&mut self, own: &Own<'_>, raw: &[u8]) {
+        let host = own.host.as_deref();
+        if self.first.is_none() || host.is_some_and(|host| host != self.last_host) {
+            self.note_first(raw);
+        }
+    }
+
+    /// Takes the time of the source's first line that has one, whoever wrote it.
+    fn note_oldest(&mut self, raw: &[u8]) {
+        let peeled = envelope::peel(raw);
+        let (stamp, _) = times(&peeled);
+        let envelope = peeled.stamp.or(record_stamp(&peeled));
+        let when = self.hold.calendar.see(stamp, envelope);
+        self.oldest = when.rough_micros().is_some().then_some(when);
+    }
+
+    /// Takes time and host of a line of the kubelet that is not parsed.
     fn note_first(&mut self, raw: &[u8]) {
         let peeled = envelope::peel(raw);
         self.note_host(peeled.host.as_deref());
