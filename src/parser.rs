@@ -73,6 +73,8 @@ pub struct Parser {
     context: Kept,
     /// When the last trouble was, roughly; `None`: context is not wanted.
     trouble: Option<i64>,
+    /// Whether there was trouble at all.
+    troubled: bool,
     /// Whether lines have klog headers, so that those without are parts of others.
     headers: bool,
     last_host: String,
@@ -109,6 +111,7 @@ impl Parser {
             quiet: Kept::default(),
             context: Kept::default(),
             trouble: None,
+            troubled: false,
             headers: false,
             last_host: String::new(),
             oldest: None,
@@ -145,10 +148,13 @@ impl Parser {
             self.entry_ended(entry, line, out);
         }
         self.flush(out);
-        for kept in [
-            std::mem::take(&mut self.context),
-            std::mem::take(&mut self.quiet),
-        ] {
+        let context = std::mem::take(&mut self.context);
+        let quiet = std::mem::take(&mut self.quiet);
+        if self.troubled {
+            // Perhaps the only sign that the trouble ended.
+            self.emit_context(&context, out);
+        }
+        for kept in [context, quiet] {
             if kept.line > self.last.map_or(0, |(line, _)| line) {
                 let peeled = envelope::peel(&kept.raw);
                 let (stamp, _) = times(&peeled);
@@ -260,7 +266,7 @@ impl Parser {
         self.note_host(peeled.host.as_deref());
         let stamp = header.map(|header| header.stamp);
         let when = self.see(stamp, peeled.stamp, record, line);
-        if hit == Hit::Bulk && !self.wants_context(&when) {
+        if hit == Hit::Bulk && self.trouble.is_none() {
             self.context.keep(line, raw);
             return;
         }
@@ -304,7 +310,11 @@ impl Parser {
             self.replay_context(out);
         }
         if facts.iter().any(Facts::is_trouble) {
+            self.troubled = true;
             self.trouble = Some(when.rough_micros().unwrap_or(i64::MAX / 2));
+        } else if self.is_long_past(&when) && facts.iter().any(Facts::is_recovery) {
+            // The first sign that it ended is wanted, however late it comes.
+            self.trouble = None;
         }
         let open = std::mem::take(&mut self.open);
         let text = cited
@@ -324,6 +334,10 @@ impl Parser {
     /// Emits the last context before another message, in the log's order.
     fn replay_context(&mut self, out: &mut Vec<Event>) {
         let kept = std::mem::take(&mut self.context);
+        self.emit_context(&kept, out);
+    }
+
+    fn emit_context(&mut self, kept: &Kept, out: &mut Vec<Event>) {
         if kept.line == 0 {
             return;
         }
@@ -345,15 +359,11 @@ impl Parser {
         }
     }
 
-    /// Returns whether context at that time is wanted; forgets trouble that is long past.
-    fn wants_context(&mut self, when: &When) -> bool {
-        match (self.trouble, when.rough_micros()) {
-            (Some(trouble), Some(now)) if now - trouble > AROUND => {
-                self.trouble = None;
-                false
-            }
-            (trouble, _) => trouble.is_some(),
-        }
+    /// Returns whether the last trouble is long past at that time.
+    fn is_long_past(&self, when: &When) -> bool {
+        self.trouble
+            .zip(when.rough_micros())
+            .is_some_and(|(trouble, now)| now.saturating_sub(trouble) > AROUND)
     }
 
     /// Takes in a line's times.
