@@ -62,6 +62,9 @@ pub struct Reading {
 /// How long a journal or a container's log may take that was asked for; a file may take as long as it needs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How many nodes are named whose lines are mixed.
+const NAMED: usize = 4;
+
 /// Where things are; elsewhere in tests.
 #[derive(Clone, Copy)]
 struct Places<'a> {
@@ -103,6 +106,7 @@ fn read_in(
     }
     if !named {
         pick::read(moments, docker, places, args.log_timeout, &mut intake);
+        judge_nodes(&mut intake);
         return Ok(intake.reading);
     }
     let failures = read_named(places, args, moments, docker, &mut intake);
@@ -117,6 +121,7 @@ fn read_in(
         intake.gap(name, format!("{error:#}"));
     }
     judge_empty(&mut intake);
+    judge_nodes(&mut intake);
     note_overlaps(&mut intake.reading);
     Ok(intake.reading)
 }
@@ -192,6 +197,26 @@ fn judge_empty(intake: &mut Intake<'_>) {
             },
         );
     }
+}
+
+/// Notes that the kubelet's lines come from several nodes: they cannot be told apart.
+fn judge_nodes(intake: &mut Intake<'_>) {
+    // A node's first lines may be logged before it knows its name.
+    intake.nodes.remove("localhost");
+    let nodes: Vec<&str> = intake.nodes.iter().map(String::as_str).collect();
+    if nodes.len() < 2 {
+        return;
+    }
+    let (named, others) = nodes.split_at(nodes.len().min(NAMED));
+    let more = match others.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let why = format!(
+        "it holds lines of several nodes ({}{more}): what one says of itself is taken for the others'; give one node's lines",
+        named.join(", ")
+    );
+    intake.gap("the log", why);
 }
 
 /// Notes logs that go back behind the one before: copies, or other nodes'.

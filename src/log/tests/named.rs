@@ -50,6 +50,47 @@ fn a_file_is_read_whole_with_its_line_numbers() {
 }
 
 #[test]
+fn lines_of_several_nodes_in_one_log_are_a_gap() {
+    let quiet = "I1130 11:00:00.000000    2261 a.go:1] nothing to see";
+    let of = |host: &str, tag: &str, message: &str| {
+        format!("Nov 30 11:00:00 {host} {tag}[2261]: {}\n", message.trim())
+    };
+    let stale = stale(30, "11:00:00");
+    let a = of("node-a", "kubelet", &stale);
+    let judged = |log: String| {
+        let (_dir, path) = directory(&[("messages", log)]);
+        gaps(&outcome(&["--log", text(&path.join("messages"))]).unwrap().0)
+    };
+    let mixed = [
+        "the log: it holds lines of several nodes (node-a, node-b): what one says of itself is taken for the others'; give one node's lines",
+    ];
+    for message in [stale.as_str(), quiet] {
+        assert_eq!(
+            judged(format!("{a}{}", of("node-b", "kubelet", message))),
+            mixed
+        );
+    }
+    let machine = "Log file created at: 2026/11/30 11:00:00\nRunning on machine: ";
+    assert_eq!(
+        judged(format!("{machine}node-a\n{stale}{machine}node-b\n{stale}")),
+        mixed
+    );
+    for other in [
+        of("NODE-A.example.com", "kubelet", quiet),
+        of("node-b", "sshd", "Accepted publickey for root"),
+        of("node-b", "kube-proxy", quiet),
+        of("localhost", "kubelet", quiet),
+        format!("{machine}node-a\n{stale}"),
+    ] {
+        assert_eq!(judged(format!("{other}{a}{other}")), [""; 0], "{other}");
+    }
+    let (_dir, path) = directory(&[("a.log", a), ("b.log", of("node-b", "kubelet", quiet))]);
+    let both = [path.join("a.log"), path.join("b.log")];
+    let options = ["--log", text(&both[0]), "--log", text(&both[1])];
+    assert_eq!(gaps(&outcome(&options).unwrap().0), mixed);
+}
+
+#[test]
 fn a_last_line_without_an_end_counts() {
     let (_dir, path) = directory(&[("log", stale(30, "11:00:00").trim_end().to_owned())]);
     assert_eq!(
