@@ -91,6 +91,56 @@ fn lines_of_several_nodes_in_one_log_are_a_gap() {
 }
 
 #[test]
+fn a_window_without_a_line_of_the_kubelet_is_a_gap() {
+    let log = format!(
+        "{}{}Nov 30 11:30:00 worker-3 sshd[7]: Accepted publickey for root\n",
+        stale(30, "10:00:00"),
+        stale(30, "10:59:59")
+    );
+    let (_dir, path) = directory(&[("kubelet.log", log), ("empty.log", String::new())]);
+    let judged = |name: &str, window: &[&str]| {
+        let path = path.join(name);
+        let options = [&["--log", text(&path)], window].concat();
+        gaps(&outcome(&options).unwrap().0)
+    };
+    let (since, until) = ("--since", "--until");
+    let from = "2026-11-30 10:00:00 +00:00 to 2026-11-30 10:59:59 +00:00";
+    for (window, words) in [
+        (
+            &[since, "2026-11-30T11:00:00Z", until, "2026-11-30T11:40:00Z"][..],
+            "between 2026-11-30 11:00:00 +00:00 and 2026-11-30 11:40:00 +00:00",
+        ),
+        (
+            &[since, "2026-11-30T11:00:00Z"],
+            "after 2026-11-30 11:00:00 +00:00",
+        ),
+        (
+            &[until, "2026-11-30T09:00:00Z"],
+            "before 2026-11-30 09:00:00 +00:00",
+        ),
+    ] {
+        assert_eq!(
+            judged("kubelet.log", window),
+            [format!(
+                "the log: it holds no line of the kubelet {words}, but from {from}"
+            )]
+        );
+    }
+    assert_eq!(
+        judged("kubelet.log", &[since, "2026-11-30T10:30:00Z"]),
+        [""; 0]
+    );
+    assert_eq!(
+        judged("kubelet.log", &[until, "2026-11-30T10:00:00Z"]),
+        [""; 0]
+    );
+    assert_eq!(
+        judged("empty.log", &[since, "2026-11-30T11:00:00Z"]),
+        ["empty.log: it holds no line after 2026-11-30 11:00:00 +00:00"]
+    );
+}
+
+#[test]
 fn a_last_line_without_an_end_counts() {
     let (_dir, path) = directory(&[("log", stale(30, "11:00:00").trim_end().to_owned())]);
     assert_eq!(
