@@ -2,7 +2,7 @@
 
 use super::{
     MOST, Parser, conditions,
-    lines::{is_fatal, is_loss, record_stamp, times},
+    lines::{is_fatal, is_loss, may_have_time, record_stamp, times},
 };
 use crate::{
     envelope::{self, Entry, Gathered, Owner},
@@ -48,7 +48,9 @@ impl Parser {
                 .losses
                 .push(bounded(message.trim(), 300).to_owned());
         }
-        self.unparsed(self.told.lines, raw);
+        if may_have_time(raw) {
+            self.unparsed(self.told.lines, raw);
+        }
     }
 
     /// Hands a line to the entry that is being put together; returns whether it was taken.
