@@ -23,6 +23,9 @@ pub(super) fn title(suspects: &[Suspect], active: bool) -> String {
         .iter()
         .any(|suspect| has_status(suspect) || hangs(suspect))
     {
+        let who = who
+            .replacen("Container", "container", 1)
+            .replacen("Sandbox", "sandbox", 1);
         return format!("The kubelet's calls to {} {who} time out", verbs(suspects));
     }
     match (active, suspects.len()) {
