@@ -22,6 +22,8 @@ impl Parser {
         if self.trouble.is_none() {
             self.replay_context(out);
         }
+        // Pasted from elsewhere, but it is the kubelet's own word on its node.
+        self.told.kubelet_lines += 1;
         for facts in std::mem::take(&mut self.facts) {
             told = facts.told.or(told);
             let when = self.hold.calendar.see(None, told.map(Stamp::Exact));

@@ -272,10 +272,11 @@ impl Page<'_> {
     }
 
     fn source(&self, source: &crate::digest::Source) -> String {
-        let span = source.first.zip(source.last).map_or_else(
-            || ", none of the kubelet's".to_owned(),
-            |(first, last)| format!(", {} to {}", self.clock(first), self.clock(last)),
-        );
+        let span = match source.first.zip(source.last) {
+            Some((first, last)) => format!(", {} to {}", self.clock(first), self.clock(last)),
+            None if source.kubelet_lines == 0 => ", none of the kubelet's".to_owned(),
+            None => ", without times".to_owned(),
+        };
         let picked = if source.picked {
             "; picked by plegdoctor"
         } else {
