@@ -383,4 +383,4 @@ fn name_pod(event: &mut Event, log: &Log) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

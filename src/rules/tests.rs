@@ -13,9 +13,8 @@ mod starting_up;
 
 use super::*;
 use crate::{
-    digest::{Digest, Log, Source},
+    digest::tests::digest,
     id::ContainerId,
-    parser::{Hints, Parser},
     runtime::{DEFAULT_ENDPOINT, Inspected},
 };
 use chrono::DateTime;
@@ -68,39 +67,9 @@ pub(super) fn outage() -> Vec<String> {
         .collect()
 }
 
-/// What the lines tell.
-pub(super) fn log(lines: &[String]) -> Log {
-    let hints = Hints {
-        now: at("23:00:00"),
-        utc_offset: None,
-    };
-    let mut parser = Parser::new("kubelet.log", hints);
-    let mut events = Vec::new();
-    for line in lines {
-        parser.line(line.as_bytes(), &mut events);
-    }
-    parser.finish(&mut events);
-    let mut digest = Digest::default();
-    events.into_iter().for_each(|event| digest.observe(event));
-    let told = parser.told();
-    digest.finish(
-        vec![Source {
-            name: "kubelet.log".to_owned(),
-            bytes: 0,
-            lines: told.lines,
-            kubelet_lines: told.kubelet_lines,
-            first: told.first,
-            last: told.last,
-            guessed_times: told.guessed_times,
-            picked: false,
-        }],
-        None,
-    )
-}
-
 /// The evidence of a log, and of a daemon if there is one; the present is a second after the log's end.
 pub(super) fn evidence(lines: &[String], runtime: Option<Runtime>) -> Evidence {
-    let log = (!lines.is_empty()).then(|| log(lines));
+    let log = (!lines.is_empty()).then(|| digest(lines));
     let end = log.as_ref().and_then(|log| log.last);
     Evidence {
         now: end.unwrap_or_else(|| at("04:00:00")) + chrono::TimeDelta::seconds(1),
