@@ -15,7 +15,7 @@ use crate::{
     },
 };
 use anyhow::bail;
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, net::IpAddr, time::Duration};
 
 /// For how long inspects are sent; a daemon that needs longer shows enough by then.
 const INSPECT_BUDGET: Duration = Duration::from_secs(10);
@@ -153,9 +153,12 @@ fn log_gaps(args: &DiagnoseArgs, moments: &Moments, log: &Log) -> Vec<Gap> {
     gaps
 }
 
-/// Returns a host name without its domain.
+/// Returns a host name without its domain; an address is a whole.
 fn short(host: &str) -> &str {
-    host.split('.').next().unwrap_or(host)
+    match host.parse::<IpAddr>() {
+        Ok(_) => host,
+        Err(_) => host.split('.').next().unwrap_or(host),
+    }
 }
 
 fn ask_docker(
