@@ -43,7 +43,7 @@ fetch_busybox() {
     { apt-get -qq update && apt-get -qq -o APT::Sandbox::User=root download busybox-static; }; }) ||
     die "apt can't download busybox-static"
   dpkg-deb -x "$dir"/busybox-static_*.deb "$dir/package"
-  cp "$(find "$dir/package" -type f -name busybox | head -n 1)" "$dir/bin/busybox"
+  cp "$(find "$dir/package" -type f -path "*/bin/busybox" | head -n 1)" "$dir/bin/busybox"
   is_static "$dir/bin/busybox" || die "the package busybox-static holds no static busybox"
 }
 
