@@ -2,10 +2,15 @@
 
 use super::{clean, command, parts, read, text};
 use crate::support::replay::{Play, Played};
+use plegdoctor::{
+    apply::{self, Interrupts, Orders},
+    plan::{Ending, Fate, Plan, Request},
+    runtime::docker::{Bounds, Docker},
+};
 use std::{
     fs::File,
     sync::atomic::{AtomicUsize, Ordering},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 const UID: &str = "00000000-0000-4000-8000-000000000001";
@@ -208,6 +213,52 @@ fn what_docker_calls_removed_and_still_has_is_not_removed() {
     let (code, cleaned) = clean(&played.endpoint(), &["--dead", "--yes"]);
     assert_eq!((code, cleaned.outcome(&id('a'))), (1, Some("failed")));
     assert!(cleaned.reason(&id('a')).contains("still has it"));
+}
+
+#[test]
+fn an_attempt_that_outlasts_all_patience_is_given_up() {
+    let played = Played::start(|request| match request {
+        _ if is_list(request) => list(&[job(&id('a'), "dead")]),
+        _ if request.starts_with("DELETE") => Play::Never,
+        _ => inspected(request, "dead"),
+    });
+    // Long deadlines stand for ones that fail.
+    let long = Duration::from_secs(60);
+    let docker = Docker::open(&played.endpoint(), long).unwrap();
+    let mut containers = docker.list().containers;
+    let bounds = Bounds {
+        first: &[],
+        max_unanswered: 1,
+        budget: long,
+    };
+    docker.inspect_all(&mut containers, &bounds);
+    let dead = Request {
+        dead: true,
+        ..Request::default()
+    };
+    let now = chrono::DateTime::UNIX_EPOCH.fixed_offset();
+    let plan = Plan::new(&containers, &dead, now);
+    let orders = Orders {
+        docker,
+        jobs: 1,
+        timeout: long,
+        patience: Duration::from_secs(1),
+        audit: None,
+    };
+    let began = Instant::now();
+    let look: apply::Look = Box::new(|| Err("a dead container depends on no pod".to_owned()));
+    let (endings, notes) = apply::remove(
+        &plan,
+        &orders,
+        look,
+        &Interrupts::default(),
+        &mut |_, _| {},
+        &|| {},
+    );
+    assert!(began.elapsed() < long / 2, "{:?}", began.elapsed());
+    let why = "not answered; it may still happen";
+    assert_eq!(endings, [Ending::because(Fate::Unanswered, why)]);
+    assert_eq!(notes, [""; 0]);
 }
 
 /// Plays a daemon with one dead container, which can be removed.
