@@ -9,13 +9,18 @@ use crate::{
     evidence::{Evidence, FRESH, Gap},
     host,
     log::{self, DockerLog, Reading},
+    node::{DEFAULT_ROOT, Host},
     runtime::{
         DEFAULT_ENDPOINT, Runtime,
         docker::{self, Ask},
     },
 };
 use anyhow::bail;
-use std::time::Duration;
+use std::{
+    path::PathBuf,
+    thread::{self, JoinHandle},
+    time::Duration,
+};
 
 /// For how long inspects are sent; a daemon that needs longer shows enough by then.
 const INSPECT_BUDGET: Duration = Duration::from_secs(10);
@@ -29,8 +34,8 @@ pub fn gather(
     moments: &Moments,
     ask: &dyn Fn(&Ask<'_>) -> anyhow::Result<Runtime>,
 ) -> anyhow::Result<Evidence> {
-    if args.log.no_log && args.no_docker {
-        bail!("--no-log and --no-docker together leave nothing to look at");
+    if args.log.no_log && args.no_docker && args.host.no_host {
+        bail!("--no-log, --no-docker and --no-host together leave nothing to look at");
     }
     let endpoint = args
         .docker
@@ -44,6 +49,7 @@ pub fn gather(
         now: moments.now,
         log: None,
         runtime: None,
+        host: None,
         gaps: Vec::new(),
         notes: Vec::new(),
     };
@@ -63,6 +69,8 @@ pub fn gather(
         evidence.notes.extend(reading.notes);
         evidence.log = (!reading.sources.is_empty()).then(|| digest.finish(reading.sources));
     }
+    // Both at the same time: what Docker does not answer and what holds it up are then one moment's.
+    let looking = look_at_host(args, moments, &joined, &mut evidence);
     match joined {
         _ if args.no_docker => {}
         Joined::No(why) => evidence.notes.push(format!(
@@ -70,7 +78,59 @@ pub fn gather(
         )),
         Joined::Yes => ask_docker(args, endpoint, ask, &mut evidence)?,
     }
+    if let Some(looking) = looking
+        && let Ok((host, gaps)) = looking.join()
+    {
+        evidence.host = Some(host);
+        evidence.gaps.extend(gaps);
+    }
     Ok(evidence)
+}
+
+/// Starts to look at the host, unless the log is another's or of another time.
+fn look_at_host(
+    args: &DiagnoseArgs,
+    moments: &Moments,
+    joined: &Joined,
+    evidence: &mut Evidence,
+) -> Option<JoinHandle<(Host, Vec<Gap>)>> {
+    let named = args.host.host_root.is_some();
+    if args.host.no_host {
+        return None;
+    }
+    match joined {
+        _ if named => {}
+        Joined::No(why) => {
+            // Without Docker nobody expects a look at this machine.
+            if !args.no_docker {
+                evidence.notes.push(format!(
+                    "This host was not looked at: {why} (--host-root / looks all the same)"
+                ));
+            }
+            return None;
+        }
+        // A log that is named together with its present is read after the fact.
+        Joined::Yes if moments.now_given && args.docker.docker_host.is_none() => return None,
+        Joined::Yes => {}
+    }
+    let root = args
+        .host
+        .host_root
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(DEFAULT_ROOT));
+    let looking = thread::Builder::new()
+        .name("host".to_owned())
+        .spawn(move || host::look(&root, host::PATIENCE));
+    match looking {
+        Ok(looking) => Some(looking),
+        Err(error) => {
+            evidence.gaps.push(Gap {
+                what: "this host".to_owned(),
+                why: error.to_string(),
+            });
+            None
+        }
+    }
 }
 
 enum Joined {

@@ -5,6 +5,8 @@
 
 mod container_pileup;
 mod dead_container;
+mod frozen_daemon;
+mod holders;
 mod hung_container;
 mod hung_runtime;
 mod list_too_large;
@@ -41,6 +43,7 @@ pub struct Rule {
 pub const RULES: &[Rule] = &[
     list_too_large::RULE,
     runtime_down::RULE,
+    frozen_daemon::RULE,
     hung_runtime::RULE,
     hung_container::RULE,
     container_pileup::RULE,

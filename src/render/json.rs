@@ -1,5 +1,7 @@
 //! The report for scripts: `plegdoctor.report/1`. Its own structs, so that the core may change without it.
 
+mod host;
+
 use crate::{
     digest::Source,
     event::Time,
@@ -39,6 +41,7 @@ struct ReportV1<'a> {
     containers: Vec<ContainerV1<'a>>,
     log: LogV1<'a>,
     runtime: Option<RuntimeV1<'a>>,
+    host: Option<host::HostV1<'a>>,
     gaps: Vec<GapV1<'a>>,
     notes: &'a [String],
 }
@@ -168,6 +171,7 @@ impl<'a> From<&'a Report> for ReportV1<'a> {
                 events: &report.events,
             },
             runtime: report.runtime.as_ref().map(RuntimeV1::from),
+            host: report.host.as_ref().map(host::HostV1::from),
             gaps: report.gaps.iter().map(GapV1::from).collect(),
             notes: &report.notes,
         }

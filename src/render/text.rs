@@ -9,6 +9,7 @@ use crate::{
     event::Time,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
     incident::{Incident, Shape},
+    node::DEFAULT_ROOT,
     report::{Report, Verdict},
     rules,
     runtime::{Container, Outcome},
@@ -240,6 +241,14 @@ impl Page<'_> {
                 runtime.containers.len()
             )
         }));
+        looked.extend(report.host.as_ref().map(|host| {
+            let kernel = host.kernel.as_deref().unwrap_or("(release not told)");
+            let which = match host.root.as_str() {
+                DEFAULT_ROOT => "this host".to_owned(),
+                root => format!("the host at {root}"),
+            };
+            format!("{which}: kernel {kernel}, {}", processes(host.seen))
+        }));
         looked.extend(report.notes.iter().cloned());
         if looked.is_empty() {
             looked.push("nothing".to_owned());
@@ -335,6 +344,13 @@ impl Page<'_> {
 
 fn lines(table: &Table) -> String {
     table.trim_fmt() + "\n"
+}
+
+fn processes(number: usize) -> String {
+    match number {
+        1 => "1 process".to_owned(),
+        _ => format!("{number} processes"),
+    }
 }
 
 fn base(path: &str) -> &str {

@@ -2,6 +2,7 @@
 
 mod container_pileup;
 mod dead_container;
+mod frozen_daemon;
 mod hung_container;
 mod hung_runtime;
 mod list_too_large;
@@ -14,6 +15,7 @@ mod starting_up;
 use super::*;
 use crate::{
     digest::{Digest, Log, Source},
+    node::{Host, Process, Role, State, Threads},
     parser::{Hints, Parser},
     runtime::{DEFAULT_ENDPOINT, Inspected},
 };
@@ -102,6 +104,7 @@ pub(super) fn evidence(lines: &[String], runtime: Option<Runtime>) -> Evidence {
         now: end.unwrap_or_else(|| at("04:00:00")) + chrono::TimeDelta::seconds(1),
         log,
         runtime,
+        host: None,
         gaps: Vec::new(),
         notes: Vec::new(),
     }
@@ -161,6 +164,39 @@ pub(super) fn sandbox(id: &str, state: Option<&str>) -> Container {
             Some(_) => probe(Outcome::Answered, 1),
             None => probe(Outcome::TimedOut, 3000),
         },
+    }
+}
+
+/// A process of that role, sleeping as daemons do, `seconds` old.
+pub(super) fn process(pid: u32, ppid: u32, comm: &str, role: Role, seconds: u64) -> Process {
+    Process {
+        pid,
+        ppid,
+        comm: comm.to_owned(),
+        role,
+        state: State::Sleeping,
+        start_ticks: 1000,
+        age: Some(Duration::from_secs(seconds)),
+        wchan: Some("futex_do_wait".to_owned()),
+        stack: Vec::new(),
+        command: Some(vec![format!("/usr/bin/{comm}"), "--x".to_owned()]),
+        container: None,
+        uid: None,
+        tracer: None,
+        threads: Threads {
+            seen: 10,
+            ..Threads::default()
+        },
+    }
+}
+
+/// A machine with these processes.
+pub(super) fn host(processes: Vec<Process>) -> Host {
+    Host {
+        root: "/".to_owned(),
+        seen: processes.len(),
+        processes,
+        ..Host::default()
     }
 }
 

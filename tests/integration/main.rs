@@ -12,6 +12,8 @@ mod container_log;
 mod engine;
 /// The private daemon cleans up after itself.
 mod harness;
+/// The host, looked at while a daemon is broken.
+mod host;
 /// Who may name what.
 mod layering;
 /// Where the log comes from: standard input, files, journalctl.

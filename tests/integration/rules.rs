@@ -16,6 +16,7 @@ fn names_are_unique_and_stable() {
     let known = [
         "container-pileup",
         "dead-container",
+        "frozen-daemon",
         "hung-container",
         "hung-runtime",
         "list-too-large",

@@ -1,6 +1,6 @@
 //! The words of `hung-container`: what is told of one suspect, and of many.
 
-use super::{Suspect, hangs, subject};
+use super::{Suspect, hangs, is_held, subject};
 use crate::{
     event::Kind,
     evidence::Evidence,
@@ -33,6 +33,9 @@ pub(super) fn explain(evidence: &Evidence, suspects: &[Suspect], active: bool) -
     };
     let logged = suspects.iter().any(|s| !s.deadlines.is_empty());
     let why = match (logged, active) {
+        (false, true) if suspects.iter().any(is_held) => {
+            "An ordinary one takes seconds; while this lasts, the kubelet's relist waits for it, and after 3 minutes the node goes NotReady."
+        }
         (_, false) => {
             "While it lasted the kubelet's relist, which asks one pod after the other, could not finish."
         }
@@ -62,8 +65,10 @@ fn explain_one(evidence: &Evidence, suspect: &Suspect) -> String {
                 format!("The kubelet's calls for it have timed out since {since} ({lines}).")
             }));
         }
+        _ if suspect.deadlines.is_empty() => text.push(format!("{} is held up.", called(suspect))),
         _ => text.push(format!("{}{}", called(suspect), timed_out(suspect))),
     }
+    text.extend(suspect.holder.map(|holder| holder.told()));
     if suspect.container.is_none() && runtime.is_some_and(|r| r.list.outcome == Outcome::Answered) {
         text.push("It is not in Docker any more.".to_owned());
     }
@@ -155,5 +160,22 @@ fn many_together(evidence: &Evidence, suspects: &[Suspect]) -> String {
             named.join(", ")
         ),
     };
-    format!("The kubelet's calls for {containers} timed out{asked}.{pods}")
+    let held: Vec<_> = suspects
+        .iter()
+        .filter_map(|s| s.holder?.pid())
+        .map(|pid| pid.to_string())
+        .collect();
+    let held = match held.len() {
+        0 => String::new(),
+        1 => format!(
+            " The OCI runtime's process {} works on one of them.",
+            held[0]
+        ),
+        _ => format!(
+            " OCI runtime processes work on {} of them: {}.",
+            held.len(),
+            held.join(", ")
+        ),
+    };
+    format!("The kubelet's calls for {containers} timed out{asked}.{pods}{held}")
 }

@@ -1,0 +1,134 @@
+//! The host, looked at while a real Docker daemon is broken: who holds it up is named.
+
+use crate::support::{
+    daemon::{Daemon, SLEEP},
+    json,
+    process::{self, wait_until},
+};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+/// The whole program's time: each call's, the host's, and a busy machine's.
+const IN_TIME: Duration = Duration::from_secs(5);
+
+/// Runs the program against a daemon and the machine; returns its report, which must come in time and be valid.
+#[track_caller]
+fn diagnose(daemon: &Daemon) -> Value {
+    let started = Instant::now();
+    let run = Command::new(env!("CARGO_BIN_EXE_plegdoctor"))
+        .args([
+            "diagnose",
+            "--no-log",
+            "--probe-timeout",
+            "2s",
+            "--format",
+            "json",
+        ])
+        .args(["--docker-host", &daemon.endpoint()])
+        .env_clear()
+        .output()
+        .unwrap();
+    assert!(started.elapsed() < IN_TIME, "{:?}", started.elapsed());
+    let report = serde_json::from_slice(&run.stdout).unwrap();
+    json::validate(&json::schema("report"), &report, "diagnose");
+    report
+}
+
+#[track_caller]
+fn finding<'a>(report: &'a Value, id: &str) -> &'a Value {
+    let findings = report["findings"].as_array().unwrap();
+    let found = findings.iter().find(|finding| finding["id"] == id);
+    found.unwrap_or_else(|| panic!("no {id} in {findings:#?}"))
+}
+
+fn commands(finding: &Value) -> Vec<&str> {
+    let remedies = finding["remedies"].as_array().unwrap();
+    remedies
+        .iter()
+        .map(|remedy| remedy["command"].as_str().unwrap())
+        .collect()
+}
+
+/// Returns the process that hangs for a container, as the OCI runtime itself wrote down.
+fn hung_pid(daemon: &Daemon, id: &str) -> u32 {
+    let mut hung = fs::read_dir(daemon.root().join("hung")).unwrap().flatten();
+    let of = |path: &Path| fs::read_to_string(path).unwrap_or_default().contains(id);
+    let file = hung.find(|entry| of(&entry.path())).unwrap();
+    file.file_name().to_str().unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_hung_start_names_the_wrapper_that_hangs_and_ending_it_heals() {
+    let daemon = Daemon::start();
+    daemon.running("etcd");
+    let hung = daemon.create("db", &json!({}), SLEEP);
+    daemon.hang_start(&hung);
+    let pid = hung_pid(&daemon, &hung);
+
+    let report = diagnose(&daemon);
+    let found = finding(&report, "hung-container");
+    assert_eq!(found["subjects"][0]["id"], hung.as_str());
+    assert_eq!(found["subjects"][1]["kind"], "process");
+    assert_eq!(found["subjects"][1]["pid"], pid);
+    assert!(
+        commands(found).contains(&format!("kill {pid}").as_str()),
+        "{found:#}"
+    );
+
+    process::signal(pid, "TERM");
+    let answers = || {
+        let report = diagnose(&daemon);
+        let findings = report["findings"].as_array().unwrap();
+        !findings
+            .iter()
+            .any(|finding| finding["id"] == "hung-container")
+    };
+    assert!(
+        wait_until(Duration::from_secs(30), answers),
+        "the container must answer again"
+    );
+}
+
+#[test]
+fn stopped_daemons_are_named_by_their_numbers_and_healthy_ones_are_not() {
+    let daemon = Daemon::start();
+    daemon.running("etcd");
+    let pid = |name: &str| -> u32 {
+        let file = daemon.root().join(name);
+        fs::read_to_string(file).unwrap().trim().parse().unwrap()
+    };
+    let frozen = |report: &Value| -> Vec<u64> {
+        let findings = report["findings"].as_array().unwrap().iter();
+        findings
+            .filter(|finding| finding["id"] == "frozen-daemon")
+            .map(|finding| finding["subjects"][0]["pid"].as_u64().unwrap())
+            .collect()
+    };
+    assert_eq!(frozen(&diagnose(&daemon)), [0_u64; 0]);
+
+    daemon.freeze_containerd();
+    let report = diagnose(&daemon);
+    let containerd = pid("x/containerd/containerd.pid");
+    assert_eq!(frozen(&report), [u64::from(containerd)]);
+    assert_eq!(report["findings"][0]["id"], "frozen-daemon");
+    assert_eq!(report["findings"][0]["confidence"], "confirmed");
+    daemon.thaw_containerd();
+
+    daemon.freeze_dockerd();
+    let report = diagnose(&daemon);
+    let dockerd = pid("docker.pid");
+    assert_eq!(frozen(&report), [u64::from(dockerd)]);
+    let cont = format!("kill -CONT {dockerd}");
+    assert!(
+        commands(&report["findings"][0]).contains(&cont.as_str()),
+        "{report:#}"
+    );
+    daemon.thaw_dockerd();
+
+    assert_eq!(frozen(&diagnose(&daemon)), [0_u64; 0]);
+}
