@@ -6,6 +6,7 @@
 
 mod files;
 mod tasks;
+mod watch;
 pub mod words;
 
 use crate::{

@@ -99,6 +99,8 @@ pub struct Process {
     pub wchan: Option<String>,
     /// Its kernel stack, the innermost function first; empty if it may not be read.
     pub stack: Vec<String>,
+    /// For how long it was watched in that one sleep, where it was watched.
+    pub still: Option<Duration>,
     /// Its words; `None` if they could not be read in time, or are nobody's business (a workload's).
     pub command: Option<Vec<String>>,
     /// The container that it works on or belongs to.
@@ -135,6 +137,8 @@ pub struct Thread {
     pub wchan: Option<String>,
     /// Its kernel stack, the innermost function first; empty if it may not be read.
     pub stack: Vec<String>,
+    /// For how long it was watched in that one sleep: a server that answers is waited for some milliseconds.
+    pub still: Option<Duration>,
 }
 
 /// The kernel's functions in which one waits for a file system's server or disk. FUSE: `request_wait_answer`
@@ -175,6 +179,15 @@ pub fn waits_for_file_system(wchan: &str) -> bool {
 /// Returns whether that function of the kernel waits for a file system's server.
 pub fn waits_for_server(wchan: &str) -> bool {
     begins(wchan, SERVER_WAITS)
+}
+
+/// Returns the function in which a task waits for a file system's server, if it does. Some kernels show a stack
+/// where they show no wait channel.
+pub fn server_wait<'a>(wchan: Option<&'a str>, stack: &'a [String]) -> Option<&'a str> {
+    let functions = wchan.into_iter().chain(stack.iter().map(String::as_str));
+    functions
+        .into_iter()
+        .find(|function| waits_for_server(function))
 }
 
 fn begins(wchan: &str, names: &[&str]) -> bool {

@@ -10,6 +10,7 @@ mod holders;
 mod hung_container;
 mod hung_runtime;
 mod list_too_large;
+mod network_storage;
 mod not_pleg;
 mod orphan_sandbox;
 mod pleg_unexplained;
@@ -44,6 +45,7 @@ pub const RULES: &[Rule] = &[
     list_too_large::RULE,
     runtime_down::RULE,
     frozen_daemon::RULE,
+    network_storage::RULE,
     hung_runtime::RULE,
     hung_container::RULE,
     container_pileup::RULE,

@@ -31,3 +31,9 @@ pub(super) fn bytes(path: &Path) -> io::Result<Vec<u8>> {
 pub(super) fn text(path: &Path) -> io::Result<String> {
     bytes(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
+
+/// Returns whether that folder is the kernel's own, which answers with the present: it has a link `self`. (A recorded
+/// one holds only files.)
+pub(super) fn is_live(proc: &Path) -> bool {
+    proc.join("self").is_symlink()
+}

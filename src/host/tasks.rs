@@ -1,6 +1,6 @@
 //! Processes and their threads: all of them briefly, those that matter closely.
 
-use super::{files, words};
+use super::{files, watch, words};
 use crate::{
     evidence::Gap,
     log::pump::{self, Ended},
@@ -54,6 +54,7 @@ pub(super) fn look(
         process.age = uptime.map(|uptime| parse::age(process.start_ticks, uptime));
     }
     look_closely(proc, &mut found, until, gaps);
+    watch::watch(proc, &mut found, until);
     inherit(&mut found);
     host.processes = found.into_values().collect();
 }
@@ -194,6 +195,7 @@ fn process(stat: &Stat, role: Role) -> Process {
         age: None,
         wchan: None,
         stack: Vec::new(),
+        still: None,
         command: None,
         container: None,
         uid: None,
@@ -313,6 +315,7 @@ fn threads(process: &Path) -> Threads {
                 stack: text("stack")
                     .map(|stack| parse::stack(&stack))
                     .unwrap_or_default(),
+                still: None,
             });
         }
     }

@@ -47,8 +47,8 @@ pub(super) struct Told {
 /// Reads the words of these processes, until `until`.
 pub(super) fn read(proc: &Path, pids: &[u32], until: Instant, told: &mut Told) {
     let mut left = pids;
-    // Files that only look like the kernel's hold nobody up. (The kernel has a link of that name.)
-    if !proc.join("self").is_symlink() {
+    // Files that only look like the kernel's hold nobody up.
+    if !files::is_live(proc) {
         for &pid in left {
             if let Ok(bytes) = files::bytes(&path(proc, pid)) {
                 told.words.insert(pid, parse::cmdline(&bytes));

@@ -5,6 +5,8 @@ use crate::id::PodUid;
 /// A mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
+    /// The kernel's number for it, `0:51`; the second half names a FUSE connection.
+    pub device: String,
     /// Where, with blanks and the like as they are.
     pub point: String,
     /// The file system's type: `nfs4`, `fuse.bindfs`.
@@ -37,6 +39,28 @@ const REMOTE: &[&str] = &[
 ];
 
 impl Mount {
+    /// Returns whether who sleeps in that function of the kernel may wait for this mount's server.
+    pub fn is_waited_for_in(&self, wchan: &str) -> bool {
+        let wchan = wchan.trim_start_matches('_');
+        let begins = |names: &[&str]| names.iter().any(|name| wchan.starts_with(name));
+        match self.fs_type.as_str() {
+            "nfs" | "nfs4" => begins(&["rpc_", "nfs"]),
+            "cifs" | "smb3" | "smbfs" => begins(&["cifs_", "smb2_"]),
+            "ceph" => begins(&["ceph_"]),
+            kind if kind == "fuse" || kind.starts_with("fuse.") => {
+                begins(&["request_wait_answer", "fuse_"])
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the number of its FUSE connection, below `/sys/fs/fuse/connections`.
+    pub fn fuse_connection(&self) -> Option<&str> {
+        let fuse = self.fs_type == "fuse" || self.fs_type.starts_with("fuse.");
+        let (_, minor) = self.device.split_once(':')?;
+        fuse.then_some(minor)
+    }
+
     /// Returns the server's name: `10.0.0.5` of `10.0.0.5:/export`, `files` of `//files/share`; for FUSE its source.
     pub fn server(&self) -> &str {
         if let Some(rest) = self.source.strip_prefix("//") {
@@ -56,6 +80,7 @@ pub fn mountinfo(text: &str) -> Vec<Mount> {
 
 fn line(line: &str) -> Option<Mount> {
     let (head, tail) = line.split_once(" - ")?;
+    let device = head.split(' ').nth(2)?.to_owned();
     let point = unescaped(head.split(' ').nth(4)?);
     let mut tail = tail.split(' ');
     let (fs_type, source) = (tail.next()?.to_owned(), unescaped(tail.next()?));
@@ -64,6 +89,7 @@ fn line(line: &str) -> Option<Mount> {
         || (fs_type.starts_with("fuse.") && fs_type != "fuse.lxcfs");
     Some(Mount {
         uid: pod_of(&point),
+        device,
         point,
         fs_type,
         source,

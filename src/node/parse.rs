@@ -67,6 +67,14 @@ pub fn tracer(text: &str) -> Option<u32> {
     line.trim().parse().ok()
 }
 
+/// Returns how often the task has gone to sleep by itself, from its `status`: if that stays the same, so did its sleep.
+pub fn sleeps(text: &str) -> Option<u64> {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+    line.trim().parse().ok()
+}
+
 /// Returns the function that a `wchan` names; `None` for a task that does not sleep (`0`).
 pub fn wchan(text: &str) -> Option<String> {
     let name = text.trim();

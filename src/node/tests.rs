@@ -23,6 +23,7 @@ fn process(pid: u32, ppid: u32, role: Role) -> Process {
         age: Some(Duration::from_secs(60)),
         wchan: None,
         stack: Vec::new(),
+        still: None,
         command: None,
         container: ContainerId::parse(ID),
         uid: None,

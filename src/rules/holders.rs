@@ -33,7 +33,9 @@ pub(super) fn of_container<'a>(evidence: &'a Evidence, id: &ContainerId) -> Opti
 /// Returns the thread of dockerd that waits for a file system, if there is one.
 pub(super) fn waiting_thread(evidence: &Evidence) -> Option<Holder<'_>> {
     let dockerd = dockerd(evidence, evidence.host.as_ref()?)?;
-    let thread = dockerd.threads.waiting.first()?;
+    // One that was seen not to wake up, before one that may be slow.
+    let waiting = dockerd.threads.waiting.iter();
+    let thread = waiting.max_by_key(|thread| (thread.still, std::cmp::Reverse(thread.tid)))?;
     Some(Holder::Thread(dockerd, thread))
 }
 
@@ -152,6 +154,11 @@ impl Holder<'_> {
             cost: "nothing; it only looks".to_owned(),
         }
     }
+}
+
+/// Returns whether a process is one of the runtime's daemons.
+pub(super) fn is_daemon(process: &Process) -> bool {
+    matches!(process.role, Role::Dockerd | Role::Containerd)
 }
 
 /// Returns the source and the text of a citation of a process.

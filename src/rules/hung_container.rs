@@ -33,7 +33,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// The calls that wait for a container's lock and name the container.
-const CALLS: &[Kind] = &[
+pub(super) const CALLS: &[Kind] = &[
     Kind::SandboxStatusFailed,
     Kind::ContainerStatusFailed,
     Kind::StopSandboxFailed,

@@ -6,6 +6,7 @@ mod frozen_daemon;
 mod hung_container;
 mod hung_runtime;
 mod list_too_large;
+mod network_storage;
 mod not_pleg;
 mod orphan_sandbox;
 mod pleg_unexplained;
@@ -179,6 +180,7 @@ pub(super) fn process(pid: u32, ppid: u32, comm: &str, role: Role, seconds: u64)
         age: Some(Duration::from_secs(seconds)),
         wchan: Some("futex_do_wait".to_owned()),
         stack: Vec::new(),
+        still: None,
         command: Some(vec![format!("/usr/bin/{comm}"), "--x".to_owned()]),
         container: None,
         uid: None,

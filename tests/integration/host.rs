@@ -132,3 +132,60 @@ fn stopped_daemons_are_named_by_their_numbers_and_healthy_ones_are_not() {
 
     assert_eq!(frozen(&diagnose(&daemon)), [0_u64; 0]);
 }
+
+#[test]
+fn a_start_that_waits_for_a_dead_file_system_accuses_its_server_and_names_the_thread() {
+    let daemon = Daemon::start();
+    daemon.running("etcd");
+    let uid = "00000000-0000-4000-8000-000000000007";
+    let (served, volume) = (
+        daemon.root().join("served"),
+        daemon
+            .root()
+            .join(format!("kubelet/pods/{uid}/volumes/x/data")),
+    );
+    fs::create_dir_all(&served).unwrap();
+    fs::create_dir_all(&volume).unwrap();
+    let mounted = Command::new("bindfs")
+        .args([&served, &volume])
+        .status()
+        .unwrap();
+    assert!(mounted.success());
+    let server = process::of(&volume);
+    assert_eq!(server.len(), 1, "{server:?}");
+    process::freeze(server[0]);
+
+    let stuck = daemon.create_with_bind("db", &format!("{}:/data", volume.display()), SLEEP);
+    daemon.start_without_waiting(&stuck);
+    let asleep = || {
+        let report = diagnose(&daemon);
+        let findings = report["findings"].as_array().unwrap();
+        findings
+            .iter()
+            .any(|finding| finding["id"] == "network-storage")
+    };
+    assert!(wait_until(Duration::from_secs(20), asleep));
+    let report = diagnose(&daemon);
+    let found = &report["findings"][0];
+    assert_eq!(found["id"], "network-storage", "{found:#}");
+    assert_eq!(found["confidence"], "confirmed");
+    let subjects = found["subjects"].as_array().unwrap();
+    let has = |kind: &str, key: &str, value: Value| {
+        subjects
+            .iter()
+            .any(|subject| subject["kind"] == kind && subject[key] == value)
+    };
+    assert!(has("mount", "uid", uid.into()), "{subjects:#?}");
+    assert!(has("process", "name", "dockerd".into()), "{subjects:#?}");
+    let hung = finding(&report, "hung-container");
+    assert_eq!(hung["subjects"][0]["id"], stuck.as_str());
+    assert!(
+        !commands(hung)
+            .iter()
+            .any(|command| command.contains("kill")),
+        "{hung:#}"
+    );
+
+    process::signal(server[0], "CONT");
+    daemon.wait_until_running(&stuck);
+}

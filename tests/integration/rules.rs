@@ -20,6 +20,7 @@ fn names_are_unique_and_stable() {
         "hung-container",
         "hung-runtime",
         "list-too-large",
+        "network-storage",
         "not-pleg",
         "orphan-sandbox",
         "pleg-unexplained",

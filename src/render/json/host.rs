@@ -5,6 +5,7 @@ use crate::{
     node::{Host, Mount, Process, Role, Thread, Threads},
 };
 use serde::Serialize;
+use std::time::Duration;
 
 #[derive(Serialize)]
 pub(super) struct HostV1<'a> {
@@ -28,6 +29,7 @@ struct ProcessV1<'a> {
     age_seconds: Option<f64>,
     wchan: Option<&'a str>,
     stack: &'a [String],
+    still_seconds: Option<f64>,
     container: Option<&'a str>,
     uid: Option<&'a str>,
     tracer: Option<u32>,
@@ -48,10 +50,12 @@ struct ThreadV1<'a> {
     state: &'static str,
     wchan: Option<&'a str>,
     stack: &'a [String],
+    still_seconds: Option<f64>,
 }
 
 #[derive(Serialize)]
 struct MountV1<'a> {
+    device: &'a str,
     point: &'a str,
     fs_type: &'a str,
     source: &'a str,
@@ -90,11 +94,10 @@ impl<'a> From<&'a Process> for ProcessV1<'a> {
             command: process.command.as_deref(),
             state: process.state.letter(),
             start_ticks: process.start_ticks,
-            age_seconds: process
-                .age
-                .map(|age| (age.as_secs_f64() * 100.0).round() / 100.0),
+            age_seconds: process.age.map(seconds),
             wchan: process.wchan.as_deref(),
             stack: &process.stack,
+            still_seconds: process.still.map(seconds),
             container: process.container.as_ref().map(ContainerId::as_str),
             uid: process.uid.as_ref().map(PodUid::as_str),
             tracer: process.tracer,
@@ -121,6 +124,7 @@ impl<'a> From<&'a Thread> for ThreadV1<'a> {
             state: thread.state.letter(),
             wchan: thread.wchan.as_deref(),
             stack: &thread.stack,
+            still_seconds: thread.still.map(seconds),
         }
     }
 }
@@ -128,10 +132,16 @@ impl<'a> From<&'a Thread> for ThreadV1<'a> {
 impl<'a> From<&'a Mount> for MountV1<'a> {
     fn from(mount: &'a Mount) -> Self {
         Self {
+            device: &mount.device,
             point: &mount.point,
             fs_type: &mount.fs_type,
             source: &mount.source,
             uid: mount.uid.as_ref().map(PodUid::as_str),
         }
     }
+}
+
+/// To hundredths, as the kernel counts.
+fn seconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 100.0).round() / 100.0
 }

@@ -32,6 +32,7 @@ fn asleep(asleep: usize) -> Host {
         state: State::Uninterruptible,
         wchan: Some("io_schedule".to_owned()),
         stack: Vec::new(),
+        still: None,
     }];
     host(processes)
 }

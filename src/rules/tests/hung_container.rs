@@ -372,6 +372,7 @@ fn a_thread_of_dockerd_is_blamed_only_where_a_single_container_hangs_without_a_r
         state: State::Sleeping,
         wchan: Some("request_wait_answer".to_owned()),
         stack: Vec::new(),
+        still: None,
     }];
     let found = only(&RULE, &on_host(&[], one_hangs(), vec![dockerd.clone()]));
     assert!(
