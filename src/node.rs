@@ -5,6 +5,7 @@
 
 pub mod mount;
 pub mod parse;
+pub mod pressure;
 pub mod role;
 
 use crate::{
@@ -14,6 +15,7 @@ use crate::{
 use std::time::Duration;
 
 pub use mount::Mount;
+pub use pressure::{KernelKind, KernelLine, Pressure};
 pub use role::{OciCommand, Role};
 
 /// Where the kernel's files are, unless told otherwise.
@@ -30,8 +32,12 @@ pub struct Host {
     pub seen: usize,
     /// The processes that matter: daemons, shims, OCI runtimes, plugins, and all that sleep uninterruptibly.
     pub processes: Vec<Process>,
-    /// Remote file systems, in our own mount namespace.
+    /// Remote file systems, in the mount namespace of the machine's first process.
     pub remote: Vec<Mount>,
+    /// What the machine is short of.
+    pub pressure: Pressure,
+    /// What its kernel said that matters, the last lines.
+    pub kernel_lines: Vec<KernelLine>,
 }
 
 /// What a task is doing (`proc_pid_stat(5)`).

@@ -3,6 +3,7 @@
 //! A rule sees the evidence and nothing else, and says no more than it proves. What several rules need to
 //! word or look up stands here.
 
+mod cni_hang;
 mod container_pileup;
 mod dead_container;
 mod frozen_daemon;
@@ -10,6 +11,7 @@ mod holders;
 mod hung_container;
 mod hung_runtime;
 mod list_too_large;
+mod memory_starved;
 mod network_storage;
 mod not_pleg;
 mod orphan_sandbox;
@@ -17,6 +19,7 @@ mod pleg_unexplained;
 mod remedies;
 mod runtime_down;
 mod starting_up;
+mod tasks_exhausted;
 
 use crate::{
     digest::Group,
@@ -48,6 +51,9 @@ pub const RULES: &[Rule] = &[
     network_storage::RULE,
     hung_runtime::RULE,
     hung_container::RULE,
+    cni_hang::RULE,
+    tasks_exhausted::RULE,
+    memory_starved::RULE,
     container_pileup::RULE,
     starting_up::RULE,
     not_pleg::RULE,

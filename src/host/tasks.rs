@@ -166,7 +166,10 @@ fn complaints(told: &words::Told) -> Vec<Gap> {
     if !told.stuck.is_empty() {
         let pids: Vec<_> = told.stuck.iter().take(8).map(u32::to_string).collect();
         gaps.push(Gap {
-            what: format!("the command lines of {} processes", told.stuck.len()),
+            what: match told.stuck.len() {
+                1 => "the command line of 1 process".to_owned(),
+                more => format!("the command lines of {more} processes"),
+            },
             why: format!(
                 "not read in time (a process stuck with its memory locked hangs whoever reads its command line): {}",
                 pids.join(", ")

@@ -131,7 +131,9 @@ pub fn by_words(comm: &str, words: &[String], parent: Role) -> (Role, Option<Con
         return (Role::OciRuntime(OciCommand::Init), None);
     }
     let plugin = |word: &String| CNI_FOLDERS.iter().any(|folder| word.contains(folder));
-    if matches!(parent, Role::Kubelet | Role::Containerd) && words.iter().take(2).any(plugin) {
+    if matches!(parent, Role::Kubelet | Role::Containerd | Role::CniPlugin)
+        && words.iter().take(2).any(plugin)
+    {
         return (Role::CniPlugin, None);
     }
     (Role::Other, None)

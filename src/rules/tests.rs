@@ -1,17 +1,20 @@
 //! Stories told to the rules: lines of a log, answers of a daemon, and what may be concluded from them.
 
+mod cni_hang;
 mod container_pileup;
 mod dead_container;
 mod frozen_daemon;
 mod hung_container;
 mod hung_runtime;
 mod list_too_large;
+mod memory_starved;
 mod network_storage;
 mod not_pleg;
 mod orphan_sandbox;
 mod pleg_unexplained;
 mod runtime_down;
 mod starting_up;
+mod tasks_exhausted;
 
 use super::*;
 use crate::{

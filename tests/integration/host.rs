@@ -133,6 +133,87 @@ fn stopped_daemons_are_named_by_their_numbers_and_healthy_ones_are_not() {
     assert_eq!(frozen(&diagnose(&daemon)), [0_u64; 0]);
 }
 
+/// A process's `stat`.
+fn stat(pid: u32, comm: &str) -> String {
+    format!("{pid} ({comm}) S 1 1 1 0 -1 4194560 1 1 0 0 1 1 0 0 20 0 1 0 5 1 1 1\n")
+}
+
+#[test]
+fn a_process_that_hangs_whoever_reads_its_command_line_hides_no_other_and_costs_no_time() {
+    let here = tempfile::tempdir().unwrap();
+    let at = |path: &str| here.path().join(path);
+    for folder in ["served", "mounted", "proc/1", "proc/7", "proc/8", "proc/9"] {
+        fs::create_dir_all(at(folder)).unwrap();
+    }
+    let put = |path: &str, text: &str| fs::write(at(path), text).unwrap();
+    put("proc/uptime", "500.00 900.00\n");
+    put("proc/1/mountinfo", "27 1 254:0 / / rw - ext4 /dev/vda rw\n");
+    // As in the kernel's own folder: what is below may hang.
+    std::os::unix::fs::symlink("1", at("proc/self")).unwrap();
+    for (pid, comm) in [(7, "dockerd"), (8, "containerd"), (9, "kubelet")] {
+        put(&format!("proc/{pid}/stat"), &stat(pid, comm));
+        put(
+            &format!("proc/{pid}/cmdline"),
+            &format!("/usr/bin/{comm}\0--x\0"),
+        );
+    }
+    put("served/cmdline", "containerd\0");
+    fs::remove_file(at("proc/8/cmdline")).unwrap();
+    std::os::unix::fs::symlink(at("mounted/cmdline"), at("proc/8/cmdline")).unwrap();
+    let mounted = Command::new("bindfs")
+        .args([at("served"), at("mounted")])
+        .status()
+        .unwrap();
+    assert!(mounted.success());
+    let server = process::of(&at("mounted"));
+    process::freeze(server[0]);
+
+    let started = Instant::now();
+    let run = Command::new(env!("CARGO_BIN_EXE_plegdoctor"))
+        .args([
+            "diagnose",
+            "--no-log",
+            "--no-docker",
+            "--format",
+            "json",
+            "--host-root",
+        ])
+        .arg(here.path())
+        .env_clear()
+        .output();
+    let took = started.elapsed();
+    process::signal(server[0], "KILL");
+    process::unmount_below(here.path());
+
+    let report: Value = serde_json::from_slice(&run.unwrap().stdout).unwrap();
+    assert!(took < IN_TIME, "{took:?}");
+    let commands: Vec<_> = report["host"]["processes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|process| {
+            (
+                process["role"].as_str().unwrap(),
+                process["command"][0].as_str(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        commands,
+        [
+            ("dockerd", Some("/usr/bin/dockerd")),
+            ("containerd", None),
+            ("kubelet", Some("/usr/bin/kubelet")),
+        ]
+    );
+    let gaps = report["gaps"].to_string();
+    assert!(gaps.contains("the command line of 1 process"), "{gaps}");
+    assert!(
+        gaps.contains("locked hangs whoever reads its command line): 8"),
+        "{gaps}"
+    );
+}
+
 #[test]
 fn a_start_that_waits_for_a_dead_file_system_accuses_its_server_and_names_the_thread() {
     let daemon = Daemon::start();

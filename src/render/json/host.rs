@@ -2,7 +2,10 @@
 
 use crate::{
     id::{ContainerId, PodUid},
-    node::{Host, Mount, Process, Role, Thread, Threads},
+    node::{
+        Host, KernelKind, KernelLine, Mount, Pressure, Process, Role, Thread, Threads,
+        pressure::{DaemonLimits, Stall},
+    },
 };
 use serde::Serialize;
 use std::time::Duration;
@@ -14,6 +17,44 @@ pub(super) struct HostV1<'a> {
     processes_seen: usize,
     processes: Vec<ProcessV1<'a>>,
     remote_mounts: Vec<MountV1<'a>>,
+    pressure: PressureV1,
+    kernel_lines: Vec<KernelLineV1<'a>>,
+}
+
+#[derive(Serialize)]
+struct PressureV1 {
+    cpu: Option<StallV1>,
+    io: Option<StallV1>,
+    memory: Option<StallV1>,
+    load: Option<f64>,
+    tasks: Option<u64>,
+    tasks_limit: Option<u64>,
+    memory_total_bytes: Option<u64>,
+    memory_available_bytes: Option<u64>,
+    oom_kills: Option<u64>,
+    daemons: Vec<DaemonLimitsV1>,
+}
+
+#[derive(Serialize)]
+struct StallV1 {
+    some_percent: f64,
+    full_percent: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct DaemonLimitsV1 {
+    pid: u32,
+    tasks: Option<u64>,
+    tasks_limit: Option<u64>,
+    files: Option<u64>,
+    files_limit: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct KernelLineV1<'a> {
+    kind: &'static str,
+    seconds_ago: f64,
+    text: &'a str,
 }
 
 #[derive(Serialize)]
@@ -70,6 +111,60 @@ impl<'a> From<&'a Host> for HostV1<'a> {
             processes_seen: host.seen,
             processes: host.processes.iter().map(ProcessV1::from).collect(),
             remote_mounts: host.remote.iter().map(MountV1::from).collect(),
+            pressure: PressureV1::from(&host.pressure),
+            kernel_lines: host.kernel_lines.iter().map(KernelLineV1::from).collect(),
+        }
+    }
+}
+
+impl From<&Pressure> for PressureV1 {
+    fn from(pressure: &Pressure) -> Self {
+        let stall = |stall: Option<Stall>| {
+            stall.map(|stall| StallV1 {
+                some_percent: stall.some,
+                full_percent: stall.full,
+            })
+        };
+        Self {
+            cpu: stall(pressure.cpu),
+            io: stall(pressure.io),
+            memory: stall(pressure.memory),
+            load: pressure.load,
+            tasks: pressure.tasks,
+            tasks_limit: pressure.tasks_limit,
+            memory_total_bytes: pressure.memory_total,
+            memory_available_bytes: pressure.memory_available,
+            oom_kills: pressure.oom_kills,
+            daemons: pressure.daemons.iter().map(DaemonLimitsV1::from).collect(),
+        }
+    }
+}
+
+impl From<&DaemonLimits> for DaemonLimitsV1 {
+    fn from(limits: &DaemonLimits) -> Self {
+        Self {
+            pid: limits.pid,
+            tasks: limits.tasks,
+            tasks_limit: limits.tasks_limit,
+            files: limits.files,
+            files_limit: limits.files_limit,
+        }
+    }
+}
+
+impl<'a> From<&'a KernelLine> for KernelLineV1<'a> {
+    fn from(line: &'a KernelLine) -> Self {
+        Self {
+            kind: match line.kind {
+                KernelKind::HungTask => "hung_task",
+                KernelKind::SilentServer => "silent_server",
+                KernelKind::OutOfMemory => "out_of_memory",
+                KernelKind::ContainerLimit => "container_limit",
+                KernelKind::NetDevice => "net_device",
+                KernelKind::DiskError => "disk_error",
+            },
+            seconds_ago: seconds(line.ago),
+            text: &line.text,
         }
     }
 }
