@@ -2,7 +2,7 @@
 //!
 //! Parsing does nothing but validate; what follows from the values is decided by the commands.
 
-use crate::{duration, event::Time, host::words};
+use crate::{duration, event::Time, evidence::FRESH, host::words, runtime::DEFAULT_ENDPOINT};
 use anyhow::{Context as _, bail};
 use chrono::{DateTime, FixedOffset, Local, NaiveDate, NaiveDateTime, TimeDelta, TimeZone as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -103,8 +103,8 @@ pub struct DiagnoseArgs {
     /// The runtime
     #[command(flatten)]
     pub docker: DockerArgs,
-    /// Do not ask Docker
-    #[arg(long, help_heading = "Docker", conflicts_with = "docker_host")]
+    /// Do not ask Docker, whatever --docker-host or DOCKER_HOST say
+    #[arg(long, help_heading = "Docker")]
     pub no_docker: bool,
     /// How long each call to Docker may take
     #[arg(long, value_name = "DUR", default_value = "3s", value_parser = positive, help_heading = "Docker")]
@@ -160,8 +160,8 @@ pub struct LogArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Docker")]
 pub struct DockerArgs {
-    /// Docker's socket, unix:// only [default: unix:///var/run/docker.sock]
-    #[arg(long, value_name = "URL", env = "DOCKER_HOST")]
+    /// Docker's socket, unix:// only [default: DOCKER_HOST, else unix:///var/run/docker.sock]
+    #[arg(long, value_name = "URL")]
     pub docker_host: Option<String>,
 }
 
@@ -245,8 +245,8 @@ pub struct Kinds {
 pub struct Moments {
     /// The present.
     pub now: Time,
-    /// Whether `now` was given rather than read from the clock.
-    pub now_given: bool,
+    /// Whether `--now` means another time than the clock does: then this machine's state is not of `now`.
+    pub replayed: bool,
     /// The zone of lines that tell none, if it was given.
     pub utc_offset: Option<FixedOffset>,
     /// Leave out what is before.
@@ -257,6 +257,18 @@ pub struct Moments {
 
 /// Columns where nothing tells how many there are.
 const WIDTH: u16 = 80;
+
+impl DockerArgs {
+    /// Returns the socket to ask: the command line's, else the environment's, else Docker's own. An empty name is
+    /// none, as for the docker command line.
+    pub fn endpoint(&self) -> String {
+        let environment = || std::env::var_os("DOCKER_HOST")?.into_string().ok();
+        let named = self.docker_host.clone().or_else(environment);
+        named
+            .filter(|host| !host.is_empty())
+            .unwrap_or_else(|| DEFAULT_ENDPOINT.to_owned())
+    }
+}
 
 /// Returns how many columns standard output has.
 pub fn width() -> u16 {
@@ -313,7 +325,7 @@ impl LogArgs {
         }
         Ok(Moments {
             now,
-            now_given: self.now.is_some(),
+            replayed: (now - clock()).abs() > FRESH,
             utc_offset: self.utc_offset,
             since,
             until,

@@ -88,6 +88,8 @@ pub struct Log {
     pub last: Option<Time>,
     /// Events that found no room.
     pub dropped: u64,
+    /// The last event of each pod: only a relist that inspected the pod lets it happen.
+    pod_signs: BTreeMap<PodUid, Time>,
     names: BTreeMap<ContainerId, (PodName, Option<PodUid>)>,
     uids: BTreeMap<PodUid, PodName>,
 }
@@ -153,6 +155,11 @@ impl Log {
         flaps.is_none_or(settled).then_some(sign)
     }
 
+    /// Returns when the log shows the last event of this pod.
+    pub fn sign_of(&self, uid: &PodUid) -> Option<Time> {
+        self.pod_signs.get(uid).copied()
+    }
+
     /// Returns all ids that failed calls name, those of status calls first.
     pub fn suspects(&self) -> Vec<ContainerId> {
         let mut ranked: Vec<_> = self
@@ -193,8 +200,21 @@ fn rank(group: &Group) -> u8 {
 pub struct Digest {
     log: Log,
     groups: BTreeMap<GroupKey, Group>,
+    /// Groups after which there was a long pause.
+    ended: Vec<Group>,
     incidents: Incidents,
     unnamed: Option<(ContainerId, Time)>,
+}
+
+/// After a pause this long the same message is another story; a hang repeats its time-outs every 2 to 4 minutes.
+pub const PAUSE: TimeDelta = TimeDelta::minutes(10);
+
+fn is_another_story(group: &Group, event: &Event) -> bool {
+    group
+        .last
+        .at
+        .zip(event.at)
+        .is_some_and(|(last, at)| at - last > PAUSE)
 }
 
 type GroupKey = (
@@ -216,30 +236,31 @@ impl Digest {
         let uid = event.uid.clone().filter(|_| event.subject().is_none());
         let class = event.error.as_ref().map(|error| error.class);
         let key = (event.kind, class, event.subject().cloned(), pod, uid);
-        if let Some(group) = self.groups.get_mut(&key) {
+        if let Some(group) = self.groups.get_mut(&key)
+            && !is_another_story(group, &event)
+        {
             group.count += 1;
             group.last = event;
-        } else if self.groups.len() < GROUPS {
-            self.groups.insert(
-                key,
-                Group {
-                    count: 1,
-                    first: event.clone(),
-                    last: event,
-                },
-            );
+        } else if self.groups.len() + self.ended.len() < GROUPS {
+            let group = Group {
+                count: 1,
+                first: event.clone(),
+                last: event,
+            };
+            self.ended.extend(self.groups.insert(key, group));
         } else {
             self.log.dropped += 1;
         }
     }
 
-    /// Returns what the log told, read from `sources`.
-    pub fn finish(mut self, sources: Vec<Source>) -> Log {
+    /// Returns what the log told, read from `sources` and up to `until`.
+    pub fn finish(mut self, sources: Vec<Source>, until: Option<Time>) -> Log {
         self.log.first = sources.iter().filter_map(|s| s.first).min();
-        self.log.last = sources.iter().filter_map(|s| s.last).max();
+        let last = sources.iter().filter_map(|s| s.last).max();
+        self.log.last = last.map(|last| until.map_or(last, |until| last.min(until)));
         self.log.sources = sources;
         self.log.incidents = self.incidents.finish(self.log.last);
-        let mut groups: Vec<_> = self.groups.into_values().collect();
+        let mut groups: Vec<_> = self.groups.into_values().chain(self.ended).collect();
         for group in &mut groups {
             for event in [&mut group.first, &mut group.last] {
                 name_pod(event, &self.log);
@@ -291,6 +312,11 @@ impl Digest {
             Kind::NodeReady | Kind::PlegEvent | Kind::PlegContainerFinished => {
                 log.last_sign = Some(event.clone());
                 log.well_since = log.well_since.or(event.at);
+                if let (Some(uid), Some(at)) = (&event.uid, event.at)
+                    && (log.pod_signs.len() < NAMES || log.pod_signs.contains_key(uid))
+                {
+                    log.pod_signs.insert(uid.clone(), at);
+                }
             }
             Kind::PodRemoved if log.removals.len() < NAMES => {
                 let known = |r: &Removal| r.event.pod == event.pod && r.event.uid == event.uid;
@@ -323,12 +349,16 @@ impl Digest {
         {
             log.well_since = None;
         }
-        let readiness = event.kind == Kind::NodeReady
-            || event.kind == Kind::NodeNotReady
-            || (event.kind == Kind::RecordingEvent
-                && event.detail.as_deref() == Some("NodeNotReady"));
-        if readiness {
-            log.last_readiness = Some(event.clone());
+        match event.kind {
+            Kind::NodeReady | Kind::NodeNotReady => log.last_readiness = Some(event.clone()),
+            Kind::RecordingEvent if event.detail.as_deref() == Some("NodeNotReady") => {
+                // The line beside it says why.
+                let told = log.last_readiness.as_ref().map(|told| told.kind);
+                if told != Some(Kind::NodeNotReady) {
+                    log.last_readiness = Some(event.clone());
+                }
+            }
+            _ => {}
         }
     }
 }
@@ -353,4 +383,4 @@ fn name_pod(event: &mut Event, log: &Log) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

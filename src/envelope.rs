@@ -210,6 +210,9 @@ pub fn owner_of(ident: &[u8]) -> Owner {
         | b"atomic-openshift-node"
         | b"edged"
         | b"edgecore"
+        | b"kubelite"
+        | b"microk8s.daemon-kubelite"
+        | b"snap.microk8s.daemon-kubelite"
         | b"hyperkube" => Owner::Kubelet,
         b"" => Owner::Unnamed,
         _ => Owner::Other,

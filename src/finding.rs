@@ -56,7 +56,9 @@ pub struct Remedy {
 pub struct Citation {
     /// File, journal unit, or call (`docker inspect`).
     pub source: String,
-    /// Line in it, from 1; absent for a call.
+    /// Whether it is a call's end, not a line of a log.
+    pub is_call: bool,
+    /// Line in it, from 1; absent for a call, and where the lines before were not read.
     pub line: Option<u64>,
     /// When.
     pub time: Option<Time>,
@@ -121,4 +123,6 @@ pub struct Finding {
     pub citations: Vec<Citation>,
     /// What to do, mildest first.
     pub remedies: Vec<Remedy>,
+    /// The stretches of time of which the log's lines speak, for what they explain. Not printed.
+    pub spans: Vec<(Time, Time)>,
 }

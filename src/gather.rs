@@ -8,15 +8,16 @@ use crate::{
     digest::{Digest, Log},
     evidence::{Evidence, FRESH, Gap},
     host,
-    log::{self, DockerLog, Reading},
+    log::{self, DockerLog},
     node::{DEFAULT_ROOT, Host},
     runtime::{
-        DEFAULT_ENDPOINT, Runtime,
+        Runtime,
         docker::{self, Ask},
     },
 };
 use anyhow::bail;
 use std::{
+    collections::BTreeSet,
     path::PathBuf,
     thread::{self, JoinHandle},
     time::Duration,
@@ -37,13 +38,14 @@ pub fn gather(
     if args.log.no_log && args.no_docker && args.host.no_host {
         bail!("--no-log, --no-docker and --no-host together leave nothing to look at");
     }
-    let endpoint = args
-        .docker
-        .docker_host
-        .as_deref()
-        .unwrap_or(DEFAULT_ENDPOINT);
-    if !args.no_docker {
-        docker::Docker::open(endpoint, args.probe_timeout)?;
+    if args.log.no_log && args.no_docker && args.host.host_root.is_none() && moments.replayed {
+        bail!(
+            "--no-log and --no-docker leave only this host to look at, and --now is not the present"
+        );
+    }
+    let endpoint = args.docker.endpoint();
+    if !args.no_docker && args.docker.docker_host.is_some() {
+        docker::Docker::open(&endpoint, args.probe_timeout)?;
     }
     let mut evidence = Evidence {
         now: moments.now,
@@ -53,119 +55,170 @@ pub fn gather(
         gaps: Vec::new(),
         notes: Vec::new(),
     };
-    let mut joined = Joined::Yes;
+    let mut apart = None;
     if !args.log.no_log {
-        let mut digest = Digest::default();
         let over_docker = DockerLog {
-            endpoint,
+            endpoint: &endpoint,
             timeout: args.probe_timeout,
             asked: !args.no_docker,
         };
-        let reading = log::read(&args.log, moments, over_docker, &mut |event| {
-            digest.observe(event);
-        })?;
-        joined = join(args, moments, &reading);
-        evidence.gaps.extend(reading.gaps);
-        evidence.notes.extend(reading.notes);
-        evidence.log = (!reading.sources.is_empty()).then(|| digest.finish(reading.sources));
+        apart = read_log(args, moments, over_docker, &mut evidence)?;
     }
     // Both at the same time: what Docker does not answer and what holds it up are then one moment's.
-    let looking = look_at_host(args, moments, &joined, &mut evidence);
-    match joined {
+    let unseen = host_unseen(args, moments, apart.as_deref());
+    let looking = match unseen {
+        None => look_at_host(args, &mut evidence),
+        Some(_) => None,
+    };
+    // Each of the two is joined all the same if it was named.
+    match apart.filter(|_| args.docker.docker_host.is_none()) {
         _ if args.no_docker => {}
-        Joined::No(why) => evidence.notes.push(format!(
+        Some(why) => evidence.notes.push(format!(
             "Docker was not asked: {why} (--docker-host asks it all the same)"
         )),
-        Joined::Yes => ask_docker(args, endpoint, ask, &mut evidence)?,
+        None => ask_docker(args, &endpoint, ask, &mut evidence)?,
+    }
+    // Nobody expects a look at this machine without Docker, or with one that was named.
+    if let Some(Some(why)) = unseen
+        && !args.no_docker
+        && args.docker.docker_host.is_none()
+    {
+        evidence.notes.push(format!(
+            "This host was not looked at: {why} (--host-root / looks all the same)"
+        ));
     }
     if let Some(looking) = looking
-        && let Ok((host, gaps)) = looking.join()
+        && let Ok((host, gaps, notes)) = looking.join()
     {
         evidence.host = Some(host);
         evidence.gaps.extend(gaps);
+        evidence.notes.extend(notes);
     }
     Ok(evidence)
 }
 
-/// Starts to look at the host, unless the log is another's or of another time.
-fn look_at_host(
+/// What looking at the host yields: what is seen, what is not, and what there is to say of that.
+type Looking = JoinHandle<(Host, Vec<Gap>, Vec<String>)>;
+
+/// Returns whether the host is left out, with the reason unless that was asked for: a log, or a present, that is not
+/// this machine's leaves out its processes as it does its Docker.
+fn host_unseen(
     args: &DiagnoseArgs,
     moments: &Moments,
-    joined: &Joined,
-    evidence: &mut Evidence,
-) -> Option<JoinHandle<(Host, Vec<Gap>)>> {
-    let named = args.host.host_root.is_some();
-    if args.host.no_host {
-        return None;
+    apart: Option<&str>,
+) -> Option<Option<String>> {
+    // Docker that was named is asked for another time, too; processes are of the present alone.
+    let replayed = moments.replayed.then_some("--now is not the present");
+    match (&args.host.host_root, apart.or(replayed)) {
+        _ if args.host.no_host => Some(None),
+        (None, Some(why)) => Some(Some(why.to_owned())),
+        _ => None,
     }
-    match joined {
-        _ if named => {}
-        Joined::No(why) => {
-            // Without Docker nobody expects a look at this machine.
-            if !args.no_docker {
-                evidence.notes.push(format!(
-                    "This host was not looked at: {why} (--host-root / looks all the same)"
-                ));
-            }
-            return None;
-        }
-        // A log that is named together with its present is read after the fact.
-        Joined::Yes if moments.now_given && args.docker.docker_host.is_none() => return None,
-        Joined::Yes => {}
-    }
-    let root = args
-        .host
-        .host_root
-        .clone()
-        .unwrap_or_else(|| PathBuf::from(DEFAULT_ROOT));
+}
+
+/// Starts to look at the host.
+fn look_at_host(args: &DiagnoseArgs, evidence: &mut Evidence) -> Option<Looking> {
+    let root = args.host.host_root.clone();
+    let root = root.unwrap_or_else(|| PathBuf::from(DEFAULT_ROOT));
     let looking = thread::Builder::new()
         .name("host".to_owned())
         .spawn(move || host::look(&root, host::PATIENCE));
-    match looking {
-        Ok(looking) => Some(looking),
-        Err(error) => {
+    looking
+        .map_err(|error| {
             evidence.gaps.push(Gap {
                 what: "this host".to_owned(),
                 why: error.to_string(),
             });
-            None
-        }
-    }
+        })
+        .ok()
 }
 
-enum Joined {
-    Yes,
-    No(String),
+/// Reads the log into `evidence`; returns why it may not be joined with this machine and its Docker, if so.
+fn read_log(
+    args: &DiagnoseArgs,
+    moments: &Moments,
+    docker: DockerLog<'_>,
+    evidence: &mut Evidence,
+) -> anyhow::Result<Option<String>> {
+    let mut digest = Digest::default();
+    let reading = log::read(&args.log, moments, docker, &mut |event| {
+        digest.observe(event);
+    })?;
+    evidence.gaps.extend(reading.gaps);
+    evidence.notes.extend(reading.notes);
+    if reading.sources.is_empty() {
+        return Ok(None);
+    }
+    let log = digest.finish(reading.sources, moments.until);
+    evidence.gaps.extend(log_gaps(args, moments, &log));
+    let apart = apart(args, moments, &reading.hosts, &log);
+    evidence.log = Some(log);
+    Ok(apart)
 }
 
-/// Whether the log and this machine's Docker tell one story.
-fn join(args: &DiagnoseArgs, moments: &Moments, reading: &Reading) -> Joined {
-    // A journal or container of this machine, or a log that plegdoctor picked, is by its nature of here.
-    let of_here = args.log.log.is_empty();
-    if of_here || args.docker.docker_host.is_some() {
-        return Joined::Yes;
-    }
+/// Returns why the log and this machine's Docker do not tell one story, if they do not.
+fn apart(
+    args: &DiagnoseArgs,
+    moments: &Moments,
+    hosts: &BTreeSet<String>,
+    log: &Log,
+) -> Option<String> {
     let here = host::name();
-    let same = |host: &String| {
+    let same = |host: &&String| {
         here.as_deref()
             .is_ok_and(|here| short(host).eq_ignore_ascii_case(short(here)))
     };
-    if !reading.hosts.is_empty() && !reading.hosts.iter().any(same) {
-        let named: Vec<_> = reading.hosts.iter().map(String::as_str).take(3).collect();
-        return Joined::No(format!("the log is of another host, {}", named.join(", ")));
+    // A journal or a container of this machine is of here, whatever name it gives.
+    let foreign: Vec<_> = hosts.iter().filter(|host| !same(host)).collect();
+    if moments.replayed {
+        return Some("--now is not the present".to_owned());
     }
-    match reading
-        .sources
-        .iter()
-        .filter_map(|source| source.last)
-        .max()
+    if let ([host, ..], false) = (foreign.as_slice(), args.log.log.is_empty()) {
+        return Some(format!("the log is of another host, {host}"));
+    }
+    if let (Some(name), None) = (&log.runtime_name, &log.uses_docker) {
+        return Some(format!("the log says that this kubelet uses {name}"));
+    }
+    let last = log
+        .last
+        .filter(|last| (moments.now - *last).abs() > FRESH)?;
+    Some(format!(
+        "the log ends at {}, more than 10 minutes from now",
+        last.format("%Y-%m-%d %H:%M:%S")
+    ))
+}
+
+/// Returns what the log as a whole leaves unseen.
+fn log_gaps(args: &DiagnoseArgs, moments: &Moments, log: &Log) -> Vec<Gap> {
+    let mut gaps = Vec::new();
+    let mut gap = |what: &str, why: String| {
+        gaps.push(Gap {
+            what: what.to_owned(),
+            why,
+        });
+    };
+    if log.dropped > 0 {
+        let dropped = log.dropped;
+        gap(
+            "a part of the log",
+            format!("{dropped} messages found no room: they name too many different things"),
+        );
+    }
+    let picked = args.log.log.is_empty();
+    if let Some(last) = log.last.filter(|last| moments.now - *last > FRESH)
+        && picked
+        && moments.until.is_none()
+        && !moments.replayed
     {
-        Some(last) if (moments.now - last).abs() > FRESH => Joined::No(format!(
-            "the log ends at {}, more than 10 minutes from now",
-            last.format("%Y-%m-%d %H:%M:%S")
-        )),
-        _ => Joined::Yes,
+        let last = last.format("%Y-%m-%d %H:%M:%S");
+        gap(
+            "the present of the kubelet",
+            format!(
+                "it has logged nothing since {last}: see whether it runs (systemctl status kubelet)"
+            ),
+        );
     }
+    gaps
 }
 
 /// Returns a host name without its domain.
@@ -182,22 +235,26 @@ fn ask_docker(
     let first = evidence.log.as_ref().map(Log::suspects).unwrap_or_default();
     let runtime = ask(&Ask {
         endpoint,
-        named: args.docker.docker_host.is_some(),
         probe_timeout: args.probe_timeout,
         max_unanswered: usize::from(args.max_unanswered),
         first: &first,
         now: evidence.now,
         inspect_budget: INSPECT_BUDGET,
     })?;
-    if runtime.socket_missing
-        && evidence
-            .log
-            .as_ref()
-            .is_none_or(|log| log.uses_docker.is_none())
-    {
+    let uses_docker = evidence
+        .log
+        .as_ref()
+        .is_some_and(|log| log.uses_docker.is_some());
+    if runtime.socket_missing && !uses_docker {
+        let cure = match args.docker.docker_host {
+            Some(_) => "see whether that is Docker's socket",
+            None => "name the socket with --docker-host, or leave Docker out with --no-docker",
+        };
         evidence.gaps.push(Gap {
             what: "Docker".to_owned(),
-            why: format!("there is no socket at {endpoint}, and no log says that this kubelet uses Docker (name the socket with --docker-host, or leave Docker out with --no-docker)"),
+            why: format!(
+                "there is no socket at {endpoint}, and no log says that this kubelet uses Docker ({cure})"
+            ),
         });
     } else {
         evidence.runtime = Some(runtime);

@@ -18,6 +18,7 @@ use crate::{
 use anyhow::Context as _;
 use std::{
     fs,
+    io::{self, ErrorKind},
     path::Path,
     time::{Duration, Instant},
 };
@@ -39,10 +40,11 @@ pub fn name() -> anyhow::Result<String> {
     Ok(name.trim_end().to_owned())
 }
 
-/// Returns what can be seen of the machine whose root directory is `root` within `patience`, and what can't.
-pub fn look(root: &Path, patience: Duration) -> (Host, Vec<Gap>) {
+/// Returns what can be seen of the machine whose root directory is `root` within `patience`; what can't; and, as notes,
+/// what this place does not show to anybody, so that it is no gap.
+pub fn look(root: &Path, patience: Duration) -> (Host, Vec<Gap>, Vec<String>) {
     let until = Instant::now() + patience;
-    let mut gaps = Vec::new();
+    let (mut gaps, mut notes) = (Vec::new(), Vec::new());
     let proc = root.join("proc");
     let mut host = Host {
         root: root.display().to_string(),
@@ -54,8 +56,9 @@ pub fn look(root: &Path, patience: Duration) -> (Host, Vec<Gap>) {
     let uptime = files::text(&proc.join("uptime")).ok();
     let uptime = uptime.as_deref().and_then(parse::uptime);
     tasks::look(&proc, uptime, until, &mut host, &mut gaps);
-    look_around(root, uptime, until, &mut host, &mut gaps);
-    (host, gaps)
+    let complaints = (&mut gaps, &mut notes);
+    look_around(root, uptime, until, &mut host, complaints);
+    (host, gaps, notes)
 }
 
 /// What is seen of the machine as a whole.
@@ -64,6 +67,7 @@ enum Part {
     Pressure(Pressure),
     Kernel(Vec<KernelLine>),
     Unseen(Gap),
+    Note(String),
 }
 
 /// Fills in mounts, pressures and the kernel's words.
@@ -72,7 +76,7 @@ fn look_around(
     uptime: Option<Duration>,
     until: Instant,
     host: &mut Host,
-    gaps: &mut Vec<Gap>,
+    (gaps, notes): (&mut Vec<Gap>, &mut Vec<String>),
 ) {
     let daemon = |role| matches!(role, Role::Dockerd | Role::Containerd | Role::Kubelet);
     let processes = host.processes.iter();
@@ -96,6 +100,7 @@ fn look_around(
                 Part::Pressure(pressure) => host.pressure = pressure,
                 Part::Kernel(lines) => host.kernel_lines = lines,
                 Part::Unseen(gap) => gaps.push(gap),
+                Part::Note(note) => notes.push(note),
             }
             true
         },
@@ -116,10 +121,12 @@ fn mounts(root: &Path) -> Part {
             mounts.retain(|mount| mount.remote);
             Part::Mounts(mounts)
         }
-        Err(error) => Part::Unseen(Gap {
+        // A folder without it is no machine's.
+        Err(error) if error.kind() == ErrorKind::NotFound => Part::Unseen(Gap {
             what: "this host's mounts".to_owned(),
             why: format!("{}: {error}", file.display()),
         }),
+        Err(error) => unseen("this host's mounts", &file, &error),
     }
 }
 
@@ -128,19 +135,61 @@ fn kernel(root: &Path, uptime: Duration) -> Part {
         Ok(lines) => Part::Kernel(lines),
         // A recording need not have them.
         Err(_) if !files::is_live(&root.join("proc")) => Part::Kernel(Vec::new()),
-        Err(error) => Part::Unseen(Gap {
-            what: "the kernel's messages".to_owned(),
-            why: format!(
-                "{}: {error} (root may read them)",
-                root.join("dev/kmsg").display()
-            ),
+        Err(error) => unseen("the kernel's messages", &root.join("dev/kmsg"), &error),
+    }
+}
+
+/// What may be missing without harm, for it adds to what is found and is no state: within a container the files are not
+/// there, and a user may not read them. Everything else that can't be read is a gap.
+fn unseen(what: &str, file: &Path, error: &io::Error) -> Part {
+    let file = file.display();
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::PermissionDenied => Part::Note(format!(
+            "left out {what}: {file}: {error} (root may read it on the host)"
+        )),
+        _ => Part::Unseen(Gap {
+            what: what.to_owned(),
+            why: format!("{file}: {error}"),
         }),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
+    use super::Part;
+    use std::{
+        fs,
+        io::{self, ErrorKind},
+        path::Path,
+        process::Command,
+        time::Duration,
+    };
+
+    #[test]
+    fn messages_that_a_place_does_not_have_or_show_are_a_note_and_other_errors_a_gap() {
+        let file = Path::new("/dev/kmsg");
+        for kind in [ErrorKind::NotFound, ErrorKind::PermissionDenied] {
+            let Part::Note(note) = super::unseen("the kernel's messages", file, &kind.into())
+            else {
+                panic!("{kind:?}");
+            };
+            assert!(note.contains("the kernel's messages: /dev/kmsg"), "{note}");
+        }
+        let error = io::Error::from(ErrorKind::TimedOut);
+        let part = super::unseen("the kernel's messages", file, &error);
+        assert!(matches!(part, Part::Unseen(_)));
+    }
+
+    #[test]
+    fn a_machine_without_kernel_messages_leaves_no_gap() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("proc/1")).unwrap();
+        fs::write(root.path().join("proc/1/mountinfo"), "").unwrap();
+        std::os::unix::fs::symlink("1", root.path().join("proc/self")).unwrap();
+        let (_, gaps, notes) = super::look(root.path(), Duration::from_secs(3));
+        assert!(gaps.is_empty(), "{gaps:?}");
+        assert!(notes[0].contains("dev/kmsg"), "{notes:?}");
+    }
 
     #[test]
     fn the_name_is_what_uname_prints() {

@@ -81,13 +81,6 @@ pub struct Incident {
     pub culprits: BTreeSet<ContainerId>,
 }
 
-impl Incident {
-    /// Returns how long it lasted, up to `log_end` if it goes on.
-    pub fn lasted(&self, log_end: Time) -> TimeDelta {
-        self.end.unwrap_or(log_end) - self.start
-    }
-}
-
 /// The fold. Feed it events in order, then `finish`.
 #[derive(Debug, Default)]
 pub struct Incidents {
@@ -142,7 +135,7 @@ impl Incidents {
 
     fn restart(&mut self, at: Time) {
         if let Some(mut open) = self.open.take() {
-            open.end = open.end.or(Some(at));
+            open.ended_by(at);
             self.close(open);
         }
         self.started = Some(at);
@@ -154,7 +147,7 @@ impl Incidents {
         if let Some(open) = &mut self.open
             && at > open.last_line
         {
-            open.end = open.end.or(Some(at));
+            open.ended_by(at);
         }
     }
 
@@ -196,6 +189,8 @@ impl Incidents {
                 self.open = Some(self.extended(open, event, at, lag));
                 return;
             }
+            let mut open = open;
+            open.end = open.end.or(Some(open.last_line));
             self.close(open);
         }
         let mut incident = Incident {
@@ -283,6 +278,12 @@ impl Incidents {
 }
 
 impl Incident {
+    /// A sign at `at` shows that it is over: then, or since the stale lines stopped if that was well before.
+    fn ended_by(&mut self, at: Time) {
+        let prompt = at - self.last_line <= ADJACENT;
+        self.end = self.end.or(Some(if prompt { at } else { self.last_line }));
+    }
+
     fn blocked(&mut self, subject: Option<&ContainerId>) {
         self.status_deadlines += 1;
         if let Some(id) = subject

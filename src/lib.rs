@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!  kubelet's log ──log──▶ parser ──▶ event ──▶ digest, incident ─┐
-//!  Docker's API ──runtime::docker────────────────────────────────┼──▶ evidence ──rules──▶ report ──render──▶
+//!  Docker's API ──runtime::docker──▶ answers, stacks ────────────┼──▶ evidence ──rules──▶ report ──render──▶
 //!  /proc ──host──▶ node ─────────────────────────────────────────┤
 //!  (what could not be seen: a gap)                               ┘
 //!  Docker's API ──runtime::docker──▶ plan ──render──▶ asked ──apply──▶ Docker's API
@@ -49,6 +49,7 @@ pub mod node;
 pub mod plan;
 pub mod report;
 pub mod rules;
+pub mod stacks;
 
 // Out: the edges that speak and act.
 pub mod apply;

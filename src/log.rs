@@ -18,7 +18,7 @@ mod units;
 use crate::{
     cli::{LogArgs, Moments},
     digest::Source,
-    event::Event,
+    event::{Event, Time},
     evidence::Gap,
 };
 use anyhow::bail;
@@ -62,6 +62,9 @@ pub struct Reading {
 /// How long a journal or a container's log may take that was asked for; a file may take as long as it needs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How many nodes are named whose lines are mixed.
+const NAMED: usize = 4;
+
 /// Where things are; elsewhere in tests.
 #[derive(Clone, Copy)]
 struct Places<'a> {
@@ -103,6 +106,8 @@ fn read_in(
     }
     if !named {
         pick::read(moments, docker, places, args.log_timeout, &mut intake);
+        judge_nodes(&mut intake);
+        judge_window(moments, &mut intake);
         return Ok(intake.reading);
     }
     let failures = read_named(places, args, moments, docker, &mut intake);
@@ -116,7 +121,9 @@ fn read_in(
     for (name, error) in failures {
         intake.gap(name, format!("{error:#}"));
     }
-    judge_empty(&mut intake);
+    judge_empty(moments, &mut intake);
+    judge_nodes(&mut intake);
+    judge_window(moments, &mut intake);
     note_overlaps(&mut intake.reading);
     Ok(intake.reading)
 }
@@ -174,7 +181,7 @@ fn take(intake: &mut Intake<'_>, piece: Piece<'_>) -> bool {
 }
 
 /// Notes each named log that holds nothing of the kubelet: what it does not say proves nothing.
-fn judge_empty(intake: &mut Intake<'_>) {
+fn judge_empty(moments: &Moments, intake: &mut Intake<'_>) {
     let sources = &intake.reading.sources;
     let empty = sources.iter().all(|source| source.lines == 0);
     let silent: Vec<String> = sources
@@ -182,16 +189,89 @@ fn judge_empty(intake: &mut Intake<'_>) {
         .filter(|source| source.kubelet_lines == 0 && (source.lines > 0 || empty))
         .map(|source| source.name.clone())
         .collect();
+    let why = match (empty, window(moments)) {
+        (true, Some(window)) => format!("it holds no line {window}"),
+        (true, None) => "it is empty".to_owned(),
+        (false, _) => "it holds no line of the kubelet".to_owned(),
+    };
     for name in silent {
-        intake.gap(
-            name,
-            if empty {
-                "it is empty"
-            } else {
-                "it holds no line of the kubelet"
-            },
-        );
+        intake.gap(name, why.clone());
     }
+}
+
+/// Notes that the kubelet's lines are all from before or after the time that was asked for.
+fn judge_window(moments: &Moments, intake: &mut Intake<'_>) {
+    let own = || {
+        intake
+            .reading
+            .sources
+            .iter()
+            .filter(|s| s.kubelet_lines > 0)
+    };
+    let Some(window) = window(moments) else {
+        return;
+    };
+    // A log whose lines tell no time is read in whole.
+    let Some(spans) = own()
+        .map(|source| source.first.zip(source.last))
+        .collect::<Option<Vec<_>>>()
+    else {
+        return;
+    };
+    let within = |(first, last): &(Time, Time)| {
+        moments.since.is_none_or(|since| *last >= since)
+            && moments.until.is_none_or(|until| *first <= until)
+    };
+    if spans.iter().any(within) {
+        return;
+    }
+    let first = spans.iter().map(|(first, _)| *first).min();
+    let last = spans.iter().map(|(_, last)| *last).max();
+    let Some((first, last)) = first.zip(last) else {
+        return;
+    };
+    let why = format!(
+        "it holds no line of the kubelet {window}, but from {} to {}",
+        shown(first),
+        shown(last)
+    );
+    intake.gap("the log", why);
+}
+
+/// Returns the words for the time that was asked for, if one was.
+fn window(moments: &Moments) -> Option<String> {
+    match (moments.since, moments.until) {
+        (Some(since), Some(until)) => {
+            Some(format!("between {} and {}", shown(since), shown(until)))
+        }
+        (Some(since), None) => Some(format!("after {}", shown(since))),
+        (None, Some(until)) => Some(format!("before {}", shown(until))),
+        (None, None) => None,
+    }
+}
+
+fn shown(time: Time) -> String {
+    time.format("%Y-%m-%d %H:%M:%S %:z").to_string()
+}
+
+/// Notes that the kubelet's lines come from several nodes: they cannot be told apart.
+fn judge_nodes(intake: &mut Intake<'_>) {
+    // A node's first lines may be logged before it knows its name.
+    intake.nodes.remove("localhost");
+    let nodes: Vec<&str> = intake.nodes.iter().map(String::as_str).collect();
+    if nodes.len() < 2 {
+        return;
+    }
+    let (named, others) = nodes.split_at(nodes.len().min(NAMED));
+    let more = match others.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let why = format!(
+        "it holds lines of several nodes ({}{more}): what one says of itself is taken for the others'; give one node's lines",
+        named.join(", ")
+    );
+    intake.gap("the log", why);
 }
 
 /// Notes logs that go back behind the one before: copies, or other nodes'.

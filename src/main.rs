@@ -5,6 +5,7 @@ use plegdoctor::{
     cli::{Cli, Command},
     commands,
     host::words,
+    render::plain,
 };
 use std::{
     io::{self, Write as _},
@@ -17,8 +18,9 @@ fn main() -> ExitCode {
         // Who closes the pipe has read enough.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            // Nothing is left to tell if standard error is gone too.
-            let _ = writeln!(io::stderr(), "plegdoctor: {error:#}");
+            // A daemon's words may be part of it. Nothing is left to tell if standard error is gone too.
+            let words = plain::visible(&format!("{error:#}"));
+            let _ = writeln!(io::stderr(), "plegdoctor: {words}");
             ExitCode::from(2)
         }
     }
@@ -29,7 +31,7 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     match &cli.command {
         Command::Diagnose(args) => commands::diagnose::run(args, &mut out),
         Command::Clean(args) => commands::clean::run(args, &mut out),
-        Command::Schema { output } => Ok(commands::schema::run(*output, &mut out)?),
+        Command::Schema { output } => commands::schema::run(*output, &mut out),
         Command::ReadWords { proc, pids } => {
             words::write(proc, pids, &mut out)?;
             Ok(ExitCode::SUCCESS)

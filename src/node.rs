@@ -202,6 +202,14 @@ fn begins(wchan: &str, names: &[&str]) -> bool {
 }
 
 impl Host {
+    /// Returns what it is called, for people.
+    pub fn called(&self) -> String {
+        match self.root.as_str() {
+            DEFAULT_ROOT => "this host".to_owned(),
+            root => format!("the host at {root}"),
+        }
+    }
+
     /// Returns the process with this number.
     pub fn process(&self, pid: u32) -> Option<&Process> {
         self.processes.iter().find(|process| process.pid == pid)

@@ -22,9 +22,7 @@ use crate::{
     time::{Stamp, When},
 };
 use hold::Hold;
-use lines::{
-    classify_into, is_fatal, looks_like_kubelet, lossy, may_have_time, record_stamp, times,
-};
+use lines::{Own, classify_into, is_fatal, lossy, may_have_time, own, record_stamp, times};
 use open::Open;
 use std::{borrow::Cow, collections::BTreeSet};
 
@@ -44,11 +42,13 @@ pub struct Told {
     pub lines: u64,
     /// Lines that look like the kubelet's own.
     pub kubelet_lines: u64,
-    /// Time of the first line that has one.
+    /// Time of the first line that has one, whoever wrote it.
+    pub oldest: Option<Time>,
+    /// Time of the kubelet's first line that has one.
     pub first: Option<Time>,
-    /// Time of the last line that has one.
+    /// Time of the kubelet's last line that has one.
     pub last: Option<Time>,
-    /// Names of hosts, as envelopes and klog's file header tell them.
+    /// Names of hosts, as envelopes of the kubelet's lines and klog's file header tell them.
     pub hosts: BTreeSet<String>,
     /// Lines that say that lines were lost.
     pub losses: Vec<String>,
@@ -67,15 +67,18 @@ pub struct Parser {
     open: Open,
     /// The entry of several lines that is being put together.
     entry: Option<(Entry, u64)>,
-    /// The last line that was not parsed.
+    /// The kubelet's last line that was not parsed.
     quiet: Kept,
     /// The last line of context, while there is no trouble.
     context: Kept,
     /// When the last trouble was, roughly; `None`: context is not wanted.
     trouble: Option<i64>,
+    /// Whether there was trouble at all.
+    troubled: bool,
     /// Whether lines have klog headers, so that those without are parts of others.
     headers: bool,
     last_host: String,
+    oldest: Option<When>,
     first: Option<When>,
     last: Option<(u64, When)>,
     facts: Vec<Facts>,
@@ -108,8 +111,10 @@ impl Parser {
             quiet: Kept::default(),
             context: Kept::default(),
             trouble: None,
+            troubled: false,
             headers: false,
             last_host: String::new(),
+            oldest: None,
             first: None,
             last: None,
             facts: Vec::new(),
@@ -143,10 +148,13 @@ impl Parser {
             self.entry_ended(entry, line, out);
         }
         self.flush(out);
-        for kept in [
-            std::mem::take(&mut self.context),
-            std::mem::take(&mut self.quiet),
-        ] {
+        let context = std::mem::take(&mut self.context);
+        let quiet = std::mem::take(&mut self.quiet);
+        if self.troubled {
+            // Perhaps the only sign that the trouble ended.
+            self.emit_context(&context, out);
+        }
+        for kept in [context, quiet] {
             if kept.line > self.last.map_or(0, |(line, _)| line) {
                 let peeled = envelope::peel(&kept.raw);
                 let (stamp, _) = times(&peeled);
@@ -162,6 +170,7 @@ impl Parser {
         self.hold.finish(out);
         let calendar = &self.hold.calendar;
         let known = |when: When| calendar.at(&calendar.close(when));
+        self.told.oldest = self.oldest.and_then(known);
         self.told.first = self.first.and_then(known);
         self.told.last = self.last.and_then(|(_, when)| known(when));
         self.told.guessed_times = calendar.guessed();
@@ -186,11 +195,20 @@ impl Parser {
             return;
         }
         if may_have_time(raw) {
-            self.told.kubelet_lines += u64::from(looks_like_kubelet(raw));
-            self.quiet.keep(self.told.lines, raw);
-            if self.first.is_none() {
-                self.note_first(raw);
-            }
+            self.unparsed(self.told.lines, raw);
+        }
+    }
+
+    /// A line with a time and nothing that is known. Another program's, though it speaks of the kubelet, tells
+    /// nothing of how long the kubelet went on, nor of its host.
+    fn unparsed(&mut self, line: u64, raw: &[u8]) {
+        if self.oldest.is_none() {
+            self.note_oldest(raw);
+        }
+        if let Some(own) = own(raw) {
+            self.told.kubelet_lines += 1;
+            self.quiet.keep(line, raw);
+            self.note_own(&own, raw);
         }
     }
 
@@ -200,10 +218,14 @@ impl Parser {
         if self.trouble.is_some() {
             return self.hit(raw, Hit::Bulk, out);
         }
-        self.told.kubelet_lines += 1;
-        if self.first.is_none() {
-            self.note_first(raw);
+        match own(raw) {
+            Some(own) => self.note_own(&own, raw),
+            // A message without a header, or another program's.
+            None if envelope::peel(raw).owner == Owner::Other => return self.quiet(raw, out),
+            None if self.first.is_none() => self.note_first(raw),
+            None => {}
         }
+        self.told.kubelet_lines += 1;
         self.context.keep(self.told.lines, raw);
     }
 
@@ -244,7 +266,7 @@ impl Parser {
         self.note_host(peeled.host.as_deref());
         let stamp = header.map(|header| header.stamp);
         let when = self.see(stamp, peeled.stamp, record, line);
-        if hit == Hit::Bulk && !self.wants_context(&when) {
+        if hit == Hit::Bulk && self.trouble.is_none() {
             self.context.keep(line, raw);
             return;
         }
@@ -257,17 +279,14 @@ impl Parser {
             return self.conditions(&peeled.message, line, out);
         }
         if self.headers || peeled.message.starts_with(b"time=\"") {
-            return self.unparsed(line, raw);
+            if may_have_time(raw) {
+                self.unparsed(line, raw);
+            }
+            return;
         }
         self.note_host(peeled.host.as_deref());
         let when = self.see(None, peeled.stamp, None, line);
         self.open.start_bare(peeled, when, line);
-    }
-
-    fn unparsed(&mut self, line: u64, raw: &[u8]) {
-        if may_have_time(raw) {
-            self.quiet.keep(line, raw);
-        }
     }
 
     /// Classifies the open message and emits its events.
@@ -291,7 +310,11 @@ impl Parser {
             self.replay_context(out);
         }
         if facts.iter().any(Facts::is_trouble) {
+            self.troubled = true;
             self.trouble = Some(when.rough_micros().unwrap_or(i64::MAX / 2));
+        } else if self.is_long_past(&when) && facts.iter().any(Facts::is_recovery) {
+            // The first sign that it ended is wanted, however late it comes.
+            self.trouble = None;
         }
         let open = std::mem::take(&mut self.open);
         let text = cited
@@ -311,6 +334,10 @@ impl Parser {
     /// Emits the last context before another message, in the log's order.
     fn replay_context(&mut self, out: &mut Vec<Event>) {
         let kept = std::mem::take(&mut self.context);
+        self.emit_context(&kept, out);
+    }
+
+    fn emit_context(&mut self, kept: &Kept, out: &mut Vec<Event>) {
         if kept.line == 0 {
             return;
         }
@@ -332,15 +359,11 @@ impl Parser {
         }
     }
 
-    /// Returns whether context at that time is wanted; forgets trouble that is long past.
-    fn wants_context(&mut self, when: &When) -> bool {
-        match (self.trouble, when.rough_micros()) {
-            (Some(trouble), Some(now)) if now - trouble > AROUND => {
-                self.trouble = None;
-                false
-            }
-            (trouble, _) => trouble.is_some(),
-        }
+    /// Returns whether the last trouble is long past at that time.
+    fn is_long_past(&self, when: &When) -> bool {
+        self.trouble
+            .zip(when.rough_micros())
+            .is_some_and(|(trouble, now)| now.saturating_sub(trouble) > AROUND)
     }
 
     /// Takes in a line's times.
@@ -353,13 +376,31 @@ impl Parser {
     ) -> When {
         let when = self.hold.calendar.see(stamp, record.or(envelope));
         if when.rough_micros().is_some() {
+            self.oldest.get_or_insert(when);
             self.first.get_or_insert(when);
             self.last = Some((line, when));
         }
         when
     }
 
-    /// Takes the time of the source's first line that has one.
+    /// Takes from the kubelet's own lines what is not known yet: the first time, and each host.
+    fn note_own(&mut self, own: &Own<'_>, raw: &[u8]) {
+        let host = own.host.as_deref();
+        if self.first.is_none() || host.is_some_and(|host| host != self.last_host) {
+            self.note_first(raw);
+        }
+    }
+
+    /// Takes the time of the source's first line that has one, whoever wrote it.
+    fn note_oldest(&mut self, raw: &[u8]) {
+        let peeled = envelope::peel(raw);
+        let (stamp, _) = times(&peeled);
+        let envelope = peeled.stamp.or(record_stamp(&peeled));
+        let when = self.hold.calendar.see(stamp, envelope);
+        self.oldest = when.rough_micros().is_some().then_some(when);
+    }
+
+    /// Takes time and host of a line of the kubelet that is not parsed.
     fn note_first(&mut self, raw: &[u8]) {
         let peeled = envelope::peel(raw);
         self.note_host(peeled.host.as_deref());

@@ -10,7 +10,7 @@ use crate::{
     incident::Incident,
     node::Host,
     rules::{self, RULES},
-    runtime::{Container, Outcome, Probe, Runtime},
+    runtime::{Container, Outcome, Runtime},
 };
 use std::{
     cmp::Reverse,
@@ -49,12 +49,8 @@ pub struct Report {
     pub incidents: Vec<Incident>,
     /// The containers that matter.
     pub containers: Vec<Container>,
-    /// Containers left out of `containers`, of those that matter.
-    pub containers_left_out: usize,
     /// What was read.
     pub sources: Vec<Source>,
-    /// The time of the log's last line.
-    pub log_end: Option<Time>,
     /// How often each message was seen.
     pub events: BTreeMap<&'static str, u64>,
     /// What the runtime answered; `None` if it was not asked.
@@ -79,7 +75,7 @@ pub fn diagnose(evidence: &Evidence) -> Report {
         .chain(runtime_gaps(evidence))
         .collect();
     let verdict = verdict(&findings, !gaps.is_empty());
-    let (containers, containers_left_out) = containers::that_matter(evidence, &findings);
+    let containers = containers::that_matter(evidence, &findings);
     Report {
         generated_at: evidence.now,
         node: log.and_then(|log| log.node.clone()),
@@ -89,9 +85,7 @@ pub fn diagnose(evidence: &Evidence) -> Report {
         findings,
         incidents: log.map(|log| log.incidents.clone()).unwrap_or_default(),
         containers,
-        containers_left_out,
         sources: log.map(|log| log.sources.clone()).unwrap_or_default(),
-        log_end: log.and_then(|log| log.last),
         events: log.map(|log| log.counts.clone()).unwrap_or_default(),
         runtime: evidence.runtime.clone(),
         host: evidence.host.clone(),
@@ -125,7 +119,7 @@ fn order(findings: &mut [Finding]) {
         let lines = finding
             .citations
             .iter()
-            .filter(|citation| citation.line.is_some());
+            .filter(|citation| !citation.is_call);
         Reverse(lines.filter_map(|citation| citation.time).max())
     };
     findings.sort_by_cached_key(|f| {
@@ -172,7 +166,10 @@ fn summary(evidence: &Evidence, verdict: Verdict, findings: &[Finding]) -> Strin
     match verdict {
         Verdict::Problem => format!("{title}."),
         Verdict::Recovered => match evidence.log.as_ref().and_then(|log| log.well_since) {
-            Some(since) => format!("Well since {}. Before: {title}.", since.format("%H:%M:%S")),
+            Some(since) => format!(
+                "Well since {}. Before: {title}.",
+                rules::clock(evidence, Some(since))
+            ),
             None => format!("It is over. Before: {title}."),
         },
         Verdict::Unknown if first.is_some() => {
@@ -191,56 +188,51 @@ fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
     };
     let mut gaps = Vec::new();
     for (call, probe) in runtime.own_calls() {
-        if matches!(probe.outcome, Outcome::Denied | Outcome::Error) {
-            let why = probe
-                .error
-                .clone()
-                .unwrap_or_else(|| "no reason given".to_owned());
+        // A ping that is refused is a finding: the daemon is down. One call that is refused alone is odd.
+        let refused = probe.outcome == Outcome::Refused && runtime.ping.outcome != Outcome::Refused;
+        let failed = matches!(probe.outcome, Outcome::Denied | Outcome::Error);
+        // An answer with an error: a part of it made no sense.
+        let partly = probe.outcome == Outcome::Answered && probe.error.is_some();
+        if refused || failed || partly {
+            let why = probe.error.clone();
             gaps.push(Gap {
                 what: format!("Docker ({call})"),
-                why,
+                why: why.unwrap_or_else(|| "no reason given".to_owned()),
             });
         }
     }
-    let count = |outcome: Outcome| {
-        runtime
-            .containers
-            .iter()
-            .filter(|c| c.probe.outcome == outcome)
-            .count()
-    };
-    let not_probed = count(Outcome::NotProbed);
-    if not_probed > 0 && runtime.ping.outcome != Outcome::Denied {
+    let stacks = &runtime.stacks_probe;
+    let came = matches!(stacks.outcome, Outcome::Answered | Outcome::NotProbed);
+    // A daemon that answers nothing at all is a finding by itself.
+    if !came && runtime.ping.outcome == Outcome::Answered {
+        let why = match stacks.outcome {
+            Outcome::Gone => "it does not serve them (before 1.13 only with --debug)".to_owned(),
+            _ => rules::probe_text(stacks),
+        };
         gaps.push(Gap {
-            what: format!("the state of {}", rules::count(not_probed, "container")),
-            why: "not inspected: too many others did not answer, or time was up (--max-unanswered, --probe-timeout)".to_owned(),
+            what: "dockerd's stacks".to_owned(),
+            why: format!("could not be had: {why}"),
         });
     }
-    let failed = count(Outcome::Error) + count(Outcome::Denied) + count(Outcome::Refused);
-    if failed > 0 {
-        let why = runtime
-            .containers
-            .iter()
-            .find_map(|c| c.probe.error.clone());
-        gaps.push(Gap {
-            what: format!("the state of {}", rules::count(failed, "container")),
-            why: format!(
-                "their inspect failed: {}",
-                why.unwrap_or_else(|| "no reason given".to_owned())
-            ),
-        });
+    for outcome in [
+        Outcome::NotProbed,
+        Outcome::Error,
+        Outcome::Denied,
+        Outcome::Refused,
+    ] {
+        let fits = |container: &&Container| container.probe.outcome == outcome;
+        let number = runtime.containers.iter().filter(fits).count();
+        if number > 0 {
+            let why = runtime
+                .containers
+                .iter()
+                .filter(fits)
+                .find_map(|c| c.probe.error.clone());
+            gaps.push(Gap {
+                what: format!("the state of {}", rules::count(number, "container")),
+                why: why.unwrap_or_else(|| "no reason given".to_owned()),
+            });
+        }
     }
     gaps
-}
-
-impl Runtime {
-    /// Returns the daemon's own calls with their names.
-    pub fn own_calls(&self) -> [(&'static str, &Probe); 4] {
-        [
-            ("ping", &self.ping),
-            ("version", &self.version_probe),
-            ("info", &self.info),
-            ("list", &self.list),
-        ]
-    }
 }

@@ -5,11 +5,13 @@
 
 mod cni_hang;
 mod container_pileup;
+mod daemon_stacks;
 mod dead_container;
 mod frozen_daemon;
 mod holders;
 mod hung_container;
 mod hung_runtime;
+mod lines;
 mod list_too_large;
 mod memory_starved;
 mod network_storage;
@@ -22,11 +24,9 @@ mod starting_up;
 mod tasks_exhausted;
 
 use crate::{
-    digest::Group,
     event::{Event, Time},
     evidence::Evidence,
     finding::{Citation, Finding, Subject, SubjectKind},
-    id::ContainerId,
     runtime::{Container, ContainerKind, Outcome, Probe, Runtime},
 };
 
@@ -39,8 +39,8 @@ pub struct Rule {
     pub title: &'static str,
     /// Whether it can explain a lag by itself.
     pub explains: bool,
-    /// Looks for the cause. Returns nothing where it is not at work.
-    pub check: fn(&Evidence) -> Vec<Finding>,
+    /// Looks for the cause, knowing what the rules before it found. Returns nothing where it is not at work.
+    pub check: fn(&Evidence, &[Finding]) -> Vec<Finding>,
 }
 
 /// All rules, the more decisive before the less.
@@ -65,12 +65,21 @@ pub const RULES: &[Rule] = &[
 /// Subjects named in one finding before several findings are put into one.
 const EACH: usize = 3;
 
-/// Returns all findings, in no order that matters yet.
+/// Returns all findings, in the order of the rules.
 pub fn check_all(evidence: &Evidence) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for rule in RULES {
+        let found = (rule.check)(evidence, &findings);
+        findings.extend(found);
+    }
+    findings
+}
+
+/// Returns whether one of the findings is of a rule that can explain a lag.
+fn is_cause(finding: &Finding) -> bool {
     RULES
         .iter()
-        .flat_map(|rule| (rule.check)(evidence))
-        .collect()
+        .any(|rule| rule.explains && rule.id == finding.id)
 }
 
 /// Returns the subject that a container is.
@@ -146,6 +155,7 @@ fn node(evidence: &Evidence) -> Subject {
 /// Returns what a call to the runtime proves, as a citation.
 fn cite_probe(call: &str, runtime: &Runtime, probe: &Probe) -> Citation {
     Citation {
+        is_call: true,
         source: call.to_owned(),
         line: None,
         time: Some(runtime.asked_at),
@@ -162,7 +172,7 @@ fn inspect_call(container: &Container, of: usize) -> String {
 }
 
 /// Returns how a call ended, in words.
-fn probe_text(probe: &Probe) -> String {
+pub(crate) fn probe_text(probe: &Probe) -> String {
     let took = took(probe);
     let error = probe.error.as_deref().unwrap_or("no reason given");
     match probe.outcome {
@@ -187,45 +197,6 @@ pub(crate) fn took(probe: &Probe) -> String {
     }
 }
 
-/// Returns the first and the last line of a group.
-fn cite_group(group: &Group) -> Vec<Citation> {
-    let mut lines = vec![group.first.citation.clone()];
-    if group.last.citation != group.first.citation {
-        lines.push(group.last.citation.clone());
-    }
-    lines
-}
-
-/// Returns the lines of several groups, each group's first and last, in the log's order, `most` at the most.
-fn cite_groups(groups: &[&Group], most: usize) -> Vec<Citation> {
-    let mut lines: Vec<_> = groups.iter().flat_map(|group| cite_group(group)).collect();
-    lines.sort_by(|a, b| (a.time, &a.source, a.line).cmp(&(b.time, &b.source, b.line)));
-    lines.dedup();
-    if lines.len() > most {
-        // The first ones date the beginning, the last one the present.
-        lines.drain(most - 1..lines.len() - 1);
-    }
-    lines
-}
-
-/// Returns the moment of the first line of these groups.
-fn first_of(groups: &[&Group]) -> Option<Time> {
-    groups.iter().filter_map(|group| group.first.at).min()
-}
-
-/// Returns how many lines these groups have, in words.
-fn lines_of(groups: &[&Group]) -> String {
-    match groups.iter().map(|group| group.count).sum() {
-        1_u64 => "1 line".to_owned(),
-        lines => format!("{lines} lines"),
-    }
-}
-
-/// Returns the moment of the last line of these groups.
-fn last_of(groups: &[&Group]) -> Option<Time> {
-    groups.iter().filter_map(|group| group.last.at).max()
-}
-
 /// Returns whether the log shows no recovery after `last`, the last line that speaks of the trouble.
 fn lasts(evidence: &Evidence, last: Option<Time>) -> bool {
     let recovered = |time| {
@@ -237,36 +208,23 @@ fn lasts(evidence: &Evidence, last: Option<Time>) -> bool {
     !last.is_some_and(recovered)
 }
 
-/// Returns the time of day of a moment, as the log writes it.
-fn clock(time: Option<Time>) -> String {
-    time.map_or_else(
-        || "an unknown time".to_owned(),
-        |time| time.format("%H:%M:%S").to_string(),
-    )
+/// Returns the time of day of a moment, as the log writes it, with the day where it is another one.
+pub(crate) fn clock(evidence: &Evidence, time: Option<Time>) -> String {
+    let Some(time) = time else {
+        return "an unknown time".to_owned();
+    };
+    let today = evidence.now.with_timezone(time.offset()).date_naive();
+    let format = if today == time.date_naive() {
+        "%H:%M:%S"
+    } else {
+        "%m-%d %H:%M:%S"
+    };
+    time.format(format).to_string()
 }
 
 /// Returns `1 container`, `3 containers`.
 pub(crate) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
-}
-
-impl Runtime {
-    /// Returns the container with this id, whole or cut short.
-    pub fn find(&self, id: &ContainerId) -> Option<&Container> {
-        self.containers
-            .iter()
-            .find(|container| container.id.matches(id))
-    }
-
-    /// Returns whether the daemon as a whole answers: pings, and lists or inspects something.
-    pub fn answers(&self) -> bool {
-        self.ping.outcome == Outcome::Answered
-            && (self.list.outcome == Outcome::Answered
-                || self
-                    .containers
-                    .iter()
-                    .any(|c| c.probe.outcome == Outcome::Answered))
-    }
 }
 
 #[cfg(test)]

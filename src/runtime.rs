@@ -8,6 +8,7 @@ pub mod name;
 use crate::{
     event::Time,
     id::{ContainerId, PodName, PodUid},
+    stacks::Stacks,
 };
 use std::{collections::BTreeMap, time::Duration};
 
@@ -44,6 +45,15 @@ pub struct Probe {
     pub error: Option<String>,
 }
 
+impl Probe {
+    /// A call that was not made.
+    pub const NONE: Self = Self {
+        outcome: Outcome::NotProbed,
+        took: Duration::ZERO,
+        error: None,
+    };
+}
+
 /// What a runtime said, or did not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Runtime {
@@ -51,8 +61,6 @@ pub struct Runtime {
     pub kind: &'static str,
     /// What was asked: `unix:///var/run/docker.sock`.
     pub endpoint: String,
-    /// Whether the user named it (`--docker-host`).
-    pub named: bool,
     /// Whether there is no socket at all: Docker is not installed, or cleaned up after itself.
     pub socket_missing: bool,
     /// When it was asked.
@@ -75,6 +83,48 @@ pub struct Runtime {
     pub list_bytes: u64,
     /// All containers listed.
     pub containers: Vec<Container>,
+    /// The daemon's own stacks while calls were pending; `None` if there was nothing to explain, or nothing came.
+    pub stacks: Option<PendingStacks>,
+    /// `GET /debug/pprof/goroutine?debug=2`; not probed if there was nothing to explain.
+    pub stacks_probe: Probe,
+}
+
+/// A daemon's stacks, taken while calls of ours were pending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PendingStacks {
+    /// What they tell.
+    pub stacks: Stacks,
+    /// The inspects of ours that were pending then, and never answered.
+    pub pending: Vec<ContainerId>,
+}
+
+impl Runtime {
+    /// Returns the container with this id, whole or cut short.
+    pub fn find(&self, id: &ContainerId) -> Option<&Container> {
+        self.containers
+            .iter()
+            .find(|container| container.id.matches(id))
+    }
+
+    /// Returns whether the daemon as a whole answers: pings, and lists or inspects something.
+    pub fn answers(&self) -> bool {
+        self.ping.outcome == Outcome::Answered
+            && (self.list.outcome == Outcome::Answered
+                || self
+                    .containers
+                    .iter()
+                    .any(|c| c.probe.outcome == Outcome::Answered))
+    }
+
+    /// Returns the daemon's own calls with their names.
+    pub fn own_calls(&self) -> [(&'static str, &Probe); 4] {
+        [
+            ("ping", &self.ping),
+            ("version", &self.version_probe),
+            ("info", &self.info),
+            ("list", &self.list),
+        ]
+    }
 }
 
 /// What a container is to the kubelet.
@@ -118,6 +168,15 @@ pub struct Container {
 }
 
 impl Container {
+    /// Returns whether its removal failed half-way, by what inspect says: it is dead, or it is being removed and
+    /// the daemon noted an error. A removal that is just going on has none.
+    pub fn is_dead(&self) -> bool {
+        self.inspected.as_ref().is_some_and(|inspected| {
+            inspected.state == "dead"
+                || (inspected.state == "removing" && !inspected.error.is_empty())
+        })
+    }
+
     /// Returns the container of which only the id is known, not asked for yet.
     pub fn unlisted(id: ContainerId) -> Self {
         let name::Identity {

@@ -10,7 +10,7 @@ use crate::{
     plan::{Cleaned, Ending, Fate, Filters, Plan, Request, Target},
     render,
     runtime::{
-        DEFAULT_ENDPOINT, Outcome,
+        Outcome,
         docker::{Bounds, Docker, Listed},
     },
 };
@@ -41,11 +41,7 @@ const INSPECT_BUDGET: Duration = Duration::from_secs(600);
 pub fn run(args: &CleanArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let clock = Clock::starting(cli::clock());
     let request = request(args, clock)?;
-    let endpoint = args
-        .docker
-        .docker_host
-        .as_deref()
-        .unwrap_or(DEFAULT_ENDPOINT);
+    let endpoint = &args.docker.endpoint();
     let docker = Docker::open(endpoint, args.probe_timeout)?;
     let audit = match &args.audit {
         Some(path) if !args.dry_run => Some(Arc::new(Audit::open(path, clock)?)),

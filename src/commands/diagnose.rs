@@ -10,6 +10,7 @@ use crate::{
         docker::{self, Ask},
     },
 };
+use anyhow::Context as _;
 use std::{io::Write, process::ExitCode};
 
 /// Runs it and returns the exit code.
@@ -22,8 +23,9 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
         width: cli::width(),
         color: cli::color(args.color),
     };
-    render::write(&report, args.format, style, out)?;
-    out.flush()?;
+    render::write(&report, args.format, style, out)
+        .and_then(|()| out.flush())
+        .context("can't write the report")?;
     Ok(ExitCode::from(report.exit_code()))
 }
 

@@ -1,21 +1,21 @@
 //! `plegdoctor schema`: the JSON Schema of each output.
 
 use crate::cli::SchemaOf;
-use std::{
-    io::{self, Write},
-    process::ExitCode,
-};
+use anyhow::Context as _;
+use std::{io::Write, process::ExitCode};
 
 /// Writes the schema.
 ///
 /// # Errors
 /// What `out` says.
-pub fn run(output: SchemaOf, out: &mut dyn Write) -> io::Result<ExitCode> {
-    out.write_all(match output {
+pub fn run(output: SchemaOf, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
+    let schema: &[u8] = match output {
         SchemaOf::Report => include_bytes!("../schema/report.json"),
         SchemaOf::Clean => include_bytes!("../schema/clean.json"),
         SchemaOf::Audit => include_bytes!("../schema/audit.json"),
-    })?;
-    out.flush()?;
+    };
+    out.write_all(schema)
+        .and_then(|()| out.flush())
+        .context("can't write the schema")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,7 +1,7 @@
 //! Lines as the kubelet writes them in, groups, names and signs out.
 
 use super::*;
-use crate::parser::{Hints, Parser};
+use crate::parser::{Hints, Parser, Told};
 use chrono::DateTime;
 
 const ID: &str = "16f838fe643819ed2ca4923d031dd51dedbd85704a59f965b86323a2b8cadf47";
@@ -12,7 +12,8 @@ fn at(time: &str) -> Time {
     DateTime::parse_from_rfc3339(&format!("2026-11-30T{time}Z")).unwrap()
 }
 
-fn digest(lines: &[String]) -> Log {
+/// The events of these lines, read in the evening of the day, and what the parser told of them.
+pub(crate) fn parsed(lines: &[String]) -> (Vec<Event>, Told) {
     let hints = Hints {
         now: at("23:00:00"),
         utc_offset: None,
@@ -23,10 +24,15 @@ fn digest(lines: &[String]) -> Log {
         parser.line(line.as_bytes(), &mut events);
     }
     parser.finish(&mut events);
+    (events, parser.told().clone())
+}
+
+/// What these lines tell.
+pub(crate) fn digest(lines: &[String]) -> Log {
+    let (events, told) = parsed(lines);
     let mut digest = Digest::default();
     events.into_iter().for_each(|event| digest.observe(event));
-    let told = parser.told();
-    digest.finish(vec![Source {
+    let source = Source {
         name: "kubelet.log".to_owned(),
         bytes: 0,
         lines: told.lines,
@@ -35,7 +41,8 @@ fn digest(lines: &[String]) -> Log {
         last: told.last,
         guessed_times: told.guessed_times,
         picked: false,
-    }])
+    };
+    digest.finish(vec![source], None)
 }
 
 fn line(time: &str, message: &str) -> String {

@@ -64,6 +64,11 @@ impl Facts {
         }
     }
 
+    /// Returns whether this shows that relists end: their events come out.
+    pub(crate) fn is_recovery(&self) -> bool {
+        matches!(self.kind, Kind::PlegEvent | Kind::PlegContainerFinished)
+    }
+
     /// Returns whether it tells trouble, so that context around it is wanted.
     pub(crate) fn is_trouble(&self) -> bool {
         if self.kind == Kind::NodeReady {

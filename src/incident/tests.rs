@@ -1,7 +1,7 @@
 //! Lines as the kubelet writes them in, incidents out.
 
 use super::*;
-use crate::parser::{Hints, Parser};
+use crate::digest::tests::parsed;
 use chrono::{DateTime, FixedOffset};
 
 const ID: &str = "b15929dfcea116df995b79d3dec656be07e9652f4685064f9d27cfc0b7d857b0";
@@ -47,16 +47,7 @@ fn never(time: &str) -> String {
 
 /// Folds the lines; the log ends at `end`.
 fn fold(lines: &[String], end: &str) -> Vec<Incident> {
-    let hints = Hints {
-        now: at("23:00:00"),
-        utc_offset: None,
-    };
-    let mut parser = Parser::new("kubelet.log", hints);
-    let mut events = Vec::new();
-    for line in lines {
-        parser.line(line.as_bytes(), &mut events);
-    }
-    parser.finish(&mut events);
+    let (events, _) = parsed(lines);
     let mut incidents = Incidents::default();
     for event in &events {
         incidents.observe(event);

@@ -8,6 +8,7 @@ use crate::{
     evidence::Gap,
     parser::{Hints, Parser},
 };
+use std::{collections::BTreeSet, net::IpAddr};
 
 /// Where all that is read goes through.
 pub(super) struct Intake<'a> {
@@ -20,6 +21,8 @@ pub(super) struct Intake<'a> {
     events: Vec<Event>,
     /// What was read so far.
     pub(super) reading: Reading,
+    /// The hosts that lines of files name. A journal or a container is of one node, however often it was renamed.
+    pub(super) nodes: BTreeSet<String>,
 }
 
 /// The source being read.
@@ -27,6 +30,8 @@ struct Current {
     name: String,
     picked: bool,
     numbered: bool,
+    /// Whether it is a file, which may hold the lines of several nodes.
+    is_file: bool,
     bytes: u64,
     lines: Lines,
     /// Drop what comes before the next line's start: the reading began in the middle of a line.
@@ -53,6 +58,15 @@ pub(super) fn hints(moments: &Moments) -> Hints {
     }
 }
 
+/// Returns a host's name without its domain, in lower case.
+fn plain(host: &str) -> String {
+    let name = match host.parse::<IpAddr>() {
+        Ok(_) => host,
+        Err(_) => host.split('.').next().unwrap_or(host),
+    };
+    name.to_ascii_lowercase()
+}
+
 impl<'a> Intake<'a> {
     /// Returns an intake that hands events within the moments' window to `sink`.
     pub(super) fn new(moments: &Moments, sink: &'a mut dyn FnMut(Event)) -> Self {
@@ -63,6 +77,7 @@ impl<'a> Intake<'a> {
             current: None,
             events: Vec::new(),
             reading: Reading::default(),
+            nodes: BTreeSet::new(),
         }
     }
 
@@ -78,6 +93,7 @@ impl<'a> Intake<'a> {
             name: name.to_owned(),
             picked,
             numbered: from == Opening::Start,
+            is_file: from != Opening::Unnumbered,
             bytes: 0,
             lines: Lines::default(),
             torn: from == Opening::Middle,
@@ -162,6 +178,9 @@ impl<'a> Intake<'a> {
             });
         }
         self.reading.hosts.extend(told.hosts.iter().cloned());
+        if current.is_file {
+            self.nodes.extend(told.hosts.iter().map(|host| plain(host)));
+        }
         self.reading.sources.push(Source {
             name,
             bytes: current.bytes,

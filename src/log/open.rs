@@ -228,12 +228,12 @@ pub(super) fn first_time(name: &str, bytes: &[u8], hints: Hints) -> Option<Time>
     for line in bytes.split(|byte| *byte == b'\n') {
         parser.line(line, &mut events);
         events.clear();
-        if parser.told().first.is_some() {
-            return parser.told().first;
+        if parser.told().oldest.is_some() {
+            return parser.told().oldest;
         }
     }
     parser.finish(&mut events);
-    parser.told().first
+    parser.told().oldest
 }
 
 /// Returns what kind of file begins with `head`, if it is no text, and the command that makes it one.
@@ -247,7 +247,7 @@ fn not_text(head: &[u8]) -> Option<(&'static str, &'static str)> {
         (
             b"LPKSHHRH",
             "journald's own form",
-            "journalctl --file={} -o short-unix",
+            "journalctl --file={} -o short-iso",
         ),
         (b"\xff\xfe", "UTF-16", "iconv -f UTF-16 -t UTF-8 {}"),
         (b"\xfe\xff", "UTF-16", "iconv -f UTF-16 -t UTF-8 {}"),

@@ -47,6 +47,20 @@ fn outcome(options: &[&str]) -> anyhow::Result<(Reading, Vec<String>)> {
 
 /// Reads on a machine whose root is `root`; journalctl is `root/journalctl`, Docker's socket `root/docker.sock`.
 fn outcome_in(root: &Path, options: &[&str]) -> anyhow::Result<(Reading, Vec<String>)> {
+    let mut lines = Vec::new();
+    let reading = read_on(root, options, &mut |event| lines.push(cited(&event)))?;
+    lines.dedup();
+    Ok((reading, lines))
+}
+
+/// Reads on the machine whose root is `root`, and returns the events.
+fn events_in(root: &Path, options: &[&str]) -> Vec<Event> {
+    let mut events = Vec::new();
+    read_on(root, options, &mut |event| events.push(event)).unwrap();
+    events
+}
+
+fn read_on(root: &Path, options: &[&str], sink: &mut dyn FnMut(Event)) -> anyhow::Result<Reading> {
     let journalctl = root.join("journalctl");
     let places = Places {
         root,
@@ -59,12 +73,7 @@ fn outcome_in(root: &Path, options: &[&str]) -> anyhow::Result<(Reading, Vec<Str
         asked: true,
     };
     let args = args(options);
-    let mut lines = Vec::new();
-    let reading = read_in(&places, &args, &args.moments()?, docker, &mut |event| {
-        lines.push(cited(&event));
-    })?;
-    lines.dedup();
-    Ok((reading, lines))
+    read_in(&places, &args, &args.moments()?, docker, sink)
 }
 
 /// Writes a script. Another process does: a file that this one has open for writing cannot be run, and a child

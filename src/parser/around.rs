@@ -2,7 +2,7 @@
 
 use super::{
     MOST, Parser, conditions,
-    lines::{is_fatal, is_loss, record_stamp, times},
+    lines::{is_fatal, is_loss, may_have_time, record_stamp, times},
 };
 use crate::{
     envelope::{self, Entry, Gathered, Owner},
@@ -22,6 +22,8 @@ impl Parser {
         if self.trouble.is_none() {
             self.replay_context(out);
         }
+        // Pasted from elsewhere, but it is the kubelet's own word on its node.
+        self.told.kubelet_lines += 1;
         for facts in std::mem::take(&mut self.facts) {
             told = facts.told.or(told);
             let when = self.hold.calendar.see(None, told.map(Stamp::Exact));
@@ -48,7 +50,9 @@ impl Parser {
                 .losses
                 .push(bounded(message.trim(), 300).to_owned());
         }
-        self.unparsed(self.told.lines, raw);
+        if may_have_time(raw) {
+            self.unparsed(self.told.lines, raw);
+        }
     }
 
     /// Hands a line to the entry that is being put together; returns whether it was taken.

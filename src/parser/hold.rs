@@ -107,6 +107,7 @@ impl Hold {
             detail: facts.detail,
             carrier: facts.carrier,
             citation: Citation {
+                is_call: false,
                 source: self.source.clone(),
                 line: Some(line),
                 time: None,

@@ -1,6 +1,7 @@
 //! The report for scripts: `plegdoctor.report/1`. Its own structs, so that the core may change without it.
 
 mod host;
+mod stacks;
 
 use crate::{
     digest::Source,
@@ -14,6 +15,7 @@ use crate::{
 };
 use chrono::{SecondsFormat, TimeDelta};
 use serde::Serialize;
+use stacks::StacksV1;
 use std::{
     collections::BTreeMap,
     io::{self, Write},
@@ -42,6 +44,7 @@ struct ReportV1<'a> {
     log: LogV1<'a>,
     runtime: Option<RuntimeV1<'a>>,
     host: Option<host::HostV1<'a>>,
+    stacks: Option<StacksV1<'a>>,
     gaps: Vec<GapV1<'a>>,
     notes: &'a [String],
 }
@@ -172,6 +175,11 @@ impl<'a> From<&'a Report> for ReportV1<'a> {
             },
             runtime: report.runtime.as_ref().map(RuntimeV1::from),
             host: report.host.as_ref().map(host::HostV1::from),
+            stacks: report
+                .runtime
+                .as_ref()
+                .and_then(|runtime| runtime.stacks.as_ref())
+                .map(StacksV1::from),
             gaps: report.gaps.iter().map(GapV1::from).collect(),
             notes: &report.notes,
         }

@@ -9,7 +9,6 @@ use crate::{
     event::Time,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
     incident::{Incident, Shape},
-    node::DEFAULT_ROOT,
     report::{Report, Verdict},
     rules,
     runtime::{Container, Outcome},
@@ -20,6 +19,8 @@ use std::io::{self, Write};
 
 /// Citations shown for each finding; JSON has all.
 const CITATIONS: usize = 5;
+/// Containers shown; JSON has all that matter.
+const CONTAINERS: usize = 40;
 /// Columns of the lag's bar.
 const BAR: i64 = 16;
 
@@ -104,12 +105,9 @@ impl Page<'_> {
             .unwrap_or(0)
             .min(34);
         for (citation, place) in citations.iter().zip(&places) {
-            let time = match citation.line {
-                Some(_) => citation
-                    .time
-                    .map(|time| format!("{}  ", self.clock(time)))
-                    .unwrap_or_default(),
-                None => String::new(),
+            let time = match citation.time {
+                Some(time) if !citation.is_call => format!("{}  ", self.clock(time)),
+                _ => String::new(),
             };
             let place = visible(&cut(place, 34));
             let start = format!("    {place:widest$}  {time}");
@@ -207,17 +205,19 @@ impl Page<'_> {
             return Ok(());
         }
         let mut table = self.table(&["Containers", "name", "listed as", "inspect", "took"]);
-        for container in &self.report.containers {
+        for container in self.report.containers.iter().take(CONTAINERS) {
+            let asked = !matches!(container.probe.outcome, Outcome::Gone | Outcome::NotProbed);
+            let took = asked.then(|| rules::took(&container.probe));
             table.add_row([
                 container.id.short().to_owned(),
                 visible(&name(container)),
                 visible(listed(container)),
                 visible(inspected(container)),
-                rules::took(&container.probe),
+                took.unwrap_or_else(|| "-".to_owned()),
             ]);
         }
         write!(out, "\n{}", lines(&table))?;
-        match self.report.containers_left_out {
+        match self.report.containers.len().saturating_sub(CONTAINERS) {
             0 => Ok(()),
             more => writeln!(
                 out,
@@ -235,19 +235,16 @@ impl Page<'_> {
             .collect();
         looked.extend(report.runtime.as_ref().map(|runtime| {
             let version = runtime.version.as_deref().unwrap_or("(version not told)");
-            format!(
-                "Docker {version} at {} ({} containers)",
-                runtime.endpoint,
-                runtime.containers.len()
-            )
+            let listed = match runtime.list.outcome {
+                Outcome::Answered => rules::count(runtime.containers.len(), "container"),
+                _ => "no list".to_owned(),
+            };
+            format!("Docker {version} at {} ({listed})", runtime.endpoint)
         }));
         looked.extend(report.host.as_ref().map(|host| {
             let kernel = host.kernel.as_deref().unwrap_or("(release not told)");
-            let which = match host.root.as_str() {
-                DEFAULT_ROOT => "this host".to_owned(),
-                root => format!("the host at {root}"),
-            };
-            format!("{which}: kernel {kernel}, {}", processes(host.seen))
+            let (which, seen) = (host.called(), processes(host.seen));
+            format!("{which}: kernel {kernel}, {seen}")
         }));
         looked.extend(report.notes.iter().cloned());
         if looked.is_empty() {
@@ -280,17 +277,24 @@ impl Page<'_> {
     }
 
     fn source(&self, source: &crate::digest::Source) -> String {
-        let span = source.first.zip(source.last).map_or_else(
-            || ", none of the kubelet's".to_owned(),
-            |(first, last)| format!(", {} to {}", self.clock(first), self.clock(last)),
-        );
+        let span = match source.first.zip(source.last) {
+            Some((first, last)) => format!(", {} to {}", self.clock(first), self.clock(last)),
+            None if source.kubelet_lines == 0 => ", none of the kubelet's".to_owned(),
+            None => ", without times".to_owned(),
+        };
         let picked = if source.picked {
             "; picked by plegdoctor"
         } else {
             ""
         };
+        // A klog line has neither; where no other line tells them they are a guess.
+        let guessed = if source.guessed_times {
+            "; year and zone by --now"
+        } else {
+            ""
+        };
         format!(
-            "{} ({} lines, {} bytes{span}{picked})",
+            "{} ({} lines, {} bytes{span}{guessed}{picked})",
             source.name, source.lines, source.bytes
         )
     }

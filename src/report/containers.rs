@@ -11,9 +11,6 @@ use crate::{
 };
 use std::collections::BTreeSet;
 
-/// Containers that a report lists; the rest is counted.
-const MOST: usize = 50;
-
 /// Why a container is worth a look; the first in this order comes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Reason {
@@ -23,10 +20,10 @@ enum Reason {
     OfAnAccusedPod,
 }
 
-/// Returns the containers that matter, the accused first, and how many found no room.
-pub(super) fn that_matter(evidence: &Evidence, findings: &[Finding]) -> (Vec<Container>, usize) {
+/// Returns the containers that matter, the accused first.
+pub(super) fn that_matter(evidence: &Evidence, findings: &[Finding]) -> Vec<Container> {
     let Some(runtime) = &evidence.runtime else {
-        return (Vec::new(), 0);
+        return Vec::new();
     };
     let subjects = || findings.iter().flat_map(|finding| &finding.subjects);
     let accused: ContainerIds = subjects().filter_map(|s| s.id.as_ref()).collect();
@@ -54,12 +51,7 @@ pub(super) fn that_matter(evidence: &Evidence, findings: &[Finding]) -> (Vec<Con
     matter.sort_by(|(a, left), (b, right)| {
         (a, &left.name, &left.id).cmp(&(b, &right.name, &right.id))
     });
-    let left_out = matter.len().saturating_sub(MOST);
-    let matter = matter
-        .into_iter()
-        .take(MOST)
-        .map(|(_, container)| container);
-    (matter.collect(), left_out)
+    matter.into_iter().map(|(_, container)| container).collect()
 }
 
 fn is_unwell(container: &Container) -> bool {

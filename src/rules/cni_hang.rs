@@ -5,7 +5,7 @@
 use super::{
     Rule,
     holders::{self, doing, span},
-    lasts,
+    lines::Lines,
 };
 use crate::{
     event::{ErrorClass, Kind},
@@ -25,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
 /// The calls that wait for a network plugin.
 const CALLS: &[Kind] = &[Kind::RunSandboxFailed, Kind::StopSandboxFailed];
 
-fn check(evidence: &Evidence) -> Vec<Finding> {
+fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let Some(host) = &evidence.host else {
         return Vec::new();
     };
@@ -33,11 +33,8 @@ fn check(evidence: &Evidence) -> Vec<Finding> {
     let Some(first) = hung.first() else {
         return Vec::new();
     };
-    let logged = evidence
-        .log
-        .iter()
-        .flat_map(|log| log.failed(CALLS, ErrorClass::Deadline))
-        .any(|group| lasts(evidence, group.last.at));
+    let lines = Lines::failed(evidence, CALLS, ErrorClass::Deadline).latest();
+    let logged = !lines.is_empty() && lines.go_on(evidence);
     let age = first.age.unwrap_or_default();
     let more = match hung.len() {
         1 => String::new(),
@@ -75,6 +72,7 @@ fn check(evidence: &Evidence) -> Vec<Finding> {
             .map(|process| cite(evidence, process))
             .collect(),
         remedies: remedies(first),
+        spans: Vec::new(),
     }]
 }
 
@@ -108,12 +106,7 @@ fn subject(process: &Process) -> Subject {
 
 fn cite(evidence: &Evidence, process: &Process) -> Citation {
     let (source, text) = holders::cited(process);
-    Citation {
-        source,
-        line: None,
-        time: Some(evidence.now),
-        text,
-    }
+    holders::cite(evidence, source, text)
 }
 
 fn remedies(process: &Process) -> Vec<Remedy> {

@@ -1,11 +1,12 @@
 //! `dead-container`: a container whose removal failed half-way.
 //!
 //! In public incidents a dead container alone was never shown to block a relist: it is never presented as the
-//! cause of a lag. Whether removal is stuck is told by inspect; the list lies both ways (moby up to 28.1).
+//! cause of a lag. Whether removal failed is told by inspect; the list lies both ways (moby up to 28.1).
 
 use super::{
-    EACH, Rule, called, cite_groups, count, inspect_call,
-    remedies::{clean, docker_option},
+    EACH, Rule, called, count, inspect_call,
+    lines::Lines,
+    remedies::{clean_dead, docker_command},
     subject_from, subject_of,
 };
 use crate::{
@@ -16,6 +17,7 @@ use crate::{
     id::ContainerId,
     runtime::{Container, Outcome, Runtime},
 };
+use chrono::TimeDelta;
 
 pub(super) const RULE: Rule = Rule {
     id: "dead-container",
@@ -29,28 +31,23 @@ const CALLS: &[Kind] = &[
     Kind::RemoveSandboxFailed,
     Kind::ContainerGcFailed,
 ];
+/// The kubelet's clean-up tries again each minute; silence for longer shows that it got rid of it.
+const RETRIES: TimeDelta = TimeDelta::minutes(5);
 
-fn check(evidence: &Evidence) -> Vec<Finding> {
-    let runtime = evidence.runtime.as_ref();
-    let dead: Vec<&Container> = runtime
-        .into_iter()
-        .flat_map(|r| &r.containers)
-        .filter(|c| c.is_dead())
-        .collect();
-    let logged: Vec<&Group> = evidence
-        .log
+fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
+    let containers = evidence
+        .runtime
         .iter()
-        .flat_map(|log| log.failed(CALLS, ErrorClass::Busy))
-        .collect();
+        .flat_map(|runtime| &runtime.containers);
+    let dead: Vec<&Container> = containers.filter(|container| container.is_dead()).collect();
+    let logged = Lines::failed(evidence, CALLS, ErrorClass::Busy);
+    let is_of_dead = |group: &&Group| dead.iter().any(|container| is_about(group, &container.id));
+    let (about, elsewhere) = logged.0.into_iter().partition(is_of_dead);
     let mut findings = Vec::new();
     if !dead.is_empty() {
-        findings.push(from_docker(evidence, &dead, &logged));
+        findings.push(from_docker(evidence, &dead, &Lines(about)));
     }
-    let elsewhere: Vec<_> = logged
-        .iter()
-        .copied()
-        .filter(|g| !dead.iter().any(|c| is_about(g, &c.id)))
-        .collect();
+    let elsewhere = Lines(elsewhere);
     if !elsewhere.is_empty() {
         findings.push(from_log(evidence, &elsewhere));
     }
@@ -59,26 +56,21 @@ fn check(evidence: &Evidence) -> Vec<Finding> {
 
 fn is_about(group: &Group, id: &ContainerId) -> bool {
     let text = group.first.error.as_ref().map_or("", |error| &error.text);
-    group
+    let named = group
         .first
         .subject()
-        .is_some_and(|subject| subject.matches(id))
-        || text.contains(id.as_str())
+        .is_some_and(|subject| subject.matches(id));
+    named || text.contains(id.as_str())
 }
 
-fn from_docker(evidence: &Evidence, dead: &[&Container], logged: &[&Group]) -> Finding {
-    let about: Vec<_> = logged
-        .iter()
-        .copied()
-        .filter(|g| dead.iter().any(|c| is_about(g, &c.id)))
-        .collect();
-    let mut citations = cite_groups(&about, 4);
+fn from_docker(evidence: &Evidence, dead: &[&Container], about: &Lines) -> Finding {
+    let mut citations = about.cite(4);
     if let Some(runtime) = &evidence.runtime {
-        citations.extend(
-            dead.iter()
-                .take(EACH)
-                .map(|container| cite_states(runtime, container, dead.len())),
-        );
+        let states = dead
+            .iter()
+            .take(EACH)
+            .map(|c| cite_states(runtime, c, dead.len()));
+        citations.extend(states);
     }
     Finding {
         id: RULE.id,
@@ -103,27 +95,27 @@ fn from_docker(evidence: &Evidence, dead: &[&Container], logged: &[&Group]) -> F
         subjects: dead.iter().map(|container| subject_of(container)).collect(),
         citations,
         remedies: remedies(evidence, dead),
+        spans: about.spans(),
     }
 }
 
 fn cite_states(runtime: &Runtime, container: &Container, of: usize) -> Citation {
     let inspected = container.inspected.as_ref();
     let state = inspected.map_or("?", |inspected| &inspected.state);
-    let error = inspected
-        .map(|inspected| inspected.error.as_str())
-        .filter(|error| !error.is_empty());
+    let error = inspected.map(|inspected| inspected.error.as_str());
+    let error = error
+        .filter(|error| !error.is_empty())
+        .map(|error| format!("; {error}"));
+    let (status, listed) = (&container.listed_status, &container.listed_state);
+    let listed = if status.is_empty() { listed } else { status };
     Citation {
         source: inspect_call(container, of),
+        is_call: true,
         line: None,
         time: Some(runtime.asked_at),
         text: format!(
-            "state {state}, while the list says \"{}\"{}",
-            if container.listed_status.is_empty() {
-                &container.listed_state
-            } else {
-                &container.listed_status
-            },
-            error.map(|error| format!("; {error}")).unwrap_or_default()
+            "state {state}, while the list says \"{listed}\"{}",
+            error.unwrap_or_default()
         ),
     }
 }
@@ -139,14 +131,17 @@ fn explain(dead: &[&Container]) -> String {
             count(many.len(), "container")
         ),
     };
-    let reason = dead
+    let errors = dead
         .iter()
         .filter_map(|c| c.inspected.as_ref())
-        .map(|i| i.error.as_str())
-        .find(|e| !e.is_empty());
-    let reason = reason.map_or_else(String::new, |error| {
-        format!(" (\"{}\")", plain_reason(error))
-    });
+        .map(|i| i.error.as_str());
+    let reason = errors
+        .filter(|error| !error.is_empty())
+        .map(plain_reason)
+        .next();
+    let reason = reason
+        .map(|error| format!(" (\"{error}\")"))
+        .unwrap_or_default();
     let misled = if dead.iter().any(|c| c.listed_state != "dead") {
         " Docker's list does not call it dead, so docker ps --filter status=dead misses it."
     } else {
@@ -159,29 +154,36 @@ fn explain(dead: &[&Container]) -> String {
 
 /// Returns the daemon's reason, shortened to what counts.
 fn plain_reason(error: &str) -> &str {
-    error
-        .find(": ")
-        .filter(|_| error.starts_with("container "))
-        .map_or(error, |at| &error[at + 2..])
+    let at = error.find(": ").filter(|_| error.starts_with("container "));
+    at.map_or(error, |at| &error[at + 2..])
 }
 
-fn from_log(evidence: &Evidence, groups: &[&Group]) -> Finding {
-    let subjects: Vec<Subject> = groups
+fn from_log(evidence: &Evidence, logged: &Lines) -> Finding {
+    let named = logged
+        .0
         .iter()
-        .filter(|g| g.first.subject().is_some())
-        .map(|g| subject_from(&g.first))
-        .collect();
+        .filter(|group| group.first.subject().is_some());
+    let subjects: Vec<Subject> = named.map(|group| subject_from(&group.first)).collect();
     let listed = evidence
         .runtime
         .as_ref()
         .filter(|runtime| runtime.list.outcome == Outcome::Answered);
     let gone = |id: &ContainerId| listed.is_some_and(|runtime| runtime.find(id).is_none());
     let all_gone = !subjects.is_empty() && subjects.iter().filter_map(|s| s.id.as_ref()).all(gone);
-    let reason = groups
-        .last()
+    let active = !all_gone && logged.are_recent(evidence, RETRIES);
+    let last = logged.0.iter().max_by_key(|group| group.last.at);
+    let reason = last
         .and_then(|group| group.last.error.as_ref())
         .map_or("", |error| &error.text);
-    let tries: u64 = groups.iter().map(|group| group.count).sum();
+    let tries = match logged.number() {
+        1 => "once".to_owned(),
+        tries => format!("{tries} times"),
+    };
+    let over = match (all_gone, active) {
+        (true, _) => " It is not in Docker any more.",
+        (false, false) => " It did not try again.",
+        (false, true) => "",
+    };
     Finding {
         id: RULE.id,
         title: match subjects.as_slice() {
@@ -193,59 +195,41 @@ fn from_log(evidence: &Evidence, groups: &[&Group]) -> Finding {
         },
         severity: Severity::Warning,
         confidence: Confidence::Suspected,
-        active: !all_gone,
+        active,
         explanation: format!(
-            "The kubelet tried {} to remove what is left of it and the runtime refused: \"{reason}\".{} A container that cannot be removed was never shown to hold up the relist by itself; many of them slow it down.",
-            if tries == 1 {
-                "once".to_owned()
-            } else {
-                format!("{tries} times")
-            },
-            if all_gone {
-                " It is not in Docker any more."
-            } else {
-                ""
-            },
+            "The kubelet tried {tries} to remove what is left of it and the runtime refused: \"{reason}\".{over} A container that cannot be removed was never shown to hold up the relist by itself; many of them slow it down."
         ),
         subjects,
-        citations: cite_groups(groups, 6),
-        remedies: if all_gone {
-            Vec::new()
+        citations: logged.cite(6),
+        remedies: if active {
+            clean_dead(evidence).unwrap_or_default()
         } else {
-            clean(evidence, "dead", "the logs of the removed containers")
+            Vec::new()
         },
+        spans: logged.spans(),
     }
 }
 
 fn remedies(evidence: &Evidence, dead: &[&Container]) -> Vec<Remedy> {
-    let mut remedies = clean(
-        evidence,
-        "dead",
-        "the logs of the removed containers; nothing that runs",
-    );
-    if let [one, ..] = dead {
-        remedies.push(Remedy {
-            title: "If it says that something is still mounted: see which process holds the mount"
-                .to_owned(),
-            risk: Risk::Safe,
-            command: format!("grep -l {} /proc/[0-9]*/mountinfo", one.id.short()),
-            cost: "nothing; restart what holds it, then remove the container again".to_owned(),
-        });
-        remedies.push(Remedy {
-            title: "If it says that an operation is not permitted: look for an immutable file in its layer".to_owned(),
-            risk: Risk::Safe,
-            command: format!("lsattr -R $(docker{} inspect -f '{{{{.GraphDriver.Data.UpperDir}}}}' {}) | grep -e '-i-'", docker_option(evidence).replace("--docker-host", "-H"), one.id.short()),
-            cost: "nothing; chattr -i takes the mark away".to_owned(),
-        });
-    }
+    let mut remedies = clean_dead(evidence).unwrap_or_default();
+    let Some(short) = dead.first().map(|container| container.id.short()) else {
+        return remedies;
+    };
+    let docker = docker_command(evidence);
+    remedies.push(Remedy {
+        title: "If it says that something is still mounted: see which process holds the mount"
+            .to_owned(),
+        risk: Risk::Safe,
+        command: format!("grep -l {short} /proc/[0-9]*/mountinfo"),
+        cost: "nothing; restart what holds it, then remove the container again".to_owned(),
+    });
+    remedies.push(Remedy {
+        title: "If it says that an operation is not permitted: look for an immutable file in its layer".to_owned(),
+        risk: Risk::Safe,
+        command: format!(
+            "lsattr -R $({docker} inspect -f '{{{{.GraphDriver.Data.UpperDir}}}}' {short}) | grep -e '-i-'"
+        ),
+        cost: "nothing; chattr -i takes the mark away".to_owned(),
+    });
     remedies
-}
-
-impl Container {
-    /// Returns whether it is dead or its removal is stuck, by what inspect says.
-    pub fn is_dead(&self) -> bool {
-        self.inspected
-            .as_ref()
-            .is_some_and(|inspected| matches!(inspected.state.as_str(), "dead" | "removing"))
-    }
 }

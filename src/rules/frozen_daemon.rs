@@ -4,17 +4,16 @@
 //! `hung-runtime` says that a daemon does not answer; this says why, where the kernel tells.
 
 use super::{
-    Rule, cite_groups, count, daemon,
+    Rule, count, daemon,
     holders::{self, doing},
-    hung_container::WHOLE_RUNTIME,
-    last_of, lasts,
+    hung_runtime,
+    lines::Lines,
     remedies::restart_runtime,
 };
 use crate::{
-    digest::Group,
     event::ErrorClass,
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity},
     node::{Process, Role, State},
     runtime::{Outcome, Runtime},
 };
@@ -40,7 +39,7 @@ enum Frozen {
     Asleep,
 }
 
-fn check(evidence: &Evidence) -> Vec<Finding> {
+fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     daemons(evidence)
         .into_iter()
         .filter_map(|process| accuse(evidence, process, frozen(process)?))
@@ -82,15 +81,10 @@ fn frozen(process: &Process) -> Option<Frozen> {
 }
 
 fn accuse(evidence: &Evidence, process: &Process, frozen: Frozen) -> Option<Finding> {
-    let logged: Vec<&Group> = evidence
-        .log
-        .iter()
-        .flat_map(|log| log.failed(WHOLE_RUNTIME, ErrorClass::Deadline))
-        .collect();
-    let logged = match lasts(evidence, last_of(&logged)) {
-        true => logged,
-        false => Vec::new(),
-    };
+    let mut logged = Lines::failed(evidence, hung_runtime::CALLS, ErrorClass::Deadline).latest();
+    if !logged.go_on(evidence) {
+        logged = Lines::default();
+    }
     let silent: Vec<&str> = evidence
         .runtime
         .iter()
@@ -103,14 +97,9 @@ fn accuse(evidence: &Evidence, process: &Process, frozen: Frozen) -> Option<Find
     if frozen == Frozen::Asleep && !told {
         return None;
     }
-    let mut citations = cite_groups(&logged, 4);
+    let mut citations = logged.cite(4);
     let (source, text) = holders::cited(process);
-    citations.push(Citation {
-        source,
-        line: None,
-        time: Some(evidence.now),
-        text,
-    });
+    citations.push(holders::cite(evidence, source, text));
     let mut subject = daemon(&process.comm);
     subject.pid = Some(process.pid);
     Some(Finding {
@@ -131,6 +120,7 @@ fn accuse(evidence: &Evidence, process: &Process, frozen: Frozen) -> Option<Find
         subjects: vec![subject],
         citations,
         remedies: remedies(evidence, process, frozen),
+        spans: logged.spans(),
     })
 }
 

@@ -112,12 +112,7 @@ impl Holder<'_> {
                 ),
             ),
         };
-        Citation {
-            source,
-            line: None,
-            time: Some(evidence.now),
-            text,
-        }
+        cite(evidence, source, text)
     }
 
     /// Returns it as a subject, which belongs to container `id`.
@@ -159,6 +154,18 @@ impl Holder<'_> {
 /// Returns whether a process is one of the runtime's daemons.
 pub(super) fn is_daemon(process: &Process) -> bool {
     matches!(process.role, Role::Dockerd | Role::Containerd)
+}
+
+/// Returns what was seen of the host as a citation.
+pub(super) fn cite(evidence: &Evidence, source: impl Into<String>, text: String) -> Citation {
+    Citation {
+        source: source.into(),
+        // Nor is it a line of a log.
+        is_call: true,
+        line: None,
+        time: Some(evidence.now),
+        text,
+    }
 }
 
 /// Returns the source and the text of a citation of a process.

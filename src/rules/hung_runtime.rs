@@ -1,18 +1,18 @@
 //! `hung-runtime`: the daemon takes connections and does not answer, or only in part.
 
 use super::{
-    Rule, cite_groups, cite_probe, clock, daemon, first_of,
-    hung_container::WHOLE_RUNTIME,
-    last_of, lasts, lines_of,
-    remedies::{restart_runtime, save_stacks},
+    Rule, cite_probe, clock, count, daemon,
+    daemon_stacks::{cite, waited_for},
+    lines::Lines,
+    remedies::{Engine, engine, restart_runtime, save_stacks},
 };
 use crate::{
-    digest::Group,
     event::{ErrorClass, Kind},
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
     runtime::{Outcome, Probe, Runtime},
 };
+use chrono::TimeDelta;
 
 pub(super) const RULE: Rule = Rule {
     id: "hung-runtime",
@@ -21,128 +21,200 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
+/// The calls that time out for all when the runtime as a whole hangs.
+pub(super) const CALLS: &[Kind] = &[
+    Kind::ListSandboxesFailed,
+    Kind::ListContainersFailed,
+    Kind::ListStreamFailed,
+    Kind::RelistFailed,
+    Kind::RuntimeVersionFailed,
+    Kind::RuntimeStatusFailed,
+    Kind::RuntimeSanityFailed,
+];
+/// Those of them that list.
+const LISTS: &[Kind] = &[
+    Kind::ListSandboxesFailed,
+    Kind::ListContainersFailed,
+    Kind::ListStreamFailed,
+    Kind::RelistFailed,
+];
+/// The calls that make something.
+const STARTS: &[Kind] = &[Kind::RunSandboxFailed, Kind::CreateContainerFailed];
+/// One that takes too long is an everyday matter: a large image, a busy disk.
+const MANY_STARTS: u64 = 6;
+/// RunPodSandbox has twice the request time-out (CRI client); with the back-off after it nothing is tried for longer.
+const START_TIMEOUT: TimeDelta = TimeDelta::minutes(10);
 /// So many containers must be silent, and none answer, before the daemon is blamed rather than a container.
 const SILENT: usize = 3;
 
-fn check(evidence: &Evidence) -> Vec<Finding> {
-    let logged: Vec<&Group> = evidence
-        .log
-        .iter()
-        .flat_map(|log| log.failed(WHOLE_RUNTIME, ErrorClass::Deadline))
-        .collect();
+/// What of the runtime does not answer; the first that is true.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// It cannot even list.
+    Lists,
+    /// It lists, and no inspect of any container answers.
+    Inspects,
+    /// It lists and inspects; what concerns the daemon itself hangs.
+    Itself,
+}
+
+fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
+    let all = Lines::failed(evidence, CALLS, ErrorClass::Deadline);
+    let logged = all.latest();
     let runtime = evidence.runtime.as_ref();
     let silent = runtime.map(silent_calls).unwrap_or_default();
     if logged.is_empty() && silent.is_empty() {
-        return Vec::new();
+        return slow_starts(evidence).into_iter().collect();
     }
-    let active = match runtime {
-        _ if !silent.is_empty() => true,
-        Some(runtime)
-            if calls(runtime)
-                .iter()
-                .all(|(_, probe)| probe.outcome == Outcome::Answered) =>
-        {
-            false
-        }
-        _ => lasts(evidence, last_of(&logged)),
-    };
-    let mut citations = cite_groups(&logged, 6);
+    let well = runtime.is_some_and(|r| {
+        r.own_calls()
+            .iter()
+            .all(|(_, p)| p.outcome == Outcome::Answered)
+    });
+    let goes_on = !logged.is_empty() && logged.go_on(evidence);
+    let active = !silent.is_empty() || (goes_on && !well);
+    let part = part(&logged, &silent);
+    let mut citations = logged.cite(6);
     if let Some(runtime) = runtime {
+        let calls = runtime.own_calls();
         citations.extend(
-            calls(runtime)
+            calls
                 .iter()
-                .map(|(call, probe)| cite_probe(call, runtime, probe)),
+                .map(|(call, probe)| cite_probe(&format!("docker {call}"), runtime, probe)),
         );
     }
-    let confirmed = !silent.is_empty() && !logged.is_empty();
+    let outage = evidence
+        .log
+        .as_ref()
+        .is_some_and(|log| !log.incidents.is_empty());
+    let mut explanation = explain(evidence, &logged, &silent, part, active);
+    let told = runtime.filter(|_| !silent.is_empty()).and_then(most_wait);
+    if let Some((sentence, citation)) = told {
+        explanation = format!("{explanation} {sentence}");
+        citations.push(citation);
+    }
     vec![Finding {
         id: RULE.id,
-        title: title(&logged, &silent, active),
-        severity: Severity::Critical,
-        confidence: if confirmed {
+        title: title(part, active),
+        // One time-out that passed is no outage.
+        severity: if active || outage || part == Part::Itself {
+            Severity::Critical
+        } else {
+            Severity::Warning
+        },
+        confidence: if goes_on && !silent.is_empty() {
             Confidence::Confirmed
         } else {
             Confidence::Suspected
         },
         active,
-        explanation: explain(evidence, &logged, &silent),
-        subjects: vec![daemon(if partly(&logged, &silent) {
-            "containerd"
-        } else {
-            "dockerd"
-        })],
+        explanation,
+        subjects: vec![daemon(culprit(evidence, part))],
         citations,
         remedies: if active {
-            remedies(evidence, partly(&logged, &silent))
+            remedies(evidence, part)
         } else {
             Vec::new()
         },
+        spans: all.spans(),
     }]
 }
 
-/// Returns the daemon's own calls.
-fn calls(runtime: &Runtime) -> [(&'static str, &Probe); 4] {
-    [
-        ("docker ping", &runtime.ping),
-        ("docker version", &runtime.version_probe),
-        ("docker info", &runtime.info),
-        ("docker ps -a", &runtime.list),
-    ]
+/// Sandboxes and containers that are not made in time, while all else answers: a slow disk, a network plugin, a
+/// runtime that hangs in part.
+fn slow_starts(evidence: &Evidence) -> Option<Finding> {
+    let all = Lines::failed(evidence, STARTS, ErrorClass::Deadline);
+    let logged = all.latest();
+    if logged.number() < MANY_STARTS {
+        return None;
+    }
+    let active = logged.go_on(evidence) && logged.are_recent(evidence, START_TIMEOUT);
+    let (first, last) = (
+        clock(evidence, logged.first()),
+        clock(evidence, logged.last()),
+    );
+    let lines = logged.counted();
+    Some(Finding {
+        id: RULE.id,
+        title: "The container runtime does not make sandboxes and containers in time".to_owned(),
+        severity: Severity::Warning,
+        confidence: Confidence::Suspected,
+        active,
+        explanation: format!(
+            "The kubelet's calls that make a sandbox or a container timed out ({lines}, {first} to {last}), while no list and no status call did. New pods do not start; a slow disk, a network plugin that hangs, or the runtime itself can be behind it. The relist does not wait for these calls."
+        ),
+        subjects: vec![daemon(culprit(evidence, Part::Itself))],
+        citations: logged.cite(6),
+        remedies: if active {
+            vec![save_stacks(evidence)]
+        } else {
+            Vec::new()
+        },
+        spans: Vec::new(),
+    })
 }
 
-/// Returns the calls that got no answer. Containers count only if none of them answered.
-fn silent_calls(runtime: &Runtime) -> Vec<&'static str> {
+/// Returns the calls that got no answer. Containers count only if all were asked and none answered.
+fn silent_calls(runtime: &Runtime) -> Vec<String> {
     let timed_out = |probe: &Probe| probe.outcome == Outcome::TimedOut;
-    let mut silent: Vec<_> = calls(runtime)
-        .into_iter()
-        .filter(|(_, probe)| timed_out(probe))
-        .map(|(call, _)| call)
-        .collect();
-    let inspects = runtime
-        .containers
-        .iter()
-        .filter(|c| timed_out(&c.probe))
-        .count();
-    let answered = runtime
-        .containers
-        .iter()
-        .any(|c| c.probe.outcome == Outcome::Answered);
-    if silent.is_empty() && inspects >= SILENT && !answered {
-        silent.push("docker inspect (of every container)");
+    let calls = runtime.own_calls();
+    let own = calls.iter().filter(|(_, probe)| timed_out(probe));
+    let mut silent: Vec<_> = own.map(|(call, _)| format!("docker {call}")).collect();
+    let containers = &runtime.containers;
+    if silent.is_empty()
+        && containers.len() >= SILENT
+        && containers.iter().all(|c| timed_out(&c.probe))
+    {
+        silent.push(INSPECTS.to_owned());
     }
     silent
 }
 
-/// Whether lists work and only what asks containerd hangs: `/version` and `/info` do, lists and inspects do not.
-fn partly(logged: &[&Group], silent: &[&str]) -> bool {
-    let lists = |g: &&&Group| {
-        matches!(
-            g.first.kind,
-            Kind::ListSandboxesFailed | Kind::ListContainersFailed | Kind::RelistFailed
-        )
-    };
-    if silent.is_empty() {
-        return !logged.iter().any(|group| lists(&group));
+const INSPECTS: &str = "docker inspect of every container";
+
+/// `/version` and `/info` ask containerd; lists do not (seen with containerd stopped).
+fn part(logged: &Lines, silent: &[String]) -> Part {
+    let silent_list = silent.iter().any(|call| call == "docker list");
+    if silent_list || (silent.is_empty() && logged.0.iter().any(|g| LISTS.contains(&g.first.kind)))
+    {
+        Part::Lists
+    } else if silent.iter().any(|call| call == INSPECTS) {
+        Part::Inspects
+    } else {
+        Part::Itself
     }
-    !silent.iter().any(|call| {
-        ["docker ping", "docker ps -a"].contains(call) || call.starts_with("docker inspect")
-    })
 }
 
-fn title(logged: &[&Group], silent: &[&str], active: bool) -> String {
-    let which = if partly(logged, silent) {
-        "part of its calls"
+/// Returns the daemon to look at.
+fn culprit(evidence: &Evidence, part: Part) -> &'static str {
+    match (engine(evidence), part) {
+        (Engine::Docker, Part::Lists | Part::Inspects) => "dockerd",
+        (Engine::Docker, Part::Itself) | (Engine::Containerd, _) => "containerd",
+        (Engine::Crio, _) => "crio",
+        (Engine::Unknown, _) => "container runtime",
+    }
+}
+
+fn title(part: Part, active: bool) -> String {
+    let calls = if part == Part::Lists {
+        "the list of containers"
     } else {
-        "its calls"
+        "part of its calls"
     };
     if active {
-        format!("The container runtime does not answer {which}")
+        format!("The container runtime does not answer {calls}")
     } else {
-        format!("The container runtime did not answer {which} for a time")
+        format!("The container runtime did not answer {calls} for a time")
     }
 }
 
-fn explain(evidence: &Evidence, logged: &[&Group], silent: &[&str]) -> String {
+fn explain(
+    evidence: &Evidence,
+    logged: &Lines,
+    silent: &[String],
+    part: Part,
+    active: bool,
+) -> String {
     let mut text = Vec::new();
     if !silent.is_empty() {
         let waited = evidence
@@ -154,27 +226,63 @@ fn explain(evidence: &Evidence, logged: &[&Group], silent: &[&str]) -> String {
             silent.join(", ")
         ));
     }
-    if let Some(first) = first_of(logged) {
-        let (first, last, lines) = (clock(Some(first)), clock(last_of(logged)), lines_of(logged));
-        text.push(format!(
-            "The kubelet's calls that concern the whole runtime timed out from {first} to {last} ({lines})."
-        ));
+    if !logged.is_empty() {
+        let (first, last) = (
+            clock(evidence, logged.first()),
+            clock(evidence, logged.last()),
+        );
+        let lines = logged.counted();
+        text.push(format!("The kubelet's calls that concern the whole runtime timed out ({lines}, {first} to {last})."));
     }
-    text.push(if partly(logged, silent) {
-        "Listing containers still works, but asking the runtime for its version and state hangs: Docker passes those on to containerd. The kubelet then says \"container runtime is down\" and the node goes NotReady, mostly without a PLEG line."
-    } else {
-        "The kubelet cannot list the node's containers, so its relist never succeeds and the node goes NotReady after 3 minutes."
-    }.to_owned());
+    let why = match (part, active) {
+        (Part::Lists, true) => {
+            "The kubelet cannot list the node's containers, so its relist does not succeed and the node goes NotReady after 3 minutes."
+        }
+        (Part::Lists, false) => {
+            "While it lasted the kubelet could not list the node's containers, and its relist did not succeed."
+        }
+        (Part::Inspects, _) => {
+            "It lists the containers, but tells the state of none, so the kubelet's relist waits for each of them."
+        }
+        (Part::Itself, _) if engine(evidence) == Engine::Docker => {
+            "Listing containers works, but asking the runtime for its version and state hangs: Docker passes those on to containerd. The kubelet then says \"container runtime is down\" and the node goes NotReady, mostly without a PLEG line."
+        }
+        (Part::Itself, _) => {
+            "Asking the runtime for its version and state hangs. The kubelet then says \"container runtime is down\" and the node goes NotReady, mostly without a PLEG line."
+        }
+    };
+    text.push(why.to_owned());
     text.join(" ")
 }
 
-fn remedies(evidence: &Evidence, partly: bool) -> Vec<Remedy> {
+/// Returns what most of the daemon's calls wait for, by its own stacks; `None` if that is not clear.
+fn most_wait(runtime: &Runtime) -> Option<(String, Citation)> {
+    let calls = &runtime.stacks.as_ref()?.stacks.calls;
+    let of = |name: &str| calls.iter().filter(|c| c.waits.name() == name).count();
+    let most = calls.iter().max_by_key(|call| of(call.waits.name()))?;
+    let (number, what) = (of(most.waits.name()), waited_for(&most.waits)?);
+    if number * 2 <= calls.len() {
+        return None;
+    }
+    // Not all of them need be in the same call of containerd, or in the same driver.
+    let what = what.split(" (").next().unwrap_or_default();
+    let sentence = format!(
+        "dockerd's own stacks: of {} in progress, {number} {} for {what}.",
+        count(calls.len(), "call"),
+        if number == 1 { "waits" } else { "wait" },
+    );
+    let cited: Vec<_> = calls
+        .iter()
+        .filter(|call| call.waits.name() == most.waits.name())
+        .collect();
+    Some((sentence, cite(runtime, &cited)))
+}
+
+fn remedies(evidence: &Evidence, part: Part) -> Vec<Remedy> {
     let look = Remedy {
-        title: "See whether the daemon is stopped (T), sleeps on a disk (D) or is starved"
-            .to_owned(),
+        title: "See whether the daemon is stopped (T), sleeps on a disk (D) or is starved".to_owned(),
         risk: Risk::Safe,
-        command: "ps -eo pid,stat,etime,wchan:24,args | grep -E '[d]ockerd|[c]ontainerd( |$)'"
-            .to_owned(),
+        command: "ps -eo pid,stat,etime,wchan:24,args | grep -E '[d]ockerd|[c]ontainerd( |$)|[c]rio( |$)'".to_owned(),
         cost: "nothing; a daemon in state T goes on with: kill -CONT PID".to_owned(),
     };
     let containerd = Remedy {
@@ -184,7 +292,8 @@ fn remedies(evidence: &Evidence, partly: bool) -> Vec<Remedy> {
         cost: "containers go on running; calls in flight fail".to_owned(),
     };
     let mut remedies = vec![look, save_stacks(evidence)];
-    remedies.extend(partly.then_some(containerd));
+    remedies
+        .extend((part == Part::Itself && engine(evidence) == Engine::Docker).then_some(containerd));
     remedies.push(restart_runtime(evidence));
     remedies
 }

@@ -1,8 +1,12 @@
 //! `list-too-large`: the answer that lists all containers is larger than gRPC lets through.
 
-use super::{Rule, cite_groups, clock, count, last_of, lasts, node, remedies::clean};
+use super::{
+    Rule, clock, count,
+    lines::Lines,
+    node,
+    remedies::{clean_exited, count_containers},
+};
 use crate::{
-    digest::Group,
     event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
@@ -25,17 +29,14 @@ const CALLS: &[Kind] = &[
     Kind::CleanPodsFailed,
 ];
 
-fn check(evidence: &Evidence) -> Vec<Finding> {
-    let groups: Vec<&Group> = evidence
-        .log
+fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
+    let all = Lines::failed(evidence, CALLS, ErrorClass::TooLarge);
+    let logged = all.latest();
+    let sizes = logged
+        .0
         .iter()
-        .flat_map(|log| log.failed(CALLS, ErrorClass::TooLarge))
-        .collect();
-    let sizes = groups
-        .iter()
-        .filter_map(|g| Some((g.last.at, g.last.error.as_ref()?.sizes?)))
-        .max();
-    let Some((_, (got, limit))) = sizes else {
+        .filter_map(|g| Some((g.last.at, g.last.error.as_ref()?.sizes?)));
+    let Some((_, (got, limit))) = sizes.max() else {
         return Vec::new();
     };
     let listed = evidence
@@ -44,25 +45,25 @@ fn check(evidence: &Evidence) -> Vec<Finding> {
         .filter(|runtime| runtime.list.outcome == Outcome::Answered);
     // Docker's own answer is JSON and somewhat larger than the kubelet's message about the same containers.
     let still = listed.map(|runtime| runtime.list_bytes >= limit);
-    let active = still != Some(false) && lasts(evidence, last_of(&groups));
-    let mut citations = cite_groups(&groups, 5);
+    let active = still != Some(false) && logged.go_on(evidence);
+    let title = if active {
+        "is too large"
+    } else {
+        "was too large"
+    };
+    let mut citations = logged.cite(5);
     citations.extend(listed.map(cite_list));
     vec![Finding {
         id: RULE.id,
-        title: if active {
-            "The list of containers is too large for the kubelet"
-        } else {
-            "The list of containers was too large for the kubelet"
-        }
-        .to_owned(),
+        title: format!("The list of containers {title} for the kubelet"),
         severity: Severity::Critical,
-        confidence: if still == Some(true) {
+        confidence: if active && still == Some(true) {
             Confidence::Confirmed
         } else {
             Confidence::Suspected
         },
         active,
-        explanation: explain(&groups, got, limit, listed),
+        explanation: explain(evidence, &logged, (got, limit), listed, active),
         subjects: vec![node(evidence)],
         citations,
         remedies: if active {
@@ -70,34 +71,40 @@ fn check(evidence: &Evidence) -> Vec<Finding> {
         } else {
             Vec::new()
         },
+        spans: all.spans(),
     }]
 }
 
 fn cite_list(runtime: &Runtime) -> Citation {
+    let containers = count(runtime.containers.len(), "container");
+    let (stopped, bytes) = (stopped(runtime), runtime.list_bytes);
     Citation {
-        source: "docker ps -a".to_owned(),
+        source: "docker list".to_owned(),
+        is_call: true,
         line: None,
         time: Some(runtime.asked_at),
-        text: format!(
-            "{}, {} of them stopped, {} bytes as JSON",
-            count(runtime.containers.len(), "container"),
-            stopped(runtime),
-            runtime.list_bytes
-        ),
+        text: format!("{containers}, {stopped} of them stopped, {bytes} bytes as JSON"),
     }
 }
 
 /// Returns how many listed containers do not run.
 pub(super) fn stopped(runtime: &Runtime) -> usize {
+    let runs = |state: &str| matches!(state, "running" | "paused" | "restarting");
     runtime
         .containers
         .iter()
-        .filter(|c| !matches!(c.listed_state.as_str(), "running" | "paused" | "restarting"))
+        .filter(|c| !runs(&c.listed_state))
         .count()
 }
 
-fn explain(groups: &[&Group], got: u64, limit: u64, listed: Option<&Runtime>) -> String {
-    let first = groups.iter().filter_map(|group| group.first.at).min();
+fn explain(
+    evidence: &Evidence,
+    logged: &Lines,
+    (got, limit): (u64, u64),
+    listed: Option<&Runtime>,
+    active: bool,
+) -> String {
+    let first = clock(evidence, logged.first());
     let now = listed.map_or_else(String::new, |runtime| {
         let all = count(runtime.containers.len(), "container");
         format!(
@@ -105,18 +112,19 @@ fn explain(groups: &[&Group], got: u64, limit: u64, listed: Option<&Runtime>) ->
             stopped(runtime)
         )
     });
+    if !active {
+        let last = clock(evidence, logged.last());
+        return format!(
+            "From {first} to {last} the answer that lists the node's containers had up to {got} bytes, and the limit is {limit}: the kubelet could not list them, and its relist failed. It is over.{now}"
+        );
+    }
     format!(
-        "Since {} the answer that lists the node's containers has {got} bytes, and the limit is {limit}. The kubelet cannot list them, so its relist fails; nor can it remove the old ones that make the list so long, so this does not heal by itself.{now}",
-        clock(first),
+        "Since {first} the answer that lists the node's containers is too large: {got} bytes, and the limit is {limit}. The kubelet cannot list them, so its relist fails; nor can it remove the old ones that make the list so long, so this does not heal by itself.{now}"
     )
 }
 
 fn remedies(evidence: &Evidence) -> Vec<Remedy> {
-    let mut remedies = clean(
-        evidence,
-        "exited",
-        "the logs of the removed containers; running ones are not touched",
-    );
+    let mut remedies = clean_exited(evidence).unwrap_or_else(|| vec![count_containers()]);
     remedies.push(Remedy {
         title: "Keep it from coming back: find what leaves so many containers, and bound them"
             .to_owned(),

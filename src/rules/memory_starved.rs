@@ -2,10 +2,14 @@
 //!
 //! A container that ran into its own limit is not the machine's want. The kernel alone says all this: suspected.
 
-use super::{Rule, holders::span, node};
+use super::{
+    Rule,
+    holders::{self, span},
+    node,
+};
 use crate::{
     evidence::{Evidence, FRESH},
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity},
     node::{Host, KernelKind, KernelLine},
 };
 
@@ -22,19 +26,14 @@ const STALLED: f64 = 10.0;
 /// The kubelet evicts pods below that (its default `memory.available<100Mi`).
 const LOW: u64 = 100 << 20;
 
-fn check(evidence: &Evidence) -> Vec<Finding> {
+fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let Some(host) = &evidence.host else {
         return Vec::new();
     };
     let mut told = Vec::new();
     let mut citations = Vec::new();
     let mut cite = |source: &str, text: String| {
-        citations.push(Citation {
-            source: source.to_owned(),
-            line: None,
-            time: Some(evidence.now),
-            text,
-        });
+        citations.push(holders::cite(evidence, source, text));
     };
     if let Some(stalled) = stalled(host) {
         told.push(format!(
@@ -73,6 +72,7 @@ fn check(evidence: &Evidence) -> Vec<Finding> {
         subjects: vec![node(evidence)],
         citations,
         remedies: remedies(),
+        spans: Vec::new(),
     }]
 }
 

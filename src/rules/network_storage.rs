@@ -6,6 +6,8 @@
 use super::{
     Rule, count,
     holders::{self, doing},
+    hung_container,
+    lines::Lines,
     remedies::restart_runtime,
 };
 use crate::{
@@ -36,7 +38,7 @@ struct Stuck<'a> {
     function: &'a str,
 }
 
-fn check(evidence: &Evidence) -> Vec<Finding> {
+fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let Some(host) = &evidence.host else {
         return Vec::new();
     };
@@ -93,10 +95,8 @@ fn accuse(evidence: &Evidence, stuck: &[Stuck], mounts: &[&Mount]) -> Finding {
         .iter()
         .flat_map(|runtime| &runtime.containers)
         .any(|container| container.probe.outcome == Outcome::TimedOut);
-    let log = evidence.log.iter();
-    let logged = log
-        .flat_map(|log| log.failed(super::hung_container::CALLS, ErrorClass::Deadline))
-        .any(|group| super::lasts(evidence, group.last.at));
+    let lines = Lines::failed(evidence, hung_container::CALLS, ErrorClass::Deadline).latest();
+    let logged = !lines.is_empty() && lines.go_on(evidence);
     let blocks = stuck.iter().any(|task| task.process.role != Role::Other);
     let told = (hangs || logged) && blocks;
     let mut subjects: Vec<_> = mounts
@@ -134,6 +134,7 @@ fn accuse(evidence: &Evidence, stuck: &[Stuck], mounts: &[&Mount]) -> Finding {
             .map(|task| cite(evidence, task))
             .collect(),
         remedies: remedies(evidence, stuck, mounts),
+        spans: Vec::new(),
     }
 }
 
@@ -158,17 +159,13 @@ fn pod(evidence: &Evidence, mount: &Mount) -> Option<PodName> {
 }
 
 fn cite(evidence: &Evidence, task: &Stuck) -> Citation {
-    Citation {
-        source: format!("process {}", task.process.pid),
-        line: None,
-        time: Some(evidence.now),
-        text: format!(
-            "{}: thread {}, {}, did not wake up while it was watched",
-            task.process.comm,
-            task.tid,
-            doing(task.state, Some(task.function))
-        ),
-    }
+    let text = format!(
+        "{}: thread {}, {}, did not wake up while it was watched",
+        task.process.comm,
+        task.tid,
+        doing(task.state, Some(task.function))
+    );
+    holders::cite(evidence, format!("process {}", task.process.pid), text)
 }
 
 fn servers<'a>(mounts: &[&'a Mount]) -> BTreeSet<&'a str> {

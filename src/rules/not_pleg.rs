@@ -1,13 +1,14 @@
-//! `not-pleg`: the node is NotReady, and it is not the PLEG.
+//! `not-pleg`: the node is NotReady, or the kubelet in trouble, and it is not the PLEG.
 
-use super::{Rule, cite_groups, clock, last_of, lasts, node};
+use super::{Rule, clock, is_cause, lines::Lines, node};
 use crate::{
     digest::{Group, Log},
     event::{ErrorClass, Event, Kind},
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
     incident::START_UP,
 };
+use chrono::TimeDelta;
 
 pub(super) const RULE: Rule = Rule {
     id: "not-pleg",
@@ -16,123 +17,247 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
+/// So many failed updates before the node is called cut off: one or two are ordinary.
+const FAILED_UPDATES: u64 = 5;
+/// What lasts is repeated at least this often: the runtime's state every 5 s, a status update every 10 s, a kubelet
+/// that ends is started again within seconds.
+const REPEATED: TimeDelta = TimeDelta::minutes(2);
+
 /// Another illness, and the words for it.
 struct Other<'a> {
-    lines: Vec<&'a Group>,
+    lines: Lines<'a>,
     title: &'static str,
     explanation: &'static str,
     look: &'static str,
 }
 
-fn check(evidence: &Evidence) -> Vec<Finding> {
+fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
     let Some(log) = &evidence.log else {
         return Vec::new();
     };
-    if !log.incidents.is_empty() {
-        return Vec::new();
-    }
-    others(log)
+    let mut findings: Vec<Finding> = others(evidence, log, found)
         .into_iter()
         .filter(|other| !other.lines.is_empty())
         .map(|other| tell(evidence, &other))
-        .collect()
+        .collect();
+    let explained = |findings: &[Finding]| findings.iter().any(|finding| finding.active);
+    let causes: Vec<_> = found
+        .iter()
+        .filter(|finding| is_cause(finding))
+        .cloned()
+        .collect();
+    if !explained(&causes) && !explained(&findings) {
+        findings.extend(not_ready(evidence, log));
+    }
+    findings
 }
 
-fn others(log: &Log) -> Vec<Other<'_>> {
+fn others<'a>(evidence: &'a Evidence, log: &'a Log, found: &[Finding]) -> Vec<Other<'a>> {
+    let outside = |lines: Lines<'a>| {
+        Lines(
+            lines
+                .0
+                .into_iter()
+                .filter(|group| !in_outage(log, group))
+                .collect(),
+        )
+    };
     vec![
         Other {
-            lines: network(log),
+            lines: outside(network(evidence, log)),
             title: "The node is NotReady because its network is not ready, not because of the PLEG",
             explanation: "The kubelet reports that the runtime's network plugin (CNI) is not set up. Its relist works.",
             look: "ls -l /etc/cni/net.d; crictl info",
         },
         Other {
-            lines: log
-                .of(&[Kind::ReadyCondition])
-                .filter(|group| is_unknown(&group.last))
-                .collect(),
+            lines: unknown(evidence),
             title: "The kubelet stopped reporting: the node's state is Unknown, which is not the PLEG",
             explanation: "The condition says NodeStatusUnknown: the control plane heard nothing from the kubelet. A kubelet with an unhealthy PLEG still reports, with the reason KubeletNotReady.",
             look: "systemctl status kubelet --no-pager; journalctl -u kubelet -n 50 --no-pager",
         },
         Other {
-            lines: cut_off(log),
+            lines: outside(cut_off(evidence)),
             title: "The kubelet cannot report its node's status, which is not the PLEG",
             explanation: "The kubelet's updates of its node or lease fail: the API server or the way to it is in trouble. After 40 s without an update the control plane calls the node NotReady or Unknown, although its relist works.",
             look: "curl -k --max-time 5 https://API-SERVER:6443/readyz",
         },
+        Other {
+            lines: Lines::of(evidence, &[Kind::KubeletFatal]),
+            title: "The kubelet ends with a fatal error, which is not the PLEG",
+            explanation: "The kubelet logged a fatal error and ended; systemd starts it again, and it ends again until what it says is mended.",
+            look: "systemctl status kubelet --no-pager; journalctl -u kubelet -n 50 --no-pager",
+        },
+        Other {
+            lines: outside(says_down(evidence, found)),
+            title: "The kubelet says that the container runtime is down; the log does not tell whether it hangs or is gone",
+            explanation: "For more than 30 s the kubelet's question after the runtime's state was not answered with a yes, so the node goes NotReady without a PLEG line. No line tells how the question ended.",
+            look: "systemctl status docker containerd crio --no-pager; crictl info",
+        },
     ]
 }
 
-/// Network items after the kubelet's first minute, where no line says that the runtime itself was not ready.
-fn network(log: &Log) -> Vec<&Group> {
+/// Network items after the kubelet's first minute.
+fn network<'a>(evidence: &'a Evidence, log: &Log) -> Lines<'a> {
     let settled = |group: &&Group| {
         group.last.at.is_none_or(|last| {
-            let started = log
-                .starts
-                .iter()
-                .rev()
-                .find_map(|s| s.at.filter(|at| *at <= last))
-                .or(log.first);
+            let starts = log.starts.iter().rev().filter_map(|start| start.at);
+            let started = starts.filter(|at| *at <= last).max().or(log.first);
             started.is_none_or(|started| last - started > START_UP)
         })
     };
-    log.of(&[Kind::CniNotReady]).filter(settled).collect()
+    Lines(
+        Lines::of(evidence, &[Kind::CniNotReady])
+            .0
+            .into_iter()
+            .filter(settled)
+            .collect(),
+    )
 }
 
-fn is_unknown(event: &Event) -> bool {
-    event.detail.as_deref() == Some("NodeStatusUnknown")
+fn unknown(evidence: &Evidence) -> Lines<'_> {
+    let is_unknown = |group: &&Group| group.last.detail.as_deref() == Some("NodeStatusUnknown");
+    Lines(
+        Lines::of(evidence, &[Kind::ReadyCondition])
+            .0
+            .into_iter()
+            .filter(is_unknown)
+            .collect(),
+    )
 }
 
-/// Failed updates, unless it was one or two: a single retry is ordinary.
-fn cut_off(log: &Log) -> Vec<&Group> {
-    let lines: Vec<_> = log
-        .of(&[Kind::NodeStatusUpdateFailed, Kind::LeaseUpdateFailed])
-        .filter(|group| {
-            group
-                .first
-                .error
-                .as_ref()
-                .is_none_or(|error| error.class != ErrorClass::NotFound)
-        })
-        .collect();
-    if lines.iter().map(|group| group.count).sum::<u64>() >= 5 {
+/// Failed updates, unless they were few.
+fn cut_off(evidence: &Evidence) -> Lines<'_> {
+    let other = |group: &&Group| {
+        group
+            .first
+            .error
+            .as_ref()
+            .is_none_or(|error| error.class != ErrorClass::NotFound)
+    };
+    let lines = Lines::of(
+        evidence,
+        &[Kind::NodeStatusUpdateFailed, Kind::LeaseUpdateFailed],
+    );
+    let lines = Lines(lines.0.into_iter().filter(other).collect()).latest();
+    if lines.number() >= FAILED_UPDATES {
         lines
     } else {
-        Vec::new()
+        Lines::default()
     }
 }
 
+/// "container runtime is down", where no other finding tells what the runtime does.
+fn says_down<'a>(evidence: &'a Evidence, found: &[Finding]) -> Lines<'a> {
+    if found
+        .iter()
+        .any(|finding| ["hung-runtime", "runtime-down"].contains(&finding.id))
+    {
+        return Lines::default();
+    }
+    Lines::of(evidence, &[Kind::RuntimeDown]).latest()
+}
+
+fn in_outage(log: &Log, group: &Group) -> bool {
+    let inside = |last| {
+        log.incidents
+            .iter()
+            .any(|i| last >= i.start && last <= i.last_line + REPEATED)
+    };
+    group.last.at.is_some_and(inside)
+}
+
 fn tell(evidence: &Evidence, other: &Other) -> Finding {
-    let last = last_of(&other.lines);
-    let first = other.lines.iter().filter_map(|group| group.first.at).min();
-    let active = lasts(evidence, last);
+    let latest = other.lines.latest();
+    let over = latest.last().is_some() && !latest.are_recent(evidence, REPEATED);
+    let active = !over && latest.go_on(evidence);
+    let span = match latest.first() {
+        Some(_) => {
+            let (first, last) = (
+                clock(evidence, latest.first()),
+                clock(evidence, latest.last()),
+            );
+            format!(" Seen from {first} to {last} ({}).", latest.counted())
+        }
+        None => String::new(),
+    };
+    let quote = latest.0.last().and_then(|group| group.last.error.as_ref());
+    let quote = quote
+        .map(|error| format!(" It says: \"{}\".", error.text))
+        .unwrap_or_default();
+    let look = Remedy {
+        title: "Look there".to_owned(),
+        risk: Risk::Safe,
+        command: other.look.to_owned(),
+        cost: "nothing".to_owned(),
+    };
     Finding {
         id: RULE.id,
         title: other.title.to_owned(),
         severity: Severity::Critical,
         confidence: Confidence::Suspected,
         active,
-        explanation: match first {
-            Some(_) => format!(
-                "{} Seen from {} to {}.",
-                other.explanation,
-                clock(first),
-                clock(last)
-            ),
-            None => other.explanation.to_owned(),
-        },
+        explanation: format!("{}{quote}{span}", other.explanation),
         subjects: vec![node(evidence)],
-        citations: cite_groups(&other.lines, 4),
-        remedies: if active {
-            vec![Remedy {
-                title: "Look there".to_owned(),
-                risk: Risk::Safe,
-                command: other.look.to_owned(),
-                cost: "nothing".to_owned(),
-            }]
-        } else {
-            Vec::new()
-        },
+        citations: latest.cite(4),
+        remedies: if active { vec![look] } else { Vec::new() },
+        spans: other.lines.spans(),
     }
+}
+
+/// The last word on the node is NotReady, nothing else explains it, and it is not the PLEG.
+fn not_ready(evidence: &Evidence, log: &Log) -> Option<Finding> {
+    let event = log
+        .last_readiness
+        .as_ref()
+        .filter(|event| event.kind != Kind::NodeReady)?;
+    let starting = log.starts.last().and_then(|start| start.at).zip(log.last);
+    let starting = starting.is_some_and(|(start, end)| end - start <= START_UP);
+    let evented = !Lines::of(evidence, &[Kind::EventedPlegFull]).is_empty();
+    if starting || evented || log.incidents.iter().any(|incident| incident.ongoing) {
+        return None;
+    }
+    let message = message(event);
+    if message.is_some_and(|message| message.contains("PLEG is not healthy")) {
+        return None;
+    }
+    let reason = message.map_or_else(
+        || "No line gives the reason.".to_owned(),
+        |message| format!("The kubelet gives this reason: \"{message}\"."),
+    );
+    let since = clock(evidence, event.at);
+    Some(Finding {
+        id: RULE.id,
+        title: match message {
+            Some(_) => "The node is NotReady, and the kubelet gives another reason than the PLEG",
+            None => "The node is NotReady, and the log does not tell why",
+        }
+        .to_owned(),
+        severity: Severity::Critical,
+        confidence: Confidence::Suspected,
+        active: true,
+        explanation: format!(
+            "The node has been NotReady since {since}, and no line says that it is Ready again. {reason}"
+        ),
+        subjects: vec![node(evidence)],
+        citations: vec![Citation::clone(&event.citation)],
+        remedies: vec![Remedy {
+            title: "See what the node says of itself now".to_owned(),
+            risk: Risk::Safe,
+            command: format!(
+                "kubectl describe node {}",
+                log.node.as_deref().unwrap_or("NODE")
+            ),
+            cost: "nothing".to_owned(),
+        }],
+        spans: Vec::new(),
+    })
+}
+
+/// Returns the condition's message.
+fn message(event: &Event) -> Option<&str> {
+    event
+        .error
+        .as_ref()
+        .map(|error| error.text.as_str())
+        .filter(|text| !text.is_empty())
 }

@@ -1,6 +1,9 @@
 //! `orphan-sandbox`: a sandbox or container outlives its pod.
 
-use super::{EACH, Rule, called, cite_groups, clock, count, subject_from, subject_of};
+use super::{
+    EACH, Rule, called, clock, count, lines::Lines, remedies::stop_container, subject_from,
+    subject_of,
+};
 use crate::{
     digest::{Group, Log},
     event::{ErrorClass, Event, Kind},
@@ -23,87 +26,106 @@ const CALLS: &[Kind] = &[
     Kind::StopContainerFailed,
     Kind::RemoveContainerFailed,
 ];
-/// An ordinary pod is gone well before: 30 s grace by default, then the kubelet's clean-up.
-const PATIENCE: TimeDelta = TimeDelta::minutes(5);
+/// How long the kubelet's clean-up may take on top of a pod's own grace.
+const CLEAN_UP: TimeDelta = TimeDelta::minutes(5);
+/// The grace of a pod whose containers do not tell theirs: databases are given up to an hour.
+const LONGEST_GRACE: TimeDelta = TimeDelta::hours(1);
+/// What the kubelet cannot remove it tries again at least each minute.
+const RETRIES: TimeDelta = TimeDelta::minutes(5);
+/// Where dockershim and cri-dockerd note the seconds of grace, the pod's and its deletion's.
+const GRACE_LABELS: [&str; 2] = [
+    "annotation.io.kubernetes.pod.deletionGracePeriod",
+    "annotation.io.kubernetes.pod.terminationGracePeriod",
+];
 
-fn check(evidence: &Evidence) -> Vec<Finding> {
+fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let Some(log) = &evidence.log else {
         return Vec::new();
     };
     let mut left: Vec<Left> = in_docker(evidence, log);
-    let known = |left: &[Left], group: &Group| {
-        left.iter().any(|l| {
+    for group in Lines::of(evidence, CALLS).0 {
+        let id = group.first.subject();
+        let known = |l: &Left| {
             l.subject
                 .id
                 .as_ref()
-                .zip(group.first.subject())
+                .zip(id)
                 .is_some_and(|(a, b)| a.matches(b))
-        })
-    };
-    for group in log.of(CALLS) {
-        if let Some(one) = stuck_in_log(evidence, log, group)
-            && !known(&left, group)
-        {
-            left.push(one);
+        };
+        if !left.iter().any(known) {
+            left.extend(stuck_in_log(evidence, log, group));
         }
     }
-    left.chunks(left.len().max(1))
-        .filter(|some| !some.is_empty())
-        .map(tell)
-        .collect()
+    if left.is_empty() {
+        Vec::new()
+    } else {
+        vec![tell(evidence, &left)]
+    }
 }
 
 /// Something left of a pod.
 struct Left {
     subject: Subject,
-    removal: Option<Event>,
+    removal: Event,
     citations: Vec<Citation>,
+    /// What Docker lists it as, if it runs there.
     status: Option<String>,
-    confirmed: bool,
+    active: bool,
 }
 
 /// Returns what runs in Docker although the log shows its pod being removed for longer than it should take.
 fn in_docker(evidence: &Evidence, log: &Log) -> Vec<Left> {
-    let containers = evidence
+    let containers: Vec<_> = evidence
         .runtime
         .iter()
-        .flat_map(|runtime| &runtime.containers);
-    let stays = |container: &&Container| {
-        container
-            .inspected
-            .as_ref()
-            .is_some_and(|inspected| inspected.running)
-            && container.pod.is_some()
-    };
-    containers
-        .filter(stays)
-        .filter_map(|container| {
-            // By UID only: a pod of the same name may have taken its place (StatefulSets).
-            let removal = log.removal_of(None, Some(container.uid.as_ref()?))?;
-            if evidence.now - removal.at? < PATIENCE {
-                return None;
-            }
-            Some(Left {
-                subject: subject_of(container),
-                removal: Some(removal.clone()),
-                citations: vec![removal.citation.clone()],
-                status: Some(container.listed_status.clone()),
-                confirmed: true,
-            })
+        .flat_map(|runtime| &runtime.containers)
+        .collect();
+    let runs = |container: &&&Container| container.inspected.as_ref().is_some_and(|i| i.running);
+    let orphan = |container: &&Container| {
+        // By UID only: a pod of the same name may have taken its place (StatefulSets).
+        let uid = container.uid.as_ref()?;
+        let removal = log.removal_of(None, Some(uid))?;
+        let of_pod = containers.iter().filter(|c| c.uid.as_ref() == Some(uid));
+        let grace = of_pod
+            .filter_map(|c| grace(c))
+            .max()
+            .unwrap_or(LONGEST_GRACE);
+        if evidence.now - removal.at? < grace + CLEAN_UP {
+            return None;
+        }
+        Some(Left {
+            subject: subject_of(container),
+            removal: removal.clone(),
+            citations: vec![removal.citation.clone()],
+            status: Some(container.listed_status.clone()),
+            active: true,
         })
-        .collect()
+    };
+    containers.iter().filter(runs).filter_map(orphan).collect()
+}
+
+/// Returns the pod's grace, as its containers' labels tell it.
+fn grace(container: &Container) -> Option<TimeDelta> {
+    let seconds = GRACE_LABELS
+        .iter()
+        .filter_map(|label| container.labels.get(*label)?.parse().ok());
+    seconds.filter_map(TimeDelta::try_seconds).max()
 }
 
 /// Returns what the kubelet tries in vain to stop or remove after its pod went; time-outs are another finding.
 fn stuck_in_log(evidence: &Evidence, log: &Log, group: &Group) -> Option<Left> {
     let class = group.first.error.as_ref()?.class;
-    if matches!(
-        class,
-        ErrorClass::Deadline | ErrorClass::NotFound | ErrorClass::Busy | ErrorClass::Unavailable
-    ) {
+    let others = [
+        ErrorClass::Deadline,
+        ErrorClass::NotFound,
+        ErrorClass::Busy,
+        ErrorClass::Unavailable,
+    ];
+    if others.contains(&class) {
         return None;
     }
-    let id = group.first.subject()?;
+    let event = &group.first;
+    let id = event.subject()?;
     let listed = evidence
         .runtime
         .as_ref()
@@ -111,28 +133,25 @@ fn stuck_in_log(evidence: &Evidence, log: &Log, group: &Group) -> Option<Left> {
     if listed.is_some_and(|runtime| runtime.find(id).is_none()) {
         return None;
     }
-    let event = &group.first;
     let removal = log.removal_of(event.pod.as_ref(), event.uid.as_ref())?;
+    let lines = Lines(vec![group]);
     let mut citations = vec![removal.citation.clone()];
-    citations.extend(cite_groups(&[group], 2));
+    citations.extend(lines.cite(2));
     Some(Left {
         subject: subject_from(event),
-        removal: Some(removal.clone()),
+        removal: removal.clone(),
         citations,
         status: None,
-        confirmed: false,
+        active: lines.are_recent(evidence, RETRIES),
     })
 }
 
-fn tell(left: &[Left]) -> Finding {
+fn tell(evidence: &Evidence, left: &[Left]) -> Finding {
     let first = &left[0];
-    let short = first.subject.id.as_ref().map_or("", |id| id.short());
-    let since = clock(first.removal.as_ref().and_then(|event| event.at));
-    let status = first
-        .status
-        .as_ref()
-        .map(|status| format!(", and Docker still lists it as \"{status}\""))
-        .unwrap_or_default();
+    let since = clock(evidence, first.removal.at);
+    let status = first.status.as_ref();
+    let status = status.map(|status| format!(", and Docker still lists it as \"{status}\""));
+    let active = left.iter().any(|one| one.active);
     Finding {
         id: RULE.id,
         title: match left {
@@ -140,27 +159,37 @@ fn tell(left: &[Left]) -> Finding {
             many => format!("{} outlive their pods", count(many.len(), "container")),
         },
         severity: Severity::Warning,
-        confidence: if left.iter().any(|l| l.confirmed) {
-            Confidence::Confirmed
-        } else {
-            Confidence::Suspected
+        confidence: match left.iter().any(|one| one.status.is_some()) {
+            true => Confidence::Confirmed,
+            false => Confidence::Suspected,
         },
-        active: true,
+        active,
         explanation: format!(
-            "The kubelet was told to remove the pod at {since}{status}. What is left of a pod holds its resources and its mounts, and each failed try to remove it costs a call to the runtime. It does not hold up the relist unless its inspect hangs."
+            "The kubelet was told to remove the pod at {since}{}. What is left of a pod holds its resources and its mounts, and each failed try to remove it costs a call to the runtime. It does not hold up the relist unless its inspect hangs.",
+            status.unwrap_or_default()
         ),
-        subjects: left.iter().map(|l| l.subject.clone()).collect(),
+        subjects: left.iter().map(|one| one.subject.clone()).collect(),
         citations: left
             .iter()
             .take(EACH)
-            .flat_map(|l| l.citations.clone())
+            .flat_map(|one| one.citations.clone())
             .collect(),
-        remedies: vec![Remedy {
-            title: "Stop it, and let the kubelet remove it".to_owned(),
-            risk: Risk::Disruptive,
-            command: format!("docker stop {short}"),
-            cost: "what still runs in it ends; check first that the pod is gone: kubectl get pod"
-                .to_owned(),
-        }],
+        remedies: if active {
+            remedies(evidence, &first.subject)
+        } else {
+            Vec::new()
+        },
+        spans: Vec::new(),
     }
+}
+
+fn remedies(evidence: &Evidence, subject: &Subject) -> Vec<Remedy> {
+    let look = subject.pod.as_ref().map(|pod| Remedy {
+        title: "See first whether the pod is really gone".to_owned(),
+        risk: Risk::Safe,
+        command: format!("kubectl get pod -n {} {}", pod.namespace, pod.name),
+        cost: "nothing; a pod that is still terminating may be using its grace".to_owned(),
+    });
+    let stop = subject.id.as_ref().map(|id| stop_container(evidence, id));
+    look.into_iter().chain(stop).collect()
 }

@@ -1,101 +1,137 @@
 //! `pleg-unexplained`: the PLEG was unhealthy and no rule can say why. Says what was ruled out, and what to
 //! save before anybody restarts anything.
 
-use super::{RULES, Rule, clock, lasts, node, remedies::save_stacks};
+use super::{Rule, clock, is_cause, lasts, lines::Lines, node, remedies::save_stacks};
 use crate::{
-    digest::{Group, Log},
+    digest::Log,
     duration,
     event::{Kind, Time},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
-    incident::{CALL_TIMEOUT, Incident},
+    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    incident::{CALL_TIMEOUT, Incident, Shape},
     runtime::Outcome,
 };
+use chrono::TimeDelta;
 
 pub(super) const RULE: Rule = Rule {
     id: "pleg-unexplained",
-    title: "The PLEG was unhealthy and the evidence does not tell why",
+    title: "The PLEG was unhealthy, and the evidence does not tell why",
     explains: false,
     check,
 };
 
-fn check(evidence: &Evidence) -> Vec<Finding> {
+/// How soon after the end of a hang a relist has finished and the node is Ready: 10 s were seen.
+const RELIST: TimeDelta = TimeDelta::seconds(60);
+
+fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
     let Some(log) = &evidence.log else {
         return Vec::new();
     };
-    let causes: Vec<Finding> = RULES
-        .iter()
-        .filter(|rule| rule.explains)
-        .flat_map(|rule| (rule.check)(evidence))
-        .collect();
+    let causes: Vec<&Finding> = found.iter().filter(|finding| is_cause(finding)).collect();
     let open: Vec<&Incident> = log
         .incidents
         .iter()
-        .filter(|incident| !explained(incident, &causes))
+        .filter(|incident| !explained(evidence, incident, &causes))
         .collect();
     if let Some(last) = open.last() {
         return vec![tell(evidence, log, last, open.len())];
     }
+    let full = Lines::of(evidence, &[Kind::EventedPlegFull]).latest();
+    if !full.is_empty() {
+        return vec![tell_evented(evidence, &full)];
+    }
     // A condition pasted by itself has no time and makes no incident.
-    let untimed = log
-        .of(&[Kind::PlegStale])
-        .find(|group| group.first.at.is_none());
-    untimed
-        .filter(|_| log.incidents.is_empty() && causes.is_empty())
-        .map(|group| tell_untimed(evidence, group))
-        .into_iter()
-        .collect()
+    let mut untimed = Lines::of(evidence, &[Kind::PlegStale]);
+    untimed.0.retain(|group| group.first.at.is_none());
+    if untimed.is_empty() || !log.incidents.is_empty() || !causes.is_empty() {
+        return Vec::new();
+    }
+    vec![tell_untimed(evidence, &untimed)]
 }
 
 /// Whether a finding speaks of the incident's time, or of the present while the incident goes on.
-fn explained(incident: &Incident, causes: &[Finding]) -> bool {
-    let near = |time: Time| {
-        time >= incident.start - CALL_TIMEOUT && time <= incident.last_line + CALL_TIMEOUT
-    };
+fn explained(evidence: &Evidence, incident: &Incident, causes: &[&Finding]) -> bool {
+    let (from, to) = (
+        incident.start - CALL_TIMEOUT,
+        incident.last_line + CALL_TIMEOUT,
+    );
+    let speaks_of = |(first, last): &(Time, Time)| *first <= to && *last >= from;
+    // What blocked answers now, and the relist has not come round yet.
+    let just_over = evidence.now - incident.last_line <= RELIST;
     causes.iter().any(|cause| {
-        if incident.ongoing {
+        if incident.ongoing && !just_over {
             cause.active
         } else {
-            cause
-                .citations
-                .iter()
-                .any(|citation| citation.line.is_some() && citation.time.is_some_and(near))
+            cause.active || cause.spans.iter().any(speaks_of)
         }
     })
 }
 
 fn tell(evidence: &Evidence, log: &Log, incident: &Incident, number: usize) -> Finding {
     let active = incident.ongoing && lasts(evidence, Some(incident.last_line));
-    let more = if number > 1 {
-        format!(" So it was in {} other outages.", number - 1)
-    } else {
-        String::new()
+    let others = match number - 1 {
+        0 => String::new(),
+        1 => " Another outage is unexplained, too.".to_owned(),
+        more => format!(" {more} other outages are unexplained, too."),
     };
+    let since = clock(evidence, Some(incident.start));
+    let what = match incident.shape {
+        Shape::Sawtooth => {
+            format!("From {since} on relists took longer than 3 minutes again and again")
+        }
+        Shape::Growing | Shape::Single => format!("No relist succeeded from {since} on"),
+    };
+    let title = if active {
+        "The PLEG is unhealthy, and the evidence does not tell why"
+    } else {
+        RULE.title
+    };
+    let peak = duration::human(incident.peak_lag);
+    let ruled_out = ruled_out(evidence, log);
+    let mut citations = vec![incident.first.clone(), incident.last.clone()];
+    citations.dedup();
     Finding {
         id: RULE.id,
-        title: if active {
-            "The PLEG is unhealthy, and the evidence does not tell why"
-        } else {
-            RULE.title
-        }
-        .to_owned(),
+        title: title.to_owned(),
+        severity: Severity::Critical,
+        confidence: Confidence::Suspected,
+        active,
+        explanation: format!("{what}; the lag reached {peak}. {ruled_out}{others}"),
+        subjects: vec![node(evidence)],
+        citations,
+        remedies: remedies(evidence, active),
+        spans: Vec::new(),
+    }
+}
+
+fn tell_evented(evidence: &Evidence, full: &Lines) -> Finding {
+    let active = full.go_on(evidence) && full.are_recent(evidence, TimeDelta::minutes(1));
+    let (first, last) = (clock(evidence, full.first()), clock(evidence, full.last()));
+    let lines = full.counted();
+    Finding {
+        id: RULE.id,
+        title: "The evented PLEG's channel is full: the kubelet does not keep up with its runtime's events".to_owned(),
         severity: Severity::Critical,
         confidence: Confidence::Suspected,
         active,
         explanation: format!(
-            "No relist succeeded from {} on; the lag reached {}. {}{more} Save the evidence below before anybody restarts anything.",
-            clock(Some(incident.start)),
-            duration::human(incident.peak_lag),
-            ruled_out(evidence, log),
+            "With the feature gate EventedPLEG the kubelet takes the runtime's events instead of listing every second, and calls itself unhealthy when 1000 of them wait ({lines}, {first} to {last}). The log does not tell why they are not taken."
         ),
         subjects: vec![node(evidence)],
-        citations: cite(incident),
-        remedies: remedies(evidence),
+        citations: full.cite(3),
+        remedies: remedies(evidence, active),
+        spans: Vec::new(),
     }
 }
 
-fn tell_untimed(evidence: &Evidence, group: &Group) -> Finding {
-    let lag = group.last.lag.map(duration::human).unwrap_or_default();
+fn tell_untimed(evidence: &Evidence, lines: &Lines) -> Finding {
+    let lag = lines
+        .0
+        .iter()
+        .filter_map(|group| group.last.lag)
+        .max()
+        .map(duration::human);
+    let lag = lag.unwrap_or_else(|| "an unknown time".to_owned());
     Finding {
         id: RULE.id,
         title: "The node's condition says that its PLEG is not healthy; the kubelet's log is needed to tell why".to_owned(),
@@ -106,47 +142,49 @@ fn tell_untimed(evidence: &Evidence, group: &Group) -> Finding {
             "No relist had succeeded for {lag}: the kubelet could not list the node's containers or could not get the status of one. The condition alone does not say which; run plegdoctor on the node, or on its kubelet's log."
         ),
         subjects: vec![node(evidence)],
-        citations: vec![group.last.citation.clone()],
-        remedies: remedies(evidence),
+        citations: lines.cite(1),
+        remedies: remedies(evidence, true),
+        spans: Vec::new(),
     }
-}
-
-fn cite(incident: &Incident) -> Vec<Citation> {
-    let mut lines = vec![incident.first.clone()];
-    if incident.last != incident.first {
-        lines.push(incident.last.clone());
-    }
-    lines
 }
 
 /// Returns what the evidence excludes, in words.
 fn ruled_out(evidence: &Evidence, log: &Log) -> String {
+    let failed = |kinds: &[Kind]| {
+        log.groups
+            .iter()
+            .any(|group| kinds.contains(&group.first.kind))
+    };
+    let status = [Kind::SandboxStatusFailed, Kind::ContainerStatusFailed];
+    let timed_out = |kinds: &[Kind]| {
+        log.groups
+            .iter()
+            .any(|group| kinds.contains(&group.first.kind) && group.first.is_deadline())
+    };
     let mut out = Vec::new();
-    let failed_list = [
+    if !failed(&[
         Kind::ListSandboxesFailed,
         Kind::ListContainersFailed,
         Kind::RelistFailed,
-    ];
-    if log.of(&failed_list).next().is_none() {
+    ]) {
         out.push("no listing failed");
     }
-    let failed_status = [Kind::SandboxStatusFailed, Kind::ContainerStatusFailed];
-    if !log
-        .of(&failed_status)
-        .any(|group| group.first.is_deadline())
-    {
+    if !timed_out(&status) {
         out.push("no status call timed out");
     }
-    match &evidence.runtime {
-        Some(runtime) if runtime.answers() => {
-            out.push("Docker answers now");
-            let unanswered = runtime
-                .containers
-                .iter()
-                .any(|c| c.probe.outcome != Outcome::Answered);
-            out.extend((!unanswered).then_some("every container's inspect answers now"));
+    if let Some(runtime) = evidence
+        .runtime
+        .as_ref()
+        .filter(|runtime| runtime.answers())
+    {
+        out.push("Docker answers now");
+        if runtime
+            .containers
+            .iter()
+            .all(|c| c.probe.outcome == Outcome::Answered)
+        {
+            out.push("every container's inspect answers now");
         }
-        Some(_) | None => {}
     }
     if out.is_empty() {
         "Nothing could be ruled out.".to_owned()
@@ -155,20 +193,23 @@ fn ruled_out(evidence: &Evidence, log: &Log) -> String {
     }
 }
 
-fn remedies(evidence: &Evidence) -> Vec<Remedy> {
-    vec![
-        save_stacks(evidence),
-        Remedy {
-            title: "Save what the processes wait for".to_owned(),
-            risk: Risk::Safe,
-            command: "ps -eLo pid,tid,ppid,stat,etime,wchan:32,args > processes.txt".to_owned(),
-            cost: "nothing".to_owned(),
-        },
-        Remedy {
-            title: "Save the logs".to_owned(),
-            risk: Risk::Safe,
-            command: "journalctl -u kubelet -u docker -u containerd -k --since '-2h' --no-pager > journal.txt".to_owned(),
-            cost: "nothing".to_owned(),
-        },
-    ]
+/// Returns what to save before anybody restarts anything; of an outage that is over only the logs are left.
+fn remedies(evidence: &Evidence, active: bool) -> Vec<Remedy> {
+    let logs = Remedy {
+        title: "Save the logs".to_owned(),
+        risk: Risk::Safe,
+        command: "journalctl -u kubelet -u docker -u containerd -k --since '-2h' --no-pager > journal.txt".to_owned(),
+        cost: "nothing".to_owned(),
+    };
+    let processes = Remedy {
+        title: "Save what the processes wait for".to_owned(),
+        risk: Risk::Safe,
+        command: "ps -eLo pid,tid,ppid,stat,etime,wchan:32,args > processes.txt".to_owned(),
+        cost: "nothing".to_owned(),
+    };
+    if active {
+        vec![save_stacks(evidence), processes, logs]
+    } else {
+        vec![logs]
+    }
 }

@@ -3,12 +3,13 @@
 use crate::{
     evidence::Evidence,
     finding::{Remedy, Risk},
+    id::ContainerId,
     runtime::DEFAULT_ENDPOINT,
 };
 
 /// The container runtimes whose commands differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Engine {
+pub(super) enum Engine {
     Docker,
     Containerd,
     Crio,
@@ -16,7 +17,8 @@ enum Engine {
     Unknown,
 }
 
-fn engine(evidence: &Evidence) -> Engine {
+/// Returns the runtime that this node's kubelet drives.
+pub(super) fn engine(evidence: &Evidence) -> Engine {
     let log = evidence.log.as_ref();
     let named = log.and_then(|log| log.runtime_name.as_deref());
     match named {
@@ -28,114 +30,205 @@ fn engine(evidence: &Evidence) -> Engine {
     }
 }
 
+fn remedy(title: &str, risk: Risk, command: impl Into<String>, cost: &str) -> Remedy {
+    Remedy {
+        title: title.to_owned(),
+        risk,
+        command: command.into(),
+        cost: cost.to_owned(),
+    }
+}
+
 /// Returns the remedy that keeps the daemon's stacks before anything is restarted.
 pub(super) fn save_stacks(evidence: &Evidence) -> Remedy {
-    let title = "Save the runtime's stacks before anything is restarted".to_owned();
-    let cost = "nothing; they say who waits for whom, and a restart destroys them";
     let signal = |daemon: &str| format!("kill -USR1 $(pidof {daemon})");
-    let (command, cost) = match engine(evidence) {
+    let (command, place) = match engine(evidence) {
         Engine::Docker => (
             format!(
                 "curl -s --max-time 10 --unix-socket {} 'http://localhost/debug/pprof/goroutine?debug=2' > dockerd-stacks.txt",
                 socket(evidence)
             ),
-            cost.to_owned(),
+            "",
         ),
-        Engine::Containerd => (
-            signal("containerd"),
-            format!("{cost}; its log names the file"),
-        ),
-        Engine::Crio => (signal("crio"), format!("{cost}; they are in /tmp")),
+        Engine::Containerd => (signal("containerd"), "; its log names the file"),
+        Engine::Crio => (signal("crio"), "; they are in /tmp"),
         Engine::Unknown => (
             signal("dockerd containerd crio"),
-            format!("{cost}; each daemon's log names its file"),
+            "; each daemon's log names its file",
         ),
     };
-    Remedy {
-        title,
-        risk: Risk::Safe,
+    remedy(
+        "Save the runtime's stacks before anything is restarted",
+        Risk::Safe,
         command,
-        cost,
-    }
+        &format!("nothing; they say who waits for whom, and a restart destroys them{place}"),
+    )
+}
+
+/// Returns the look at the OCI runtime process that may hold a container, by its short id.
+pub(super) fn see_runtime_process(short: &str) -> Remedy {
+    remedy(
+        "See which OCI runtime process holds it, and since when",
+        Risk::Safe,
+        format!("ps -eo pid,ppid,stat,etime,wchan:24,args | grep {short}"),
+        "nothing; it only looks",
+    )
+}
+
+/// Returns the remedy that ends the OCI runtime process of a container, by its short id. A shim's command line names
+/// the id too, and killing the shim would lose the container: the pattern matches from the line's start.
+pub(super) fn end_runtime_process(short: &str) -> Remedy {
+    remedy(
+        "End that one OCI runtime process",
+        Risk::Disruptive,
+        format!("pkill -f '^([^ ]*/)?(runc|crun) .*{short}'"),
+        "that one start, stop or exec fails, and the kubelet tries again",
+    )
 }
 
 /// Returns the remedy of last resort.
 pub(super) fn restart_runtime(evidence: &Evidence) -> Remedy {
+    const GO_ON: &str =
+        "containers go on running; calls in flight fail, and the evidence is destroyed";
     let (title, command, cost) = match engine(evidence) {
         Engine::Docker => (
             "Restart Docker",
             "systemctl restart docker",
             "stops every container of the node unless live-restore is on, and destroys the evidence",
         ),
-        Engine::Containerd => (
-            "Restart containerd",
-            "systemctl restart containerd",
-            "containers go on running; calls in flight fail, and the evidence is destroyed",
-        ),
-        Engine::Crio => (
-            "Restart CRI-O",
-            "systemctl restart crio",
-            "containers go on running; calls in flight fail, and the evidence is destroyed",
-        ),
+        Engine::Containerd => ("Restart containerd", "systemctl restart containerd", GO_ON),
+        Engine::Crio => ("Restart CRI-O", "systemctl restart crio", GO_ON),
         Engine::Unknown => (
             "Restart the container runtime",
             "systemctl restart docker # or containerd, or crio",
             "Docker stops every container of the node unless live-restore is on; the evidence is destroyed",
         ),
     };
-    Remedy {
-        title: title.to_owned(),
-        risk: Risk::Node,
-        command: command.to_owned(),
-        cost: cost.to_owned(),
+    remedy(title, Risk::Node, command, cost)
+}
+
+/// Returns the units of the runtime, the one that the kubelet asks first.
+fn units(evidence: &Evidence) -> &'static [&'static str] {
+    match engine(evidence) {
+        Engine::Docker => &["docker", "containerd"],
+        Engine::Containerd => &["containerd"],
+        Engine::Crio => &["crio"],
+        Engine::Unknown => &["docker", "containerd", "crio"],
     }
 }
 
-/// Returns the remedies that remove stopped containers, with a look before. `kind` is an option of our `clean`,
-/// which knows Docker; elsewhere crictl serves.
-pub(super) fn clean(evidence: &Evidence, kind: &str, cost: &str) -> Vec<Remedy> {
-    let (look, remove) = match engine(evidence) {
-        Engine::Containerd | Engine::Crio => (
-            "crictl ps -a --state Exited".to_owned(),
-            "crictl ps -a --state Exited -q | xargs -r crictl rm".to_owned(),
+/// Returns the look at why the runtime ended.
+pub(super) fn look_why_it_ended(evidence: &Evidence) -> Remedy {
+    let units = units(evidence);
+    let journals: String = units.iter().map(|unit| format!(" -u {unit}")).collect();
+    remedy(
+        "See why it ended",
+        Risk::Safe,
+        format!(
+            "systemctl status {} --no-pager; journalctl{journals} -n 100 --no-pager",
+            units.join(" ")
         ),
-        Engine::Docker | Engine::Unknown => {
-            let option = docker_option(evidence);
-            (
-                format!("plegdoctor clean --{kind} --dry-run{option}"),
-                format!("plegdoctor clean --{kind} --yes{option}"),
-            )
-        }
-    };
-    vec![
-        Remedy {
-            title: "See what would be removed".to_owned(),
-            risk: Risk::Safe,
-            command: look,
-            cost: "nothing".to_owned(),
-        },
-        Remedy {
-            title: "Remove them".to_owned(),
-            risk: Risk::Safe,
-            command: remove,
-            cost: cost.to_owned(),
-        },
-    ]
+        "nothing",
+    )
 }
 
-/// Returns the option that makes our own commands ask the same daemon, with a blank before it.
-pub(super) fn docker_option(evidence: &Evidence) -> String {
-    let named = evidence.runtime.as_ref().filter(|runtime| runtime.named);
-    named.map_or_else(String::new, |runtime| {
-        format!(" --docker-host {}", runtime.endpoint)
-    })
+/// Returns the remedy that starts the runtime.
+pub(super) fn start_runtime(evidence: &Evidence) -> Remedy {
+    let others = match engine(evidence) {
+        Engine::Unknown => " # or containerd, or crio",
+        _ => "",
+    };
+    let unit = units(evidence).first().copied().unwrap_or("docker");
+    remedy(
+        "Start it",
+        Risk::Node,
+        format!("systemctl start {unit}{others}"),
+        "little: it is not running; stopped containers may start again",
+    )
+}
+
+/// Returns the remedies that remove the stopped containers of pods that are gone, with a look before; `None` where
+/// only Docker's clean-up is known and the node has another runtime.
+pub(super) fn clean_exited(evidence: &Evidence) -> Option<Vec<Remedy>> {
+    clean(
+        evidence,
+        "exited",
+        "the logs of the removed containers; running ones are not touched",
+    )
+}
+
+/// Returns the remedies that remove dead containers; `None` as for `clean_exited`.
+pub(super) fn clean_dead(evidence: &Evidence) -> Option<Vec<Remedy>> {
+    clean(
+        evidence,
+        "dead",
+        "the logs of the removed containers; nothing that runs",
+    )
+}
+
+fn clean(evidence: &Evidence, kind: &str, cost: &str) -> Option<Vec<Remedy>> {
+    if matches!(engine(evidence), Engine::Containerd | Engine::Crio) {
+        return None;
+    }
+    let option = match named_endpoint(evidence) {
+        Some(endpoint) => format!(" --docker-host {endpoint}"),
+        None => String::new(),
+    };
+    let look = format!("plegdoctor clean --{kind} --dry-run{option}");
+    let act = format!("plegdoctor clean --{kind} --yes{option}");
+    Some(vec![
+        remedy("See what would be removed", Risk::Safe, look, "nothing"),
+        remedy("Remove them", Risk::Safe, act, cost),
+    ])
+}
+
+/// Returns the look at how many containers a containerd has, which its CRI cannot list any more.
+pub(super) fn count_containers() -> Remedy {
+    remedy(
+        "See how many containers there are (crictl runs into the same limit)",
+        Risk::Safe,
+        "ctr -n k8s.io containers ls -q | wc -l",
+        "nothing",
+    )
+}
+
+/// Returns the remedy that stops one container or sandbox.
+pub(super) fn stop_container(evidence: &Evidence, id: &ContainerId) -> Remedy {
+    let command = match engine(evidence) {
+        Engine::Containerd | Engine::Crio => {
+            format!("crictl stopp {0} || crictl stop {0}", id.short())
+        }
+        Engine::Docker | Engine::Unknown => {
+            format!("{} stop {}", docker_command(evidence), id.short())
+        }
+    };
+    remedy(
+        "Stop it, and let the kubelet remove it",
+        Risk::Disruptive,
+        command,
+        "what still runs in it ends",
+    )
+}
+
+/// Returns how to call the docker command line for the daemon that was asked.
+pub(super) fn docker_command(evidence: &Evidence) -> String {
+    match named_endpoint(evidence) {
+        Some(endpoint) => format!("docker -H {endpoint}"),
+        None => "docker".to_owned(),
+    }
+}
+
+/// Returns where Docker was asked, if it is not where everybody looks.
+fn named_endpoint(evidence: &Evidence) -> Option<&str> {
+    let asked = evidence
+        .runtime
+        .as_ref()
+        .map(|runtime| runtime.endpoint.as_str());
+    asked.filter(|endpoint| *endpoint != DEFAULT_ENDPOINT)
 }
 
 /// Returns the socket's path, for commands.
 fn socket(evidence: &Evidence) -> &str {
-    let endpoint = evidence
-        .runtime
-        .as_ref()
-        .map_or(DEFAULT_ENDPOINT, |runtime| &runtime.endpoint);
+    let endpoint = named_endpoint(evidence).unwrap_or(DEFAULT_ENDPOINT);
     endpoint.strip_prefix("unix://").unwrap_or(endpoint)
 }

@@ -3,13 +3,15 @@
 //! The kubelet's words "container runtime is down" alone decide nothing: it says so in a hang too.
 
 use super::{
-    Rule, cite_groups, cite_probe, clock, daemon, first_of, last_of, lasts, lines_of, probe_text,
+    Rule, cite_probe, clock, daemon,
+    lines::Lines,
+    probe_text,
+    remedies::{Engine, engine, look_why_it_ended, start_runtime},
 };
 use crate::{
-    digest::Group,
     event::{ErrorClass, Kind},
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Severity},
     runtime::Outcome,
 };
 
@@ -37,92 +39,86 @@ const CALLS: &[Kind] = &[
     Kind::CleanPodsFailed,
 ];
 
-fn check(evidence: &Evidence) -> Vec<Finding> {
-    let logged: Vec<&Group> = evidence
-        .log
-        .iter()
-        .flat_map(|log| log.failed(CALLS, ErrorClass::Unavailable))
-        .collect();
+fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
+    let all = Lines::failed(evidence, CALLS, ErrorClass::Unavailable);
+    let logged = all.latest();
+    let runtime = evidence.runtime.as_ref();
     // Whether a missing socket means anything is settled before: it is evidence only where this kubelet uses
     // Docker, else a gap and no runtime.
-    let refused = evidence
-        .runtime
-        .as_ref()
-        .filter(|runtime| runtime.ping.outcome == Outcome::Refused);
+    let refused = runtime.filter(|runtime| runtime.ping.outcome == Outcome::Refused);
     if logged.is_empty() && refused.is_none() {
         return Vec::new();
     }
-    let answers = evidence
-        .runtime
-        .as_ref()
-        .is_some_and(|runtime| runtime.ping.outcome == Outcome::Answered);
-    let active = refused.is_some() || (!answers && lasts(evidence, last_of(&logged)));
-    let mut citations = cite_groups(&logged, 5);
-    if let Some(runtime) = &evidence.runtime {
-        citations.push(cite_probe("docker ping", runtime, &runtime.ping));
-    }
-    let both = refused.is_some() && !logged.is_empty();
+    let answers =
+        runtime.is_some_and(|r| r.ping.outcome == Outcome::Answered) && is_dockers(&logged);
+    let goes_on = !logged.is_empty() && logged.go_on(evidence) && !answers;
+    let active = refused.is_some() || goes_on;
+    let mut citations = logged.cite(5);
+    citations.extend(runtime.map(|runtime| cite_probe("docker ping", runtime, &runtime.ping)));
+    let name = match engine(evidence) {
+        Engine::Docker => "dockerd",
+        Engine::Containerd => "containerd",
+        Engine::Crio => "crio",
+        Engine::Unknown => "container runtime",
+    };
+    let title = if active {
+        "The container runtime is down"
+    } else {
+        "The container runtime was down for a time"
+    };
     vec![Finding {
         id: RULE.id,
-        title: if active {
-            "The container runtime is down"
-        } else {
-            "The container runtime was down for a time"
-        }
-        .to_owned(),
+        title: title.to_owned(),
         severity: Severity::Critical,
-        confidence: if both {
+        confidence: if refused.is_some() && goes_on {
             Confidence::Confirmed
         } else {
             Confidence::Suspected
         },
         active,
-        explanation: explain(evidence, &logged, refused.is_some(), answers),
-        subjects: vec![daemon(if refused.is_some() || evidence.runtime.is_some() {
-            "dockerd"
-        } else {
-            "container runtime"
-        })],
+        explanation: explain(evidence, &logged, refused.is_some(), active),
+        subjects: vec![daemon(name)],
         citations,
-        remedies: if active { remedies() } else { Vec::new() },
+        remedies: if active {
+            vec![look_why_it_ended(evidence), start_runtime(evidence)]
+        } else {
+            Vec::new()
+        },
+        spans: all.spans(),
     }]
 }
 
-fn explain(evidence: &Evidence, logged: &[&Group], refused: bool, answers: bool) -> String {
+/// Whether it was Docker's own socket that did not answer, so that Docker's answer now ends it. Between the kubelet
+/// and Docker may stand cri-dockerd, which can be down by itself.
+fn is_dockers(logged: &Lines) -> bool {
+    let last = logged.0.iter().max_by_key(|group| group.last.at);
+    let text = last
+        .and_then(|group| group.last.error.as_ref())
+        .map_or("", |error| &error.text);
+    text.contains("docker.sock") || text.contains("Docker daemon") || !text.contains(".sock")
+}
+
+fn explain(evidence: &Evidence, logged: &Lines, refused: bool, active: bool) -> String {
     let mut text = Vec::new();
     if let (true, Some(runtime)) = (refused, &evidence.runtime) {
         let how = probe_text(&runtime.ping);
         text.push(format!("Nothing answers on {}: {how}.", runtime.endpoint));
     }
-    if let Some(first) = first_of(logged) {
-        let (first, last, lines) = (clock(Some(first)), clock(last_of(logged)), lines_of(logged));
+    if !logged.is_empty() {
+        let (first, last) = (
+            clock(evidence, logged.first()),
+            clock(evidence, logged.last()),
+        );
+        let lines = logged.counted();
         text.push(format!(
             "The kubelet could not reach its runtime's socket from {first} to {last} ({lines})."
         ));
     }
-    let why = if answers {
-        "It answers now. While it was down the kubelet could not list any container, so its relist failed."
-    } else {
+    let why = if active {
         "Without a runtime the kubelet cannot list any container, so its relist fails and the node goes NotReady. Running containers may go on, but nobody looks after them."
+    } else {
+        "It is over. While it lasted the kubelet could not list any container, so its relist failed."
     };
     text.push(why.to_owned());
     text.join(" ")
-}
-
-fn remedies() -> Vec<Remedy> {
-    vec![
-        Remedy {
-            title: "See why it ended".to_owned(),
-            risk: Risk::Safe,
-            command: "systemctl status docker containerd --no-pager; journalctl -u docker -u containerd -n 100 --no-pager"
-                .to_owned(),
-            cost: "nothing".to_owned(),
-        },
-        Remedy {
-            title: "Start it".to_owned(),
-            risk: Risk::Node,
-            command: "systemctl start docker".to_owned(),
-            cost: "little: it is not running; stopped containers start again".to_owned(),
-        },
-    ]
 }

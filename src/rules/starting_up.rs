@@ -2,9 +2,8 @@
 //!
 //! Speaks only while it lasts; start-ups that ended well are not worth a word.
 
-use super::{Rule, cite_groups, clock, node};
+use super::{Rule, clock, lines::Lines, node};
 use crate::{
-    digest::Group,
     event::Kind,
     evidence::Evidence,
     finding::{Confidence, Finding, Severity},
@@ -18,23 +17,20 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(evidence: &Evidence) -> Vec<Finding> {
+fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let Some(log) = &evidence.log else {
         return Vec::new();
     };
-    let lines: Vec<&Group> = log
-        .of(&[Kind::PlegNever, Kind::RuntimeStatusPending])
-        .collect();
-    let Some(last) = lines.iter().filter_map(|group| group.last.at).max() else {
+    let lines = Lines::of(evidence, &[Kind::PlegNever, Kind::RuntimeStatusPending]);
+    let Some(last) = lines.last() else {
         return Vec::new();
     };
-    let started = log
-        .starts
-        .iter()
-        .rev()
-        .find_map(|start| start.at)
-        .filter(|start| *start <= last);
-    let Some(started) = started.or_else(|| lines.iter().filter_map(|g| g.first.at).min()) else {
+    let starts = log.starts.iter().rev().filter_map(|start| start.at);
+    let Some(started) = starts
+        .filter(|start| *start <= last)
+        .max()
+        .or(lines.first())
+    else {
         return Vec::new();
     };
     // The first relist and the first status check follow within a second or two where all is well.
@@ -44,6 +40,7 @@ fn check(evidence: &Evidence) -> Vec<Finding> {
     if ended || !now {
         return Vec::new();
     }
+    let started = clock(evidence, Some(started));
     vec![Finding {
         id: RULE.id,
         title: RULE.title.to_owned(),
@@ -51,11 +48,11 @@ fn check(evidence: &Evidence) -> Vec<Finding> {
         confidence: Confidence::Suspected,
         active: true,
         explanation: format!(
-            "The kubelet started at {}. Until its first relist and its first check of the runtime are done it says \"PLEG is not healthy: pleg has yet to be successful\"; that is normal for some seconds. If it still says so after a minute, run plegdoctor again.",
-            clock(Some(started))
+            "The kubelet started at {started}. Until its first relist and its first check of the runtime are done it says \"PLEG is not healthy: pleg has yet to be successful\"; that is normal for some seconds. If it still says so after a minute, run plegdoctor again."
         ),
         subjects: vec![node(evidence)],
-        citations: cite_groups(&lines, 3),
+        citations: lines.cite(3),
         remedies: Vec::new(),
+        spans: Vec::new(),
     }]
 }

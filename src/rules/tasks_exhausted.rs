@@ -4,7 +4,7 @@
 use super::{Rule, daemon, holders, node};
 use crate::{
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject},
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
 /// once.
 const NEARLY: u64 = 95;
 
-fn check(evidence: &Evidence) -> Vec<Finding> {
+fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let Some(host) = &evidence.host else {
         return Vec::new();
     };
@@ -102,13 +102,13 @@ fn finding(
             "{what}. At the limit nothing new starts (\"resource temporarily unavailable\"): no container, no probe, no thread of the daemon itself, which may die of it."
         ),
         subjects: vec![subject],
-        citations: vec![Citation {
-            source: source.to_owned(),
-            line: None,
-            time: Some(evidence.now),
-            text: format!("{tasks} of {limit}"),
-        }],
+        citations: vec![holders::cite(
+            evidence,
+            source,
+            format!("{tasks} of {limit}"),
+        )],
         remedies,
+        spans: Vec::new(),
     }
 }
 

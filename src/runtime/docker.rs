@@ -12,6 +12,7 @@ mod logs;
 mod read;
 mod recording;
 mod remove;
+mod stacks;
 
 pub use inspect::Bounds;
 pub use logs::{ContainerLog, LogRequest};
@@ -22,6 +23,7 @@ use crate::{event::Time, id::ContainerId};
 use anyhow::{Context as _, bail};
 use recording::Recording;
 use serde_json::Value;
+use stacks::Flights;
 use std::{
     io,
     os::unix::net::SocketAddr,
@@ -34,8 +36,6 @@ use std::{
 pub struct Ask<'a> {
     /// Where: `unix:///var/run/docker.sock`.
     pub endpoint: &'a str,
-    /// Whether the user named it.
-    pub named: bool,
     /// The deadline of each call.
     pub probe_timeout: Duration,
     /// After how many unanswered inspects to stop sending.
@@ -142,7 +142,7 @@ impl Docker {
 
     /// Inspects listed containers, within bounds, and fills in what was said.
     pub fn inspect_all(&self, containers: &mut [Container], bounds: &Bounds<'_>) {
-        if let Err(error) = block_on(self.inspect_each(containers, bounds)) {
+        if let Err(error) = block_on(self.inspect_each(containers, bounds, &Flights::default())) {
             for container in containers {
                 container.probe = not_started(&error);
             }
@@ -184,30 +184,43 @@ impl Docker {
             max_unanswered: ask.max_unanswered,
             budget: ask.inspect_budget,
         };
+        let flights = Flights::default();
         // One after the other would add up deadlines; and what hangs here must not keep the inspects waiting.
-        let (ping, version, info, list) = tokio::join!(
-            self.asked("/_ping"),
-            self.asked("/version"),
-            self.asked("/info"),
-            async {
-                let mut list = self.listed("/containers/json?all=1").await;
-                if list.probe.outcome == Outcome::Answered {
-                    self.inspect_each(&mut list.containers, &bounds).await;
+        let asking = async {
+            let (ping, version, info, mut list) = tokio::join!(
+                flights.of(self.asked("/_ping")),
+                flights.of(self.asked("/version")),
+                flights.of(self.asked("/info")),
+                async {
+                    let mut list = flights.of(self.listed("/containers/json?all=1")).await;
+                    if list.probe.outcome == Outcome::Answered {
+                        let containers = &mut list.containers;
+                        self.inspect_each(containers, &bounds, &flights).await;
+                    }
+                    list
                 }
-                list
+            );
+            if list.probe.outcome != Outcome::Answered && ping.probe.outcome == Outcome::Answered {
+                list.containers = self.inspect_unlisted(&bounds, &flights).await;
             }
-        );
-        let mut containers = list.containers;
-        if list.probe.outcome != Outcome::Answered && ping.probe.outcome == Outcome::Answered {
-            containers = self.inspect_unlisted(&bounds).await;
-        }
+            (ping, version, info, list)
+        };
+        let ((ping, version, info, list), taken) = self.watched(asking, &flights).await;
+        let containers = list.containers;
+        let unanswered = [&ping.probe, &version.probe, &info.probe, &list.probe]
+            .into_iter()
+            .chain(containers.iter().map(|container| &container.probe))
+            .any(|probe| probe.outcome == Outcome::TimedOut);
+        let (stacks, stacks_probe) = match taken {
+            Some(taken) if unanswered => taken.judged(&containers),
+            _ => (None, Probe::NONE),
+        };
         let header = |name: &str| Some(ping.headers.get(name)?.to_str().ok()?.to_owned());
         let told: Value = serde_json::from_slice(&version.body).unwrap_or_default();
         let field = |name: &str| told[name].as_str().map(str::to_owned);
         Runtime {
             kind: "docker",
             endpoint: ask.endpoint.to_owned(),
-            named: ask.named,
             socket_missing: ping.probe.outcome == Outcome::Refused && !self.socket.exists(),
             asked_at: ask.now,
             probe_timeout: ask.probe_timeout,
@@ -220,6 +233,8 @@ impl Docker {
             list: list.probe,
             list_bytes: list.bytes,
             containers,
+            stacks,
+            stacks_probe,
         }
     }
 

@@ -7,6 +7,7 @@ use plegdoctor::{
         Container, ContainerKind, Outcome, Runtime,
         docker::{Ask, Docker, probe},
     },
+    stacks::{Verb, Wait},
 };
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -18,7 +19,6 @@ fn asked(daemon: &Daemon, first: &[ContainerId]) -> Runtime {
     let endpoint = daemon.endpoint();
     probe(&Ask {
         endpoint: &endpoint,
-        named: true,
         probe_timeout: PROBE_TIMEOUT,
         max_unanswered: 16,
         first,
@@ -79,6 +79,7 @@ fn a_healthy_daemon_answers_all_at_once_and_containers_are_joined_with_their_pod
     assert_eq!(runtime.version.as_deref(), told["Version"].as_str());
     assert_eq!(runtime.api_version.as_deref(), told["ApiVersion"].as_str());
     assert_eq!(runtime.containers.len(), 7);
+    assert_eq!(runtime.stacks_probe.outcome, Outcome::NotProbed);
     let jobs = runtime.containers.iter().filter(|container| {
         let batch = |pod: &PodName| pod.namespace == "jobs" && pod.name.starts_with("batch-");
         container.pod.as_ref().is_some_and(batch)
@@ -200,6 +201,17 @@ fn a_container_whose_start_hangs_answers_no_inspect_while_all_others_do() {
         assert_eq!(probe.outcome, Outcome::Answered);
         assert!(probe.took < PROBE_TIMEOUT / 2, "{:?}", probe.took);
     }
+    let pending = runtime
+        .stacks
+        .unwrap_or_else(|| panic!("{:?}", runtime.stacks_probe));
+    assert_eq!(pending.pending, [id(&hung)]);
+    assert!(pending.stacks.whole);
+    let holder = pending.stacks.our_lock().and_then(|held| held.holder);
+    let containerd = |call: &str| Wait::Containerd(Some(call.to_owned()));
+    assert_eq!(
+        holder.map(|call| (call.verb, call.waits.clone())),
+        Some((Verb::Start, containerd("tasks.Create")))
+    );
 
     daemon.unhang();
     daemon.wait_until_running(&hung);
@@ -232,6 +244,8 @@ fn a_stopped_daemon_is_given_up_within_the_deadline() {
         assert!(probe.took >= PROBE_TIMEOUT);
     }
     assert_eq!((runtime.containers.len(), runtime.version), (0, None));
+    assert_eq!(runtime.stacks, None);
+    assert_eq!(runtime.stacks_probe.outcome, Outcome::TimedOut);
 
     daemon.thaw_dockerd();
     let runtime = asked(&daemon, &[]);
@@ -253,6 +267,12 @@ fn with_containerd_stopped_lists_and_inspects_answer_while_version_and_info_hang
     for probe in [&runtime.ping, &runtime.list, &of(&runtime, &running).probe] {
         assert_eq!(probe.outcome, Outcome::Answered);
         assert!(probe.took < PROBE_TIMEOUT / 2, "{:?}", probe.took);
+    }
+    let stacks = runtime.stacks.unwrap_or_else(|| panic!("no stacks")).stacks;
+    for verb in [Verb::Version, Verb::Info] {
+        let waits = stacks.calls.iter().find(|call| call.verb == verb);
+        let waits = waits.map(|call| call.waits.name());
+        assert_eq!(waits, Some("containerd"), "{verb:?}: {stacks:#?}");
     }
     // The version comes with the ping.
     assert_eq!(

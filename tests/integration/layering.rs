@@ -40,6 +40,7 @@ const CORE: &[&str] = &[
     "rules",
     "runtime.rs",
     "runtime/name",
+    "stacks",
 ];
 const EDGES: &[&str] = &[
     "crate::cli",

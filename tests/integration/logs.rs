@@ -110,7 +110,7 @@ fn the_journal_is_asked_of_the_journalctl_on_the_path() {
     let line = STALE.trim_end();
     executable(
         &dir.path().join("journalctl"),
-        &format!("#!/bin/sh\necho '1796039990.000000 worker-3 kubelet[2261]: {line}'\n"),
+        &format!("#!/bin/sh\necho '2026-11-30T11:59:50+0000 worker-3 kubelet[2261]: {line}'\n"),
     );
     for options in [&[][..], &["--journal"], &["--journal=kubelet.service"]] {
         let output = plegdoctor(options)

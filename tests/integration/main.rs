@@ -2,10 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+/// `diagnose` as a whole on real daemons that are well, dead, hung or gone.
+mod broken;
 /// Every folder of `fixtures/cases`, against what is expected of it.
 mod cases;
 /// `clean` on real containers: what goes, what stays, whatever happens in between.
 mod clean;
+/// The command line: usage, logs, output, what is joined with what.
+mod cli;
 /// A container's log, read through Docker.
 mod container_log;
 /// A real Docker daemon, asked, broken and mended.
@@ -14,6 +18,8 @@ mod engine;
 mod harness;
 /// The host, looked at while a daemon is broken.
 mod host;
+/// The JSON output, read back with types of its own.
+mod json;
 /// Who may name what.
 mod layering;
 /// Where the log comes from: standard input, files, journalctl.
@@ -26,5 +32,7 @@ mod played;
 mod readme;
 /// The table of rules, and what belongs to each row.
 mod rules;
+/// Cases whose daemon answers over a real socket, and daemons that answer badly.
+mod sockets;
 /// Daemons to ask: real ones and played ones.
 mod support;

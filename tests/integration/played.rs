@@ -2,6 +2,8 @@
 
 /// How many containers are inspected, in which order, for how long.
 mod inspects;
+/// The daemon's own stacks.
+mod stacks;
 
 use crate::support::replay::{FullQueue, Play, Played};
 use plegdoctor::{
@@ -20,7 +22,6 @@ const SLACK: Duration = Duration::from_millis(600);
 fn ask<'a>(endpoint: &'a str, first: &'a [ContainerId]) -> Ask<'a> {
     Ask {
         endpoint,
-        named: true,
         probe_timeout: TIMEOUT,
         max_unanswered: 16,
         first,

@@ -8,6 +8,8 @@ pub(crate) mod http;
 pub(crate) mod json;
 /// Processes and mounts, by their numbers and paths.
 pub(crate) mod process;
+/// The program, run as a script would.
+pub(crate) mod program;
 /// A proxy that shows each request to the test first.
 pub(crate) mod proxy;
 /// A daemon played over a Unix socket.

@@ -1,6 +1,6 @@
 //! journalctl, played by scripts: one that filters like the real one, and others that misbehave.
 
-use super::{directory, gaps, outcome_in, script};
+use super::{directory, events_in, gaps, outcome_in, script};
 use crate::log::{intake::Intake, units};
 use chrono::DateTime;
 use std::{
@@ -11,36 +11,54 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Plays journalctl for the files `<unit>.journal` beside it, whose lines begin with seconds since the epoch;
-/// notes each call in `calls`.
+/// Plays the journalctl of systemd 219 for the files `<unit>.journal` beside it, whose lines begin with seconds since
+/// the epoch, which it filters by and does not show; notes each call in `calls`. What 219 lacks is an error.
 const PLAYED: &str = r#"#!/bin/sh
 here=${0%/*}
 echo "TZ=$TZ LC_ALL=$LC_ALL $*" >>"$here/calls"
-since=0 until=9999999999 lines=
+since=0 until=9999999999 lines= output=short
+seconds() {
+    case $1 in
+    [0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]\ [0-9][0-9]:[0-9][0-9]:[0-9][0-9]) date -u -d "$1" +%s ;;
+    *) echo "Failed to parse timestamp: $1" >&2; exit 1 ;;
+    esac
+}
 for arg; do
     case $arg in
     --unit=*) unit=${arg#*=} ;;
-    --since=*) since=$(date -u -d "${arg#*=}" +%s) ;;
-    --until=*) until=$(date -u -d "${arg#*=}" +%s) ;;
+    --since=*) since=$(seconds "${arg#*=}") || exit ;;
+    --until=*) until=$(seconds "${arg#*=}") || exit ;;
     --lines=*) lines=${arg#*=} ;;
-    --no-pager|--all|--output=short-unix) ;;
+    --output=*) output=${arg#*=} ;;
+    --no-pager|--all) ;;
     *) echo "unrecognized option '$arg'" >&2; exit 1 ;;
     esac
 done
+case $output in
+short-iso) ;;
+short|short-precise|short-monotonic|verbose|export|json|json-pretty|json-sse|cat)
+    echo "$output is not played" >&2; exit 1 ;;
+*) echo "Unknown output '$output'." >&2; exit 1 ;;
+esac
+[ "$TZ" = UTC ] || { echo "only UTC is played" >&2; exit 1; }
 [ -s "$here/$unit.journal" ] || { echo "-- No entries --"; exit 0; }
-echo "-- Journal begins at Sun 2026-11-01 00:00:00 UTC, ends at Mon 2026-11-30 12:00:00 UTC. --"
-awk -F. -v since="$since" -v until="$until" '$1 >= since && $1 <= until' "$here/$unit.journal" |
-    if [ "$lines" ]; then tail -n "$lines"; else cat; fi
+echo "-- Logs begin at Sun 2026-11-01 00:00:00 UTC, end at Mon 2026-11-30 12:00:00 UTC. --"
+awk -v since="$since" -v until="$until" '$1 + 0 >= since && $1 + 0 <= until' "$here/$unit.journal" |
+    if [ "$lines" ]; then tail -n "$lines"; else cat; fi | sed 's/^[0-9.]* //'
 "#;
 
 /// Returns a line of a unit's journal, `ago` seconds before 12:00 on the 30th.
 fn entry(ident: &str, ago: i64) -> String {
+    entry_of(ident, ago, 250_000)
+}
+
+/// Returns a line of a unit's journal, received `micros` after `ago` seconds before 12:00 on the 30th.
+fn entry_of(ident: &str, ago: i64, micros: u32) -> String {
     let epoch = 1_796_040_000 - ago;
-    let stamp = DateTime::from_timestamp(epoch, 0)
-        .unwrap()
-        .format("%m%d %H:%M:%S");
+    let at = DateTime::from_timestamp(epoch, 0).unwrap();
+    let (stamp, shown) = (at.format("%m%d %H:%M:%S"), at.format("%Y-%m-%dT%H:%M:%S"));
     format!(
-        "{epoch}.250000 worker-3 {ident}[2261]: E{stamp}.000000    2261 kubelet.go:1846] skipping pod synchronization - PLEG is not healthy: pleg was last seen active 3m4.2s ago; threshold is 3m0s\n"
+        "{epoch}.{micros:06} {shown}+0000 worker-3 {ident}[2261]: E{stamp}.000000    2261 kubelet.go:1846] skipping pod synchronization - PLEG is not healthy: pleg was last seen active 3m4.2s ago; threshold is 3m0s\n"
     )
 }
 
@@ -64,8 +82,8 @@ fn calls(root: &Path) -> Vec<String> {
 
 #[test]
 fn the_journal_is_read_in_order_and_each_entry_once() {
-    // Around both moments at which it is read in parts: 15 minutes and 3 hours ago.
-    let ago = [90_000, 86_000, 10_801, 10_799, 901, 899, 5];
+    // Around both moments at which it is read in parts, and within their seconds: 15 minutes and 3 hours ago.
+    let ago = [90_000, 86_000, 10_801, 10_800, 901, 900, 899, 5];
     let (_dir, root) = machine(&[("kubelet.journal", entries("kubelet", &ago))], PLAYED);
     let (reading, lines) = outcome_in(&root, &["--journal"]).unwrap();
     assert_eq!(
@@ -85,10 +103,55 @@ fn the_journal_is_read_in_order_and_each_entry_once() {
     };
     assert_eq!(
         (source.lines, source.kubelet_lines, source.picked),
-        (7, 7, false)
+        (8, 8, false)
     );
     assert!(reading.hosts.contains("worker-3"));
     assert!(reading.gaps.is_empty(), "{:?}", reading.gaps);
+}
+
+#[test]
+fn entries_within_the_second_at_which_a_part_ends_are_read_once() {
+    let micros = [1, 500_000, 999_999];
+    let text = [10_801, 10_800, 901, 900]
+        .iter()
+        .flat_map(|ago| micros.map(|micros| entry_of("kubelet", *ago, micros)))
+        .collect();
+    let (_dir, root) = machine(&[("kubelet.journal", text)], PLAYED);
+    let reading = outcome_in(&root, &["--journal"]).unwrap().0;
+    assert_eq!(reading.sources[0].lines, 12);
+}
+
+#[test]
+fn an_entry_of_several_lines_is_one_message_at_its_own_microsecond() {
+    // systemd indents what follows to the column of the message.
+    let first = "1796040000.250000 2026-11-30T12:00:00+0000 worker-3 kubelet[2261]: ";
+    let indent = format!(
+        "1796040000.250000 {}",
+        " ".repeat(first.len() - "1796040000.250000 ".len())
+    );
+    let text = format!(
+        "{first}E1130 11:59:59.750125    2261 remote_runtime.go:710] \"ExecSync cmd from runtime service failed\" err=<\n{indent}\trpc error: code = Unknown desc = failed to exec in container:\n{indent}\tcontext deadline exceeded\n{indent} > containerID=\"4f5c2d21b2aa6b0b4f5c2d21b2aa6b0b4f5c2d21b2aa6b0b4f5c2d21b2aa6b0b\"\n"
+    );
+    let (_dir, root) = machine(&[("kubelet.journal", text)], PLAYED);
+    let events = events_in(&root, &["--journal"]);
+    let [event] = &events[..] else {
+        panic!("{events:?}")
+    };
+    assert_eq!(
+        event.at.unwrap().to_rfc3339(),
+        "2026-11-30T11:59:59.750125+00:00"
+    );
+    assert!(
+        event
+            .container
+            .as_ref()
+            .is_some_and(|id| id.as_str().starts_with("4f5c2d21b2aa"))
+            && event
+                .citation
+                .text
+                .contains("\tcontext deadline exceeded\n >"),
+        "{event:?}"
+    );
 }
 
 #[test]
@@ -105,7 +168,7 @@ fn journalctl_is_asked_as_systemd_219_understands_it() {
         ],
     )
     .unwrap();
-    let before = "TZ=UTC LC_ALL=C --no-pager --all --output=short-unix --unit=kubelet";
+    let before = "TZ=UTC LC_ALL=C --no-pager --all --output=short-iso --unit=kubelet";
     assert_eq!(
         calls(&root),
         [
@@ -123,7 +186,7 @@ fn of_the_known_units_the_one_that_runs_a_kubelet_is_read() {
             // systemd's own lines about a unit are in its journal, too.
             (
                 "kubelet.journal",
-                "1796040000.000000 worker-3 systemd[1]: Started kubelet.service - kubelet: The Kubernetes Node Agent.\n".to_owned(),
+                "1796040000.000000 2026-11-30T12:00:00+0000 worker-3 systemd[1]: Started kubelet.service - kubelet: The Kubernetes Node Agent.\n".to_owned(),
             ),
             ("k3s-agent.journal", entry("k3s", 5)),
             ("rke2-server.journal", entry("rke2", 5)),

@@ -50,6 +50,97 @@ fn a_file_is_read_whole_with_its_line_numbers() {
 }
 
 #[test]
+fn lines_of_several_nodes_in_one_log_are_a_gap() {
+    let quiet = "I1130 11:00:00.000000    2261 a.go:1] nothing to see";
+    let of = |host: &str, tag: &str, message: &str| {
+        format!("Nov 30 11:00:00 {host} {tag}[2261]: {}\n", message.trim())
+    };
+    let stale = stale(30, "11:00:00");
+    let a = of("node-a", "kubelet", &stale);
+    let judged = |log: String| {
+        let (_dir, path) = directory(&[("messages", log)]);
+        gaps(&outcome(&["--log", text(&path.join("messages"))]).unwrap().0)
+    };
+    let mixed = [
+        "the log: it holds lines of several nodes (node-a, node-b): what one says of itself is taken for the others'; give one node's lines",
+    ];
+    for message in [stale.as_str(), quiet] {
+        assert_eq!(
+            judged(format!("{a}{}", of("node-b", "kubelet", message))),
+            mixed
+        );
+    }
+    let machine = "Log file created at: 2026/11/30 11:00:00\nRunning on machine: ";
+    assert_eq!(
+        judged(format!("{machine}node-a\n{stale}{machine}node-b\n{stale}")),
+        mixed
+    );
+    for other in [
+        of("NODE-A.example.com", "kubelet", quiet),
+        of("node-b", "sshd", "Accepted publickey for root"),
+        of("node-b", "kube-proxy", quiet),
+        of("localhost", "kubelet", quiet),
+        format!("{machine}node-a\n{stale}"),
+    ] {
+        assert_eq!(judged(format!("{other}{a}{other}")), [""; 0], "{other}");
+    }
+    let (_dir, path) = directory(&[("a.log", a), ("b.log", of("node-b", "kubelet", quiet))]);
+    let both = [path.join("a.log"), path.join("b.log")];
+    let options = ["--log", text(&both[0]), "--log", text(&both[1])];
+    assert_eq!(gaps(&outcome(&options).unwrap().0), mixed);
+}
+
+#[test]
+fn a_window_without_a_line_of_the_kubelet_is_a_gap() {
+    let log = format!(
+        "{}{}Nov 30 11:30:00 worker-3 sshd[7]: Accepted publickey for root\n",
+        stale(30, "10:00:00"),
+        stale(30, "10:59:59")
+    );
+    let (_dir, path) = directory(&[("kubelet.log", log), ("empty.log", String::new())]);
+    let judged = |name: &str, window: &[&str]| {
+        let path = path.join(name);
+        let options = [&["--log", text(&path)], window].concat();
+        gaps(&outcome(&options).unwrap().0)
+    };
+    let (since, until) = ("--since", "--until");
+    let from = "2026-11-30 10:00:00 +00:00 to 2026-11-30 10:59:59 +00:00";
+    for (window, words) in [
+        (
+            &[since, "2026-11-30T11:00:00Z", until, "2026-11-30T11:40:00Z"][..],
+            "between 2026-11-30 11:00:00 +00:00 and 2026-11-30 11:40:00 +00:00",
+        ),
+        (
+            &[since, "2026-11-30T11:00:00Z"],
+            "after 2026-11-30 11:00:00 +00:00",
+        ),
+        (
+            &[until, "2026-11-30T09:00:00Z"],
+            "before 2026-11-30 09:00:00 +00:00",
+        ),
+    ] {
+        assert_eq!(
+            judged("kubelet.log", window),
+            [format!(
+                "the log: it holds no line of the kubelet {words}, but from {from}"
+            )]
+        );
+    }
+    assert_eq!(
+        judged("kubelet.log", &[since, "2026-11-30T10:30:00Z"]),
+        [""; 0]
+    );
+    assert_eq!(
+        judged("kubelet.log", &[until, "2026-11-30T10:00:00Z"]),
+        [""; 0]
+    );
+    assert_eq!(
+        judged("empty.log", &[since, "2026-11-30T11:00:00Z"]),
+        ["empty.log: it holds no line after 2026-11-30 11:00:00 +00:00"]
+    );
+}
+
+#[test]
 fn a_last_line_without_an_end_counts() {
     let (_dir, path) = directory(&[("log", stale(30, "11:00:00").trim_end().to_owned())]);
     assert_eq!(

@@ -16,7 +16,7 @@ use std::{
 };
 
 /// Plays a journal with one line of the kubelet.
-const JOURNAL: &str = "#!/bin/sh\necho '1796036400.000000 worker-3 kubelet[2261]: E1130 11:00:00.000000    2261 kubelet.go:1846] skipping pod synchronization - PLEG is not healthy: pleg was last seen active 3m4.2s ago; threshold is 3m0s'\n";
+const JOURNAL: &str = "#!/bin/sh\necho '2026-11-30T11:00:00+0000 worker-3 kubelet[2261]: E1130 11:00:00.000000    2261 kubelet.go:1846] skipping pod synchronization - PLEG is not healthy: pleg was last seen active 3m4.2s ago; threshold is 3m0s'\n";
 
 fn names(reading: &crate::log::Reading) -> Vec<&str> {
     reading

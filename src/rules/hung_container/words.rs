@@ -1,10 +1,10 @@
 //! The words of `hung-container`: what is told of one suspect, and of many.
 
-use super::{Suspect, hangs, is_held, subject};
+use super::{Proof, Suspect, hangs, has_status, held::is_held, proof, subject};
 use crate::{
     event::Kind,
     evidence::Evidence,
-    rules::{self, EACH, clock, count, first_of, last_of, lines_of, took},
+    rules::{self, EACH, clock, count, took},
     runtime::{Container, Outcome, Runtime},
 };
 use std::collections::BTreeSet;
@@ -15,34 +15,55 @@ fn called(suspect: &Suspect) -> String {
 }
 
 pub(super) fn title(suspects: &[Suspect], active: bool) -> String {
-    match (suspects, active) {
-        ([one], true) => format!("{} does not answer", called(one)),
-        ([one], false) => format!("{} did not answer for a time", called(one)),
-        (many, true) => format!("{} do not answer", count(many.len(), "container")),
-        (many, false) => format!(
-            "{} did not answer for a time",
-            count(many.len(), "container")
-        ),
+    let who = match suspects {
+        [one] => called(one),
+        many => count(many.len(), "container"),
+    };
+    let is_held = |suspect: &Suspect| suspect.deadlines.is_empty() && is_held(suspect);
+    if suspects.iter().all(|s| !hangs(s) && is_held(s)) {
+        let are = if suspects.len() == 1 { "is" } else { "are" };
+        return format!("{who} {are} held up");
+    }
+    if !suspects
+        .iter()
+        .any(|suspect| has_status(suspect) || hangs(suspect))
+    {
+        let who = who
+            .replacen("Container", "container", 1)
+            .replacen("Sandbox", "sandbox", 1);
+        return format!("The kubelet's calls to {} {who} time out", verbs(suspects));
+    }
+    match (active, suspects.len()) {
+        (true, 1) => format!("{who} does not answer"),
+        (true, _) => format!("{who} do not answer"),
+        (false, _) => format!("{who} did not answer for a time"),
     }
 }
 
-pub(super) fn explain(evidence: &Evidence, suspects: &[Suspect], active: bool) -> String {
+pub(super) fn explain(evidence: &Evidence, suspects: &[Suspect]) -> String {
     let what = match suspects {
         [one] => explain_one(evidence, one),
         many => many_together(evidence, many),
     };
-    let logged = suspects.iter().any(|s| !s.deadlines.is_empty());
-    let why = match (logged, active) {
-        (false, true) if suspects.iter().any(is_held) => {
+    let proof = suspects.first().map(|suspect| proof(evidence, suspect));
+    let why = match proof {
+        Some(proof) if proof.held && !proof.holds_up() => {
             "An ordinary one takes seconds; while this lasts, the kubelet's relist waits for it, and after 3 minutes the node goes NotReady."
         }
-        (_, false) => {
+        Some(Proof {
+            hangs: false,
+            status: false,
+            ..
+        }) => {
+            "Such a call may just need longer than the 2 minutes that the kubelet waits. It holds up the kubelet's relist only if the container's status does not answer either."
+        }
+        Some(Proof { over: true, .. }) => {
             "While it lasted the kubelet's relist, which asks one pod after the other, could not finish."
         }
-        (true, true) => {
+        Some(Proof { logged: true, .. }) => {
             "The kubelet's relist asks one pod after the other, so it cannot finish, and after 3 minutes the node goes NotReady."
         }
-        (false, true) => {
+        _ => {
             "An ordinary start or stop keeps a container busy for seconds; if it lasts, the kubelet's relist waits for it, and after 3 minutes the node goes NotReady."
         }
     };
@@ -54,104 +75,125 @@ fn explain_one(evidence: &Evidence, suspect: &Suspect) -> String {
     let mut text = Vec::new();
     match (suspect.container, runtime) {
         (Some(container), Some(runtime)) => {
-            text.push(format!(
-                "{}{}",
-                called(suspect),
-                seen_in_docker(container, runtime)
-            ));
-            let since = first_of(&suspect.deadlines).map(|first| clock(Some(first)));
-            let lines = lines_of(&suspect.deadlines);
-            text.extend(since.map(|since| {
-                format!("The kubelet's calls for it have timed out since {since} ({lines}).")
-            }));
+            let seen = seen_in_docker(container, runtime);
+            text.push(format!("{}{seen}", called(suspect)));
+            text.extend(timed_out(evidence, suspect));
         }
         _ if suspect.deadlines.is_empty() => text.push(format!("{} is held up.", called(suspect))),
-        _ => text.push(format!("{}{}", called(suspect), timed_out(suspect))),
+        _ => {
+            let calls = verbs(std::slice::from_ref(suspect));
+            let (lines, span) = (suspect.deadlines.counted(), span(evidence, suspect));
+            text.push(format!(
+                "{}: the kubelet's calls to {calls} it timed out ({lines}, {span}).",
+                called(suspect)
+            ));
+        }
     }
     text.extend(suspect.holder.map(|holder| holder.told()));
     if suspect.container.is_none() && runtime.is_some_and(|r| r.list.outcome == Outcome::Answered) {
         text.push("It is not in Docker any more.".to_owned());
     }
     let subject = subject(suspect);
-    let removal = evidence
-        .log
-        .as_ref()
-        .and_then(|log| log.removal_of(subject.pod.as_ref(), subject.uid.as_ref()));
-    text.extend(
-        removal.map(|removal| format!("Its pod is being deleted (since {}).", clock(removal.at))),
-    );
+    let log = evidence.log.as_ref();
+    let removal = log.and_then(|log| log.removal_of(subject.pod.as_ref(), subject.uid.as_ref()));
+    let removal = removal.map(|removal| clock(evidence, removal.at));
+    text.extend(removal.map(|since| format!("Its pod is being deleted (since {since}).")));
     text.join(" ")
 }
 
-fn timed_out(suspect: &Suspect) -> String {
-    let groups = &suspect.deadlines;
-    let verbs: BTreeSet<_> = groups.iter().map(|group| verb(group.first.kind)).collect();
-    let verbs: Vec<_> = verbs.into_iter().collect();
-    let (first, last) = (clock(first_of(groups)), clock(last_of(groups)));
-    let span = if first == last {
+/// Returns what the log says of a container that Docker has.
+fn timed_out(evidence: &Evidence, suspect: &Suspect) -> Option<String> {
+    let lines = suspect.deadlines.counted();
+    let latest = suspect.deadlines.latest();
+    let since = clock(evidence, Some(latest.first()?));
+    if proof(evidence, suspect).logged && hangs(suspect) {
+        return Some(format!(
+            "The kubelet's calls for it have timed out since {since} ({lines})."
+        ));
+    }
+    let span = span(evidence, suspect);
+    Some(format!(
+        "The kubelet's calls for it timed out before ({lines}, {span})."
+    ))
+}
+
+fn span(evidence: &Evidence, suspect: &Suspect) -> String {
+    let latest = suspect.deadlines.latest();
+    let (first, last) = (
+        clock(evidence, latest.first()),
+        clock(evidence, latest.last()),
+    );
+    if first == last {
         first
     } else {
         format!("{first} to {last}")
-    };
-    let lines = lines_of(groups);
-    format!(
-        ": the kubelet's calls to {} it timed out ({lines}, {span}).",
-        verbs.join(" and ")
-    )
+    }
 }
 
-fn verb(kind: Kind) -> &'static str {
-    match kind {
+/// Returns "inspect and stop": what the kubelet tried.
+fn verbs(suspects: &[Suspect]) -> String {
+    let verb = |kind| match kind {
         Kind::StopSandboxFailed | Kind::StopContainerFailed | Kind::GcStopContainerFailed => "stop",
         Kind::StartContainerFailed => "start",
         Kind::RemoveSandboxFailed | Kind::RemoveContainerFailed => "remove",
         _ => "inspect",
-    }
+    };
+    let groups = suspects.iter().flat_map(|suspect| &suspect.deadlines.0);
+    let verbs: BTreeSet<_> = groups.map(|group| verb(group.first.kind)).collect();
+    let verbs: Vec<_> = verbs.into_iter().collect();
+    verbs.join(" and ")
 }
 
 fn seen_in_docker(container: &Container, runtime: &Runtime) -> String {
-    let others: Vec<_> = runtime
-        .containers
-        .iter()
-        .filter(|c| c.id != container.id && c.probe.outcome == Outcome::Answered)
-        .collect();
+    let answered = |c: &&Container| c.id != container.id && c.probe.outcome == Outcome::Answered;
+    let others: Vec<_> = runtime.containers.iter().filter(answered).collect();
     let slowest = others
         .iter()
-        .max_by_key(|c| c.probe.took)
-        .map(|c| took(&c.probe));
+        .map(|c| &c.probe)
+        .max_by_key(|probe| probe.took)
+        .map(took);
     let others = slowest.map_or_else(String::new, |slowest| match others.len() {
         1 => format!("; the other one took {slowest}"),
         n => format!("; {n} others took {slowest} at most"),
     });
     let listed = format!(" Docker lists it as \"{}\".", container.listed_status);
+    let took = took(&container.probe);
     match container.probe.outcome {
-        Outcome::TimedOut => format!(
-            " answers no inspect (gave up after {}{others}).{listed}",
-            took(&container.probe)
-        ),
-        Outcome::Answered => format!(" answers again (in {}).", took(&container.probe)),
+        Outcome::TimedOut => format!(" answers no inspect (gave up after {took}{others}).{listed}"),
+        Outcome::Answered => format!(" answers again (in {took})."),
         Outcome::Gone => " is not in Docker any more.".to_owned(),
-        _ => format!(
-            " could not be inspected now ({}).{listed}",
-            rules::probe_text(&container.probe)
-        ),
+        _ => {
+            let how = rules::probe_text(&container.probe);
+            format!(" could not be inspected now ({how}).{listed}")
+        }
     }
 }
 
 fn many_together(evidence: &Evidence, suspects: &[Suspect]) -> String {
-    let pods: BTreeSet<_> = suspects.iter().filter_map(|s| subject(s).pod).collect();
-    let named: Vec<_> = pods.iter().take(EACH).map(ToString::to_string).collect();
-    let more = pods.len().saturating_sub(named.len());
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
-    let hanging = suspects.iter().filter(|s| hangs(s)).count();
-    let asked = evidence.runtime.as_ref().map_or_else(String::new, |_| {
-        format!("; {hanging} of them answer no inspect now")
-    });
     let containers = count(suspects.len(), "container");
+    let what = match suspects.first().map(|suspect| proof(evidence, suspect)) {
+        Some(Proof {
+            logged: true,
+            hangs: true,
+            ..
+        }) => {
+            format!("{containers} answer no inspect, and the kubelet's calls for them time out.")
+        }
+        Some(Proof { hangs: true, .. }) => format!("{containers} answer no inspect."),
+        _ if suspects.iter().all(|s| s.deadlines.is_empty()) => {
+            format!("{containers} are held up.")
+        }
+        _ => format!("The kubelet's calls for {containers} timed out."),
+    };
+    let pods: BTreeSet<_> = suspects
+        .iter()
+        .filter_map(|suspect| subject(suspect).pod)
+        .collect();
+    let named: Vec<_> = pods.iter().take(EACH).map(ToString::to_string).collect();
+    let more = match pods.len().saturating_sub(named.len()) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
     let pods = match pods.len() {
         0 => String::new(),
         number => format!(
@@ -160,22 +202,20 @@ fn many_together(evidence: &Evidence, suspects: &[Suspect]) -> String {
             named.join(", ")
         ),
     };
-    let held: Vec<_> = suspects
-        .iter()
-        .filter_map(|s| s.holder?.pid())
-        .map(|pid| pid.to_string())
-        .collect();
-    let held = match held.len() {
-        0 => String::new(),
-        1 => format!(
-            " The OCI runtime's process {} works on one of them.",
-            held[0]
-        ),
+    format!("{what}{pods}{}", held_together(suspects))
+}
+
+/// Returns the processes that work on some of many.
+fn held_together(suspects: &[Suspect]) -> String {
+    let pids = suspects.iter().filter_map(|suspect| suspect.holder?.pid());
+    let pids: Vec<_> = pids.map(|pid| pid.to_string()).collect();
+    match pids.as_slice() {
+        [] => String::new(),
+        [pid] => format!(" The OCI runtime's process {pid} works on one of them."),
         _ => format!(
             " OCI runtime processes work on {} of them: {}.",
-            held.len(),
-            held.join(", ")
+            pids.len(),
+            pids.join(", ")
         ),
-    };
-    format!("The kubelet's calls for {containers} timed out{asked}.{pods}{held}")
+    }
 }

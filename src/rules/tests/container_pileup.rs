@@ -49,8 +49,32 @@ fn many_alone_or_slow_alone_is_none() {
 #[test]
 fn slow_inspects_count_too() {
     let found = only(&RULE, &evidence(&[], Some(pile(400, 100, 600))));
-    // 401 inspects of 0.6 s take longer than the threshold.
-    assert_eq!(found.severity, Severity::Critical);
+    assert_eq!(found.severity, Severity::Warning);
+    assert!(
+        found.explanation.contains("600 ms each"),
+        "{}",
+        found.explanation
+    );
+}
+
+#[test]
+fn an_outage_that_is_over_or_had_list_errors_confirms_nothing() {
+    let mut over = outage();
+    over.push(ready("03:39:40"));
+    let found = only(&RULE, &evidence(&over, Some(pile(400, 2000, 10))));
+    assert_eq!(
+        (found.severity, found.confidence),
+        (Severity::Warning, Confidence::Suspected)
+    );
+    let mut failing = vec![line(
+        "03:38:00",
+        &format!("GenericPLEG: Unable to retrieve pods: {DEADLINE}"),
+    )];
+    failing.extend(outage());
+    assert_eq!(
+        only(&RULE, &evidence(&failing, Some(pile(400, 2000, 10)))).confidence,
+        Confidence::Suspected
+    );
 }
 
 #[test]

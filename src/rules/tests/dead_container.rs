@@ -103,3 +103,22 @@ fn exited_containers_and_other_failures_are_none() {
     );
     quiet(&RULE, &evidence(&[race], None));
 }
+
+#[test]
+fn a_removal_that_is_just_going_on_is_no_death() {
+    quiet(
+        &RULE,
+        &evidence(&[], Some(daemon_with(vec![sandbox(ID, Some("removing"))]))),
+    );
+    let mut stuck = sandbox(ID, Some("removing"));
+    if let Some(inspected) = &mut stuck.inspected {
+        inspected.error = "device or resource busy".to_owned();
+    }
+    only(&RULE, &evidence(&[], Some(daemon_with(vec![stuck]))));
+}
+
+#[test]
+fn a_removal_that_is_not_tried_again_is_over() {
+    let lines = [remove_failed(ID), ready("03:50:00")];
+    assert!(!only(&RULE, &evidence(&lines, None)).active);
+}

@@ -61,10 +61,10 @@ fn an_id_cut_short_in_the_log_meets_its_container() {
 #[test]
 fn another_containers_deadline_confirms_nothing() {
     let daemon = daemon_with(vec![sandbox(ID, None), sandbox(OTHER, Some("running"))]);
-    let found = (RULE.check)(&evidence(
-        &[status_deadline("03:35:50", OTHER)],
-        Some(daemon),
-    ));
+    let found = found(
+        &RULE,
+        &evidence(&[status_deadline("03:35:50", OTHER)], Some(daemon)),
+    );
     assert_eq!(found.len(), 2);
     assert!(
         found
@@ -241,6 +241,158 @@ fn on_a_containerd_node_the_remedies_are_containerds() {
     );
 }
 
+#[test]
+fn a_time_out_of_the_past_confirms_no_hang_of_the_present() {
+    let lines = [
+        status_deadline("01:00:00", ID),
+        ready("01:00:30"),
+        ready("03:59:00"),
+    ];
+    let daemon = daemon_with(vec![sandbox(ID, None), sandbox(OTHER, Some("running"))]);
+    let found = only(&RULE, &evidence(&lines, Some(daemon)));
+    assert_eq!(
+        (found.severity, found.confidence),
+        (Severity::Warning, Confidence::Suspected)
+    );
+}
+
+#[test]
+fn many_suspects_do_not_share_the_best_ones_proof() {
+    let ids: Vec<String> = (0..6).map(|n| format!("{n}{}", &ID[1..])).collect();
+    let mut containers: Vec<_> = ids.iter().map(|id| sandbox(id, None)).collect();
+    containers.push(sandbox(OTHER, Some("running")));
+    let found = found(
+        &RULE,
+        &evidence(
+            &[status_deadline("03:35:50", &ids[0])],
+            Some(daemon_with(containers)),
+        ),
+    );
+    let told: Vec<_> = found
+        .iter()
+        .map(|f| (f.subjects.len(), f.severity, f.confidence))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (1, Severity::Critical, Confidence::Confirmed),
+            (5, Severity::Warning, Confidence::Suspected)
+        ]
+    );
+}
+
+#[test]
+fn a_stop_that_takes_long_is_no_blocked_status() {
+    let stop = line(
+        "03:35:50",
+        &format!("StopContainer \"{ID}\" from runtime service failed: {DEADLINE}"),
+    );
+    let found = only(&RULE, &evidence(&[stop], None));
+    assert_eq!(found.severity, Severity::Warning);
+    assert!(
+        found.explanation.contains("may just need longer"),
+        "{}",
+        found.explanation
+    );
+}
+
+#[test]
+fn an_event_of_its_pod_ends_it_even_on_a_node_that_flaps() {
+    let event = line(
+        "03:41:00",
+        &format!(
+            "SyncLoop (PLEG): \"web-2_default({UID})\", event: &pleg.PodLifecycleEvent{{ID:\"{UID}\", Type:\"ContainerDied\", Data:\"{ID}\"}}"
+        ),
+    );
+    let mut lines = outage();
+    lines.push(status_deadline("03:39:50", ID));
+    assert!(only(&RULE, &evidence(&lines, None)).active);
+    lines.push(event);
+    assert!(!only(&RULE, &evidence(&lines, None)).active);
+}
+
+#[test]
+fn two_blips_of_the_runtime_do_not_excuse_a_hang_between_them() {
+    let blip = |time: &str| {
+        line(
+            time,
+            &format!("GenericPLEG: Unable to retrieve pods: {DEADLINE}"),
+        )
+    };
+    let lines = [
+        blip("01:00:00"),
+        ready("01:01:00"),
+        status_deadline("02:00:00", ID),
+        blip("03:30:00"),
+    ];
+    let found = only(&RULE, &evidence(&lines, None));
+    assert_eq!(found.subjects[0].id.as_ref().unwrap().as_str(), ID);
+}
+
+/// A daemon whose stacks were taken while the inspects of these were pending.
+fn with_stacks(mut daemon: Runtime, dump: &str, pending: &[&str]) -> Runtime {
+    let path = format!("{}/fixtures/stacks/{dump}.txt", env!("CARGO_MANIFEST_DIR"));
+    daemon.stacks = Some(crate::runtime::PendingStacks {
+        stacks: crate::stacks::Stacks::read(&std::fs::read(path).unwrap()),
+        pending: pending
+            .iter()
+            .map(|id| ContainerId::parse(id).unwrap())
+            .collect(),
+    });
+    daemon
+}
+
+#[test]
+fn the_daemons_stacks_name_the_call_that_holds_the_lock_but_confirm_nothing() {
+    let daemon = daemon_with(vec![sandbox(ID, None), sandbox(OTHER, Some("running"))]);
+    let daemon = with_stacks(daemon, "start-three-inspects", &[ID]);
+    let found = only(&RULE, &evidence(&[], Some(daemon)));
+    let says = "show who holds its lock: a start that waits for containerd (tasks.Create); 3 calls wait behind it.";
+    assert!(found.explanation.contains(says), "{}", found.explanation);
+    let cited = found.citations.last().unwrap();
+    assert_eq!(cited.source, "dockerd's stacks");
+    assert_eq!(
+        cited.text,
+        "goroutine 128 [select]: (*Daemon).ContainerStart … (*tasksClient).Create"
+    );
+    assert_eq!(found.confidence, Confidence::Suspected);
+}
+
+#[test]
+fn the_stacks_name_no_container_where_another_inspect_or_none_of_ours_was_pending() {
+    for pending in [&[][..], &[OTHER], &[ID, OTHER]] {
+        let daemon = daemon_with(vec![sandbox(ID, None), sandbox(OTHER, Some("running"))]);
+        let daemon = with_stacks(daemon, "start", pending);
+        let found = only(&RULE, &evidence(&[], Some(daemon)));
+        let says = "tell which calls hang, though not for which container: a start that waits";
+        assert!(found.explanation.contains(says), "{}", found.explanation);
+    }
+}
+
+#[test]
+fn a_start_blocked_in_a_bind_mounts_file_system_is_told_with_its_minutes() {
+    let daemon = daemon_with(vec![sandbox(ID, None), sandbox(OTHER, Some("running"))]);
+    let daemon = with_stacks(daemon, "stale-volume", &[ID]);
+    let found = only(&RULE, &evidence(&[], Some(daemon)));
+    let says = "a start that has waited for the file system of a bind mount's source (fstatat) for at least 5 minutes";
+    assert!(found.explanation.contains(says), "{}", found.explanation);
+}
+
+#[test]
+fn stacks_of_a_container_that_answers_again_are_not_told() {
+    let daemon = daemon_with(vec![sandbox(ID, Some("running"))]);
+    let daemon = with_stacks(daemon, "start", &[]);
+    let found = only(
+        &RULE,
+        &evidence(&[status_deadline("03:35:50", ID)], Some(daemon)),
+    );
+    assert!(
+        !found.explanation.contains("stacks"),
+        "{}",
+        found.explanation
+    );
+}
+
 /// A run of the OCI runtime for container `id`.
 fn runc(pid: u32, command: OciCommand, id: &str, seconds: u64) -> Process {
     let mut process = process(pid, 50, "runc", Role::OciRuntime(command), seconds);
@@ -397,11 +549,67 @@ fn a_thread_of_dockerd_is_blamed_only_where_a_single_container_hangs_without_a_r
         .unwrap()
         .containers
         .push(sandbox(&ID.replace('b', "c"), Some("running")));
-    for found in (RULE.check)(&two) {
+    for found in super::found(&RULE, &two) {
         assert!(
             !found.explanation.contains("thread 85"),
             "{}",
             found.explanation
         );
     }
+}
+
+#[test]
+fn a_time_out_from_before_the_process_was_there_is_no_second_source_for_its_hold() {
+    let lines = [status_deadline("03:30:00", ID), ready("03:36:00")];
+    let held = |seconds| {
+        on_host(
+            &lines,
+            None,
+            vec![runc(4711, OciCommand::Kill, ID, seconds)],
+        )
+    };
+    // At 03:36:01, so from 03:31:01 on, and from 03:29:01 on.
+    for (seconds, confidence) in [(300, Confidence::Suspected), (420, Confidence::Confirmed)] {
+        let found = only(&RULE, &held(seconds));
+        assert!(found.active);
+        assert_eq!(found.confidence, confidence, "{seconds}");
+    }
+}
+
+#[test]
+fn a_process_of_a_container_that_docker_has_no_more_holds_nobody_up() {
+    let daemon = daemon_with(vec![sandbox(OTHER, Some("running"))]);
+    let lines = [status_deadline("03:35:50", ID)];
+    let held = vec![runc(4711, OciCommand::Delete, ID, 300)];
+    let found = only(&RULE, &on_host(&lines, Some(daemon), held));
+    assert!(!found.active);
+    assert_eq!(found.confidence, Confidence::Suspected);
+    assert!(!found.explanation.contains("4711"), "{}", found.explanation);
+}
+
+#[test]
+fn of_many_only_those_that_a_process_holds_are_confirmed_by_it() {
+    let ids: Vec<String> = (0..6).map(|n| format!("{n}{}", &ID[1..])).collect();
+    let mut containers: Vec<_> = ids.iter().map(|id| sandbox(id, None)).collect();
+    containers.push(sandbox(OTHER, Some("running")));
+    let held = vec![runc(4711, OciCommand::Start, &ids[3], 60)];
+    let found = found(&RULE, &on_host(&[], Some(daemon_with(containers)), held));
+    let told: Vec<_> = found
+        .iter()
+        .map(|f| {
+            (
+                f.subjects.len(),
+                f.confidence,
+                commands(f)[2] == "kill 4711",
+            )
+        })
+        .collect();
+    // A container and its process; five containers.
+    assert_eq!(
+        told,
+        [
+            (2, Confidence::Confirmed, true),
+            (5, Confidence::Suspected, false)
+        ]
+    );
 }

@@ -101,3 +101,82 @@ fn a_daemon_that_refuses_is_another_finding() {
     }
     quiet(&RULE, &evidence(&[], Some(daemon)));
 }
+
+#[test]
+fn containers_that_were_not_asked_prove_nothing_of_the_daemon() {
+    let ids: Vec<String> = (0..9).map(|n| format!("{n}{}", &ID[1..])).collect();
+    let mut containers: Vec<_> = ids.iter().map(|id| sandbox(id, None)).collect();
+    containers[8].probe = probe(Outcome::NotProbed, 0);
+    quiet(&RULE, &evidence(&[], Some(daemon_with(containers))));
+}
+
+#[test]
+fn a_silent_ping_alone_is_no_failed_list() {
+    let mut daemon = daemon_with(vec![sandbox(ID, Some("running"))]);
+    daemon.ping = probe(Outcome::TimedOut, 3000);
+    let found = only(&RULE, &evidence(&[], Some(daemon)));
+    assert!(
+        !found.explanation.contains("cannot list"),
+        "{}",
+        found.explanation
+    );
+}
+
+#[test]
+fn the_daemons_stacks_tell_what_most_of_its_calls_wait_for() {
+    let dump = "\
+goroutine 1 [select]:
+github.com/containerd/containerd/api/services/version/v1.(*versionClient).Version(0x1)
+github.com/docker/docker/daemon.(*Daemon).SystemVersion(0x1)
+
+goroutine 2 [select]:
+github.com/containerd/containerd/api/services/version/v1.(*versionClient).Version(0x1)
+github.com/docker/docker/daemon.(*Daemon).SystemInfo(0x1)
+
+goroutine 3 [semacquire]:
+sync.(*Mutex).Lock(0x5)
+github.com/docker/docker/daemon.(*Daemon).ContainerInspect(0x1)
+";
+    let mut daemon = daemon_with(vec![sandbox(ID, Some("running"))]);
+    daemon.version_probe = probe(Outcome::TimedOut, 3000);
+    daemon.info = probe(Outcome::TimedOut, 3000);
+    daemon.stacks = Some(crate::runtime::PendingStacks {
+        stacks: crate::stacks::Stacks::read(dump.as_bytes()),
+        pending: Vec::new(),
+    });
+    let found = only(&RULE, &evidence(&[], Some(daemon)));
+    let says = "of 3 calls in progress, 2 wait for containerd.";
+    assert!(found.explanation.contains(says), "{}", found.explanation);
+}
+
+#[test]
+fn a_list_error_that_passed_does_not_confirm_a_slow_list_now() {
+    let lines = [
+        list_deadline("01:00:00"),
+        ready("01:01:00"),
+        ready("03:00:00"),
+    ];
+    let mut daemon = daemon_with(Vec::new());
+    daemon.list = probe(Outcome::TimedOut, 3000);
+    assert_eq!(
+        only(&RULE, &evidence(&lines, Some(daemon))).confidence,
+        Confidence::Suspected
+    );
+}
+
+#[test]
+fn sandboxes_that_are_not_made_in_time_are_a_warning() {
+    let failed = |m: u32| {
+        line(
+            &format!("03:{m}:00"),
+            &format!("RunPodSandbox from runtime service failed: {DEADLINE}"),
+        )
+    };
+    let many: Vec<_> = (20..26).map(failed).collect();
+    let found = only(&RULE, &evidence(&many, None));
+    assert_eq!(
+        (found.severity, found.confidence),
+        (Severity::Warning, Confidence::Suspected)
+    );
+    quiet(&RULE, &evidence(&[failed(20)], None));
+}

@@ -52,3 +52,72 @@ fn a_node_cut_off_from_its_api_server_is_told_after_some_failures() {
     assert!(found.title.contains("cannot report"), "{}", found.title);
     quiet(&RULE, &evidence(&[failed(10)], None));
 }
+
+#[test]
+fn a_network_trouble_after_an_old_outage_is_told() {
+    let mut lines = outage();
+    lines.push(ready("03:40:00"));
+    lines.extend([network("03:50:00"), network("03:52:00")]);
+    assert!(only(&RULE, &evidence(&lines, None)).active);
+}
+
+#[test]
+fn a_kubelet_that_ends_again_and_again_is_told() {
+    let fatal = |s: u32| {
+        format!(
+            "F1130 03:38:{s}.000000    2261 server.go:198] failed to load Kubelet config file /var/lib/kubelet/config.yaml"
+        )
+    };
+    let lines: Vec<_> = (10..20).map(fatal).collect();
+    let found = only(&RULE, &evidence(&lines, None));
+    assert!(
+        found.active
+            && found
+                .explanation
+                .contains("failed to load Kubelet config file"),
+        "{found:#?}"
+    );
+}
+
+#[test]
+fn the_words_runtime_is_down_alone_are_told_as_what_they_are() {
+    let lines: Vec<_> = (10..40)
+        .map(|s| {
+            line(
+                &format!("03:38:{s}"),
+                "skipping pod synchronization - container runtime is down",
+            )
+        })
+        .collect();
+    assert!(
+        only(&RULE, &evidence(&lines, None))
+            .title
+            .contains("does not tell whether it hangs or is gone")
+    );
+    let mut known = vec![line(
+        "03:38:00",
+        &format!("Status from runtime service failed: {DEADLINE}"),
+    )];
+    known.extend(lines);
+    quiet(&RULE, &evidence(&known, None));
+}
+
+#[test]
+fn a_node_that_is_not_ready_at_the_logs_end_is_never_healthy() {
+    let lines = [
+        line("03:00:00", "Starting kubelet main sync loop."),
+        line(
+            "03:30:00",
+            "Node became not ready: {Type:Ready Status:False LastHeartbeatTime:2026-11-30 03:30:00.1 +0000 UTC m=+5.9 LastTransitionTime:2026-11-30 03:30:00.1 +0000 UTC m=+5.9 Reason:KubeletNotReady Message:node is shutting down}",
+        ),
+        line("03:35:00", "Starting to sync pod status with apiserver"),
+    ];
+    let found = only(&RULE, &evidence(&lines, None));
+    assert!(
+        found.active && found.explanation.contains("node is shutting down"),
+        "{found:#?}"
+    );
+    let mut well = lines.to_vec();
+    well.push(ready("03:36:00"));
+    quiet(&RULE, &evidence(&well, None));
+}

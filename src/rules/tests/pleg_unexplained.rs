@@ -50,7 +50,44 @@ fn an_outage_that_goes_on_though_the_blocked_container_answers_is_unexplained() 
     let mut lines = vec![status_deadline("03:35:50", ID)];
     lines.extend(outage());
     let daemon = daemon_with(vec![sandbox(ID, Some("running"))]);
-    assert!(only(&RULE, &evidence(&lines, Some(daemon))).active);
+    let mut evidence = evidence(&lines, Some(daemon));
+    // The relist comes round within seconds: not yet unexplained.
+    quiet(&RULE, &evidence);
+    evidence.now += chrono::TimeDelta::minutes(2);
+    assert!(only(&RULE, &evidence).active);
+}
+
+#[test]
+fn every_outage_of_a_long_hang_is_explained() {
+    // The same container hangs thrice, hours apart; the middle one is neither its first nor its last.
+    let mut lines = Vec::new();
+    for hour in 1..4 {
+        lines.push(status_deadline(&format!("0{hour}:35:50"), ID));
+        lines.extend(
+            outage()
+                .iter()
+                .map(|line| line.replace(" 03:", &format!(" 0{hour}:"))),
+        );
+        lines.push(ready(&format!("0{hour}:40:00")));
+    }
+    quiet(&RULE, &evidence(&lines, None));
+}
+
+#[test]
+fn a_full_channel_of_the_evented_pleg_is_told() {
+    let lines: Vec<_> = (10..40)
+        .map(|s| {
+            line(
+                &format!("03:38:{s}"),
+                "\"Skipping pod synchronization\" err=\"EventedPLEG is not healthy: EventedPLEG: pleg event channel capacity is full with 1000 events\"",
+            )
+        })
+        .collect();
+    assert!(
+        only(&RULE, &evidence(&lines, None))
+            .title
+            .contains("evented PLEG")
+    );
 }
 
 #[test]

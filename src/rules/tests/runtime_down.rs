@@ -57,8 +57,40 @@ fn an_unreachable_socket_in_the_log_is_down_until_it_recovers() {
         &format!("Status from runtime service failed: {REFUSED}"),
     );
     assert!(only(&RULE, &evidence(std::slice::from_ref(&failed), None)).active);
-    assert!(!only(&RULE, &evidence(&[failed.clone(), ready("03:39:00")], None)).active);
-    assert!(!only(&RULE, &evidence(&[failed], Some(daemon_with(Vec::new())))).active);
+    assert!(!only(&RULE, &evidence(&[failed, ready("03:39:00")], None)).active);
+}
+
+#[test]
+fn only_the_socket_that_refused_can_end_it_by_answering() {
+    let docker = line(
+        "03:38:10",
+        "GenericPLEG: Unable to retrieve pods: rpc error: code = Unknown desc = Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?",
+    );
+    assert!(!only(&RULE, &evidence(&[docker], Some(daemon_with(Vec::new())))).active);
+    let cri = line(
+        "03:38:10",
+        &format!(
+            "Status from runtime service failed: {}",
+            REFUSED.replace("containerd/containerd.sock", "cri-dockerd.sock")
+        ),
+    );
+    assert!(only(&RULE, &evidence(&[cri], Some(daemon_with(Vec::new())))).active);
+}
+
+#[test]
+fn it_is_started_by_its_own_name() {
+    let lines = [
+        "I1130 03:30:00.201234    2201 kuberuntime_manager.go:257] \"Container runtime initialized\" containerRuntime=\"cri-o\" version=\"1.30.0\" apiVersion=\"v1\"".to_owned(),
+        line("03:38:10", &format!("Status from runtime service failed: {REFUSED}")),
+    ];
+    let found = only(&RULE, &evidence(&lines, None));
+    assert!(
+        found
+            .remedies
+            .iter()
+            .any(|remedy| remedy.command == "systemctl start crio")
+    );
+    assert_eq!(found.subjects[0].name.as_deref(), Some("crio"));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use hyper::{
     body::{Body, Bytes, Incoming},
     client::conn::http1,
     header::{CONNECTION, HOST, HeaderValue},
+    http::response::Parts,
 };
 use hyper_util::rt::TokioIo;
 use serde::Deserialize;
@@ -91,11 +92,62 @@ pub(super) async fn get(socket: &Path, path: &str, timeout: Duration) -> Answer 
     }
 }
 
-async fn fetch(
+/// Asks for `path` and passes the answer's body piece by piece, `most` bytes of it. Returns how that ended, and
+/// whether all of the body was passed.
+pub(super) async fn stream(
     socket: &Path,
     path: &str,
-    deadline: Instant,
-) -> Result<(HeaderMap, Vec<u8>), Failure> {
+    timeout: Duration,
+    most: usize,
+    take: &mut dyn FnMut(&[u8]),
+) -> (Probe, bool) {
+    let started = Instant::now();
+    let deadline = started + timeout;
+    let passed = async {
+        let (head, mut body) = open(socket, path, deadline).await?;
+        if !head.status.is_success() {
+            let words = timeout_at(deadline, whole(body)).await;
+            return Err(unhappy(head.status, &words.unwrap_or(Ok(Vec::new()))?));
+        }
+        let mut left = most;
+        loop {
+            match timeout_at(deadline, body.frame()).await {
+                Ok(None) => return Ok(true),
+                Ok(Some(Ok(frame))) => {
+                    let data = frame.data_ref().map_or(&[][..], |data| data);
+                    take(&data[..data.len().min(left)]);
+                    if data.len() > left {
+                        return Ok(false);
+                    }
+                    left -= data.len();
+                }
+                Ok(Some(Err(_))) | Err(_) => return Ok(false),
+            }
+        }
+    }
+    .await;
+    let took = started.elapsed();
+    match passed {
+        Ok(all) => (
+            Probe {
+                outcome: Outcome::Answered,
+                took,
+                error: None,
+            },
+            all,
+        ),
+        Err(Failure { outcome, error }) => (
+            Probe {
+                outcome,
+                took,
+                error,
+            },
+            false,
+        ),
+    }
+}
+
+async fn open(socket: &Path, path: &str, deadline: Instant) -> Result<(Parts, Incoming), Failure> {
     let uri: Uri = path
         .parse()
         .map_err(|error| Failure::new(Outcome::Error, format!("{path} is no path: {error}")))?;
@@ -104,7 +156,15 @@ async fn fetch(
     let response = timeout_at(deadline, send(socket, deadline, request))
         .await
         .unwrap_or(Err(Failure::SILENCE))?;
-    let (head, body) = response.into_parts();
+    Ok(response.into_parts())
+}
+
+async fn fetch(
+    socket: &Path,
+    path: &str,
+    deadline: Instant,
+) -> Result<(HeaderMap, Vec<u8>), Failure> {
+    let (head, body) = open(socket, path, deadline).await?;
     let body = timeout_at(deadline, whole(body))
         .await
         .unwrap_or_else(|_| {

@@ -4,7 +4,7 @@
 //! the daemon for as long as the lock is held (moby daemon/inspect.go), so each container is asked once, and not
 //! more than a given number are ever left waiting.
 
-use super::{Container, Docker, Outcome, http, read};
+use super::{Container, Docker, Outcome, http, read, stacks::Flights};
 use crate::{id::ContainerId, runtime::ContainerKind};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use std::time::Duration;
@@ -46,7 +46,12 @@ impl Docker {
         }
     }
 
-    pub(super) async fn inspect_each(&self, containers: &mut [Container], bounds: &Bounds<'_>) {
+    pub(super) async fn inspect_each(
+        &self,
+        containers: &mut [Container],
+        bounds: &Bounds<'_>,
+        flights: &Flights,
+    ) {
         let order = order(containers, bounds.first);
         let ids: Vec<ContainerId> = containers
             .iter()
@@ -63,7 +68,12 @@ impl Docker {
                 && let Some(index) = waiting.next()
             {
                 let id = &ids[index];
-                flying.push(async move { (index, self.inspected(id).await) });
+                let flight = flights.begin(Some(id));
+                flying.push(async move {
+                    let found = self.inspected(id).await;
+                    drop(flight);
+                    (index, found)
+                });
             }
             let Some((index, found)) = flying.next().await else {
                 break;
@@ -85,7 +95,11 @@ impl Docker {
     }
 
     /// Inspects those that must be seen though there is no list.
-    pub(super) async fn inspect_unlisted(&self, bounds: &Bounds<'_>) -> Vec<Container> {
+    pub(super) async fn inspect_unlisted(
+        &self,
+        bounds: &Bounds<'_>,
+        flights: &Flights,
+    ) -> Vec<Container> {
         let mut ids: Vec<&ContainerId> = Vec::new();
         for id in bounds.first {
             if !ids.iter().any(|known| known.matches(id)) {
@@ -94,7 +108,7 @@ impl Docker {
         }
         let mut containers: Vec<Container> =
             ids.into_iter().cloned().map(Container::unlisted).collect();
-        self.inspect_each(&mut containers, bounds).await;
+        self.inspect_each(&mut containers, bounds, flights).await;
         containers
     }
 }

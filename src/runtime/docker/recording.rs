@@ -8,6 +8,7 @@ use super::{
     Outcome, Probe,
     http::{Answer, unhappy},
 };
+use crate::id::ContainerId;
 use anyhow::{Context as _, bail};
 use hyper::{HeaderMap, StatusCode, header::HeaderValue};
 use std::{collections::HashMap, fs, path::Path, time::Duration};
@@ -54,6 +55,22 @@ impl Recording {
         self.answers
             .get("/_ping")
             .is_some_and(|recorded| recorded.missing)
+    }
+
+    /// Returns the containers whose inspect was given up, by id.
+    pub(super) fn unanswered_inspects(&self) -> Vec<ContainerId> {
+        let timed_out = |(path, recorded): (&String, &Recorded)| {
+            let id = path.strip_prefix("/containers/")?.strip_suffix("/json")?;
+            (recorded.outcome == Outcome::TimedOut).then(|| ContainerId::parse(id))?
+        };
+        let mut ids: Vec<_> = self.answers.iter().filter_map(timed_out).collect();
+        ids.sort();
+        ids
+    }
+
+    /// Returns whether there is an answer to this path.
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.answers.contains_key(path)
     }
 
     /// Returns what the daemon answered to this path.

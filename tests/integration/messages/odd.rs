@@ -260,8 +260,9 @@ fn context_is_read_around_trouble_only() {
         at(2, "GenericPLEG: Unable to retrieve pods: x"),
         at(3, &event(3)),
         at(12, &event(12)),
-        at(13, &event(13)), // more than ten minutes after the trouble
+        at(13, &event(13)), // more than ten minutes after the trouble: one more
         at(14, &event(14)),
+        at(15, &event(15)),
         at(20, "GenericPLEG: Unable to retrieve pods: x"),
     ]
     .join("\n");
@@ -270,10 +271,37 @@ fn context_is_read_around_trouble_only() {
         .iter()
         .filter_map(|event| event.citation.line)
         .collect();
-    assert_eq!(lines, [2, 3, 4, 5, 7, 8]);
+    assert_eq!(lines, [2, 3, 4, 5, 6, 8, 9]);
     assert_eq!(
         events[0].at.unwrap().to_rfc3339(),
         "2023-03-14T09:01:00+00:00"
+    );
+}
+
+#[test]
+fn recovery_is_seen_however_long_after_the_trouble() {
+    let stale = "I0314 09:00:00.000000    2261 kubelet.go:1846] skipping pod synchronization - PLEG is not healthy: pleg was last seen active 3m4.2s ago; threshold is 3m0s";
+    let event = |minute: u32| {
+        spelled(&format!(
+            r#"I0314 09:{minute:02}:00.000000    2261 kubelet.go:1926] SyncLoop (PLEG): "web-1_default(<UID>)", event: &pleg.PodLifecycleEvent{{ID:"<UID>", Type:"ContainerDied", Data:"CID"}}"#
+        ))
+    };
+    let relisting = "I0314 09:11:00.000000    2261 generic.go:190] GenericPLEG: Relisting";
+    let log = [stale, relisting, &event(30), &event(31), &event(32)].join("\n");
+    let seen: Vec<_> = read(log)
+        .0
+        .iter()
+        .filter_map(|event| Some((event.kind.id(), event.citation.line?)))
+        .collect();
+    // The first shows when it was over, the last how long it stayed so.
+    assert_eq!(
+        seen[1..],
+        [
+            ("pleg-stale", 1),
+            ("pleg-relisting", 2),
+            ("pleg-event", 3),
+            ("pleg-event", 5)
+        ]
     );
 }
 

@@ -238,6 +238,49 @@ fn first_and_last_lines_are_told_known_messages_or_not() {
 }
 
 #[test]
+fn only_the_kubelets_lines_tell_when_it_first_and_last_spoke() {
+    let quiet = "I0314 09:20:00.000000    2261 a.go:1] nothing: to see";
+    let others = [
+        "Mar 14 09:30:00 worker-3 sshd[77]: Accepted publickey for root from 10.0.0.9 port 51122 ssh2",
+        "Mar 14 09:30:00 worker-3 dockerd[9]: time=\"2023-03-14T09:30:00Z\" level=warning msg=\"kubelet asked too often\"",
+        "Mar 14 09:30:00 worker-3 kube-proxy[12]: I0314 09:30:00.000000      12 proxier.go:1] kubelet[1]: x",
+        "Mar 14 09:30:00 worker-3 systemd[1]: kubelet.service: Main process exited, code=killed, status=9/KILL",
+        "Mar 14 09:30:00 worker-3 sudo: admin : TTY=pts/0 ; COMMAND=/usr/bin/systemctl status kubelet",
+        "2023-03-14T09:30:00.000000+00:00 worker-3 CRON[5]: (root) CMD (kubelet --version)",
+        "<30>1 2023-03-14T09:30:00Z worker-3 dockerd 9 - - kubelet: x",
+        r#"{"SYSLOG_IDENTIFIER":"sshd","_HOSTNAME":"worker-3","__REALTIME_TIMESTAMP":"1678786200000000","MESSAGE":"kubelet: I0314 09:30:00.000000"}"#,
+    ];
+    for envelope in [
+        "Mar 14 09:20:00 worker-3 kubelet[2261]: ",
+        "Mar 14 09:20:00 worker-3 origin-node[2261]: ",
+        "Mar 14 09:20:00 worker-3 k3s: ",
+        "Mar 14 09:20:00 worker-3 microk8s.daemon-kubelite[2261]: ",
+        "2023-03-14T09:20:00+0000 worker-3 kubelet[2261]: ",
+        "2023-03-14 09:20:00 kubelet[2261]: ",
+        "2023-03-14T09:20:00.000000000Z stderr F ",
+        "2023-03-14T09:20:00.000000000Z ",
+        "<30>1 2023-03-14T09:20:00Z worker-3 kubelet 2261 - - ",
+        "<30>Mar 14 09:20:00 worker-3 kubelet[2261]: ",
+        "",
+    ] {
+        for other in others {
+            let log = format!("{other}\n{envelope}{quiet}\n{other}\n");
+            let (events, told) = read(log);
+            assert!(events.is_empty(), "{events:?}");
+            let at = Some(time("2023-03-14T09:20:00Z"));
+            assert_eq!(
+                (told.first, told.last, told.kubelet_lines),
+                (at, at, 1),
+                "{envelope}: {other}"
+            );
+            assert_eq!(told.oldest, Some(time("2023-03-14T09:30:00Z")), "{other}");
+        }
+    }
+    let (_, told) = read(others.join("\n"));
+    assert_eq!((told.first, told.last, told.kubelet_lines), (None, None, 0));
+}
+
+#[test]
 fn a_clock_that_steps_back_keeps_the_order_of_lines() {
     let lines = [
         line("0314 17:00:00.000000"),
