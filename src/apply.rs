@@ -2,22 +2,25 @@
 //!
 //! Each removal has a thread of its own, which is left behind if it hangs; a call that is not answered keeps its
 //! slot, so a hung daemon is never sent more than there are slots. A sandbox waits for its containers, and stays if
-//! one of them does. What to remove was decided before; what is looked at here, right before each removal, is
-//! whether a container is still what it was.
+//! one of them does. What to remove was decided before; what is looked at here is whether a container is still what
+//! it was, right before its removal, and whether its pod is, before the first removal and every ten seconds.
 
 mod audit;
 mod interrupt;
+mod lookout;
 mod reason;
 mod removal;
 
 pub use audit::{Audit, Clock};
 pub use interrupt::Interrupts;
+pub use lookout::Look;
 
 use crate::{
     id::ContainerId,
     plan::{Ending, Fate, Plan, Target},
     runtime::docker::Docker,
 };
+use lookout::Lookout;
 use removal::Attempt;
 use std::{
     collections::{HashMap, VecDeque},
@@ -47,24 +50,33 @@ pub struct Orders {
     pub audit: Option<Arc<Audit>>,
 }
 
-/// Removes what is planned and not `settled` already (an ending for each target, or none). Returns what became of each target, in the plan's order, and what else has to be said.
+/// Removes what is planned. Returns what became of each target, in the plan's order, and what else has to be said.
 ///
-/// `ended` is called as each target ends. After the first interrupt nothing more is sent; after the second, what is
-/// in flight is not waited for.
+/// `look` plans anew: what that spares is left alone. `ended` is called as each target ends. After the first
+/// interrupt nothing more is sent, and `stopping` is called; after the second, what is in flight is not waited for.
 pub fn remove(
     plan: &Plan,
-    settled: Vec<Option<Ending>>,
     orders: &Orders,
+    look: Look,
     interrupts: &Interrupts,
     ended: &mut dyn FnMut(&Target, &Ending),
+    stopping: &dyn Fn(),
 ) -> (Vec<Ending>, Vec<String>) {
-    let mut run = Run::new(plan, settled, orders);
+    let mut run = Run::new(plan, orders);
+    if plan.can_be_overtaken() {
+        match Lookout::start(look) {
+            Ok(lookout) => run.lookout = Some(lookout),
+            Err(error) => run.stop(&format!("can't start a thread: {error}")),
+        }
+    }
     loop {
-        if interrupts.count() > 0 && !run.waiting.is_empty() {
+        if interrupts.count() > 0 && run.stopped.is_none() {
+            stopping();
             run.stop("interrupted");
         }
+        run.look(ended);
         run.send_more(ended);
-        if run.flying.is_empty() {
+        if run.is_over() {
             break;
         }
         if interrupts.count() > 1 {
@@ -84,6 +96,8 @@ pub fn remove(
 struct Run<'a> {
     plan: &'a Plan,
     orders: &'a Orders,
+    /// Who looks whether the plan holds; none where nothing in it depends on a pod.
+    lookout: Option<Lookout>,
     /// For each sandbox in the plan, its containers in the plan.
     members: HashMap<usize, Vec<usize>>,
     endings: Vec<Option<Ending>>,
@@ -100,15 +114,15 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(plan: &'a Plan, settled: Vec<Option<Ending>>, orders: &'a Orders) -> Self {
-        let waiting = (0..plan.targets.len()).filter(|&index| settled[index].is_none());
+    fn new(plan: &'a Plan, orders: &'a Orders) -> Self {
         let (reports, attempts) = mpsc::channel();
         Self {
             plan,
             orders,
+            lookout: None,
             members: members(&plan.targets),
-            waiting: waiting.collect(),
-            endings: settled,
+            waiting: (0..plan.targets.len()).collect(),
+            endings: vec![None; plan.targets.len()],
             flying: HashMap::new(),
             lost: 0,
             stopped: None,
@@ -118,9 +132,40 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Looks again if it is time to, and leaves alone what the look spares.
+    fn look(&mut self, ended: &mut dyn FnMut(&Target, &Ending)) {
+        if self.stopped.is_some() || self.waiting.is_empty() {
+            return;
+        }
+        match self.lookout.as_mut().and_then(Lookout::poll) {
+            None => {}
+            Some(Err(why)) => self.stop(&why),
+            Some(Ok(later)) => {
+                let mut overtaken = self.plan.overtaken(&later);
+                for index in std::mem::take(&mut self.waiting) {
+                    match overtaken[index].take() {
+                        Some(ending) => self.end(index, ending, ended),
+                        None => self.waiting.push_back(index),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns whether removals may be sent now.
+    fn may_send(&self) -> bool {
+        self.stopped.is_none() && self.lookout.as_ref().is_none_or(Lookout::is_fresh)
+    }
+
+    /// Returns whether nothing is in flight and nothing will be.
+    fn is_over(&self) -> bool {
+        let waits = !self.waiting.is_empty() && self.stopped.is_none() && !self.may_send();
+        self.flying.is_empty() && !waits
+    }
+
     /// Starts as many removals as there are free slots and targets whose turn has come.
     fn send_more(&mut self, ended: &mut dyn FnMut(&Target, &Ending)) {
-        while self.stopped.is_none() && self.flying.len() + self.lost < self.orders.jobs {
+        while self.may_send() && self.flying.len() + self.lost < self.orders.jobs {
             let Some(at) = self.waiting.iter().position(|&it| self.is_ready(it)) else {
                 break;
             };
@@ -209,12 +254,19 @@ impl<'a> Run<'a> {
             .collect();
         late.sort_unstable();
         for index in late {
+            let ending = Ending::because(Fate::Unanswered, format!("{why}; it may still happen"));
+            let target = &self.plan.targets[index];
+            // Its own thread may never come to that.
+            let recorded = match &self.orders.audit {
+                Some(audit) => audit.result(target, &ending),
+                None => Ok(()),
+            };
             let attempt = Attempt {
                 keeps_slot: true,
-                ..Attempt::from(Ending::because(
-                    Fate::Unanswered,
-                    format!("{why}; it may still happen"),
-                ))
+                note: recorded
+                    .err()
+                    .map(|error| format!("the audit is incomplete: {error:#}")),
+                ..Attempt::from(ending)
             };
             self.take(index, attempt, ended);
         }

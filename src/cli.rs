@@ -43,9 +43,9 @@ pub enum Command {
     /// The plan is shown, and carried out once you say y. Each container is inspected again right before its
     /// removal, and skipped if it changed. Its logs go with it.
     ///
-    /// Exit codes: 0 all planned containers are gone, or there was nothing to do, or --dry-run; 1 some are left (all
-    /// of them if the plan was not confirmed) or could not be inspected; 2 it could not work, or there was nobody
-    /// to ask.
+    /// Exit codes: 0 all planned containers are gone, or there was nothing to do, or --dry-run could see all; 1 some
+    /// are left (all of them if the plan was not confirmed) or could not be seen; 2 it could not work, or there was
+    /// nobody to ask.
     Clean(CleanArgs),
     /// Print the JSON Schema of an output
     Schema {
@@ -206,14 +206,18 @@ pub struct CleanArgs {
     #[arg(long, short = 'y')]
     pub yes: bool,
     /// How many removals at a time
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub jobs: u16,
-    /// How long to wait for each removal
+    /// How long to wait for each removal, and for the list of containers
     #[arg(long, value_name = "DUR", default_value = "30s", value_parser = positive)]
     pub timeout: Duration,
     /// How long each other call to Docker may take
     #[arg(long, value_name = "DUR", default_value = "3s", value_parser = positive)]
     pub probe_timeout: Duration,
+    /// Stop inspecting after this many inspects without an answer (each leaves a goroutine in the daemon); what was
+    /// not inspected is not removed
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
+    pub max_unanswered: u16,
     /// Append a JSON line before and after each removal to this file; if that fails, nothing (more) is removed
     #[arg(long, value_name = "FILE")]
     pub audit: Option<PathBuf>,

@@ -18,6 +18,7 @@ use crate::{
 use anyhow::bail;
 use std::{
     collections::BTreeSet,
+    net::IpAddr,
     path::PathBuf,
     thread::{self, JoinHandle},
     time::Duration,
@@ -221,9 +222,12 @@ fn log_gaps(args: &DiagnoseArgs, moments: &Moments, log: &Log) -> Vec<Gap> {
     gaps
 }
 
-/// Returns a host name without its domain.
+/// Returns a host name without its domain; an address is a whole.
 fn short(host: &str) -> &str {
-    host.split('.').next().unwrap_or(host)
+    match host.parse::<IpAddr>() {
+        Ok(_) => host,
+        Err(_) => host.split('.').next().unwrap_or(host),
+    }
 }
 
 fn ask_docker(

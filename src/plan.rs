@@ -21,7 +21,7 @@ use crate::{
     runtime::{Container, ContainerKind, Inspected, Outcome, Probe},
 };
 use chrono::TimeDelta;
-use living::Pods;
+use living::{Inhabited, Pods};
 use std::collections::{BTreeMap, HashSet};
 
 /// How old a container that never started must be: a start that waits for a slow disk or a slow network may still
@@ -135,7 +135,7 @@ impl Target {
     }
 }
 
-/// A container whose inspect did not answer: never planned.
+/// A container whose inspect did not answer, or told no state: never planned.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unseen {
     /// Its id.
@@ -173,7 +173,7 @@ pub enum Spared {
     MayStart,
     /// It is younger than was asked for, or its age can't be told.
     Young,
-    /// A sandbox that a running container, or one that can't be seen, still stands in.
+    /// A sandbox that a container stands in which stays: it runs, can't be seen, or is not taken.
     InUse,
     /// Another container is *named* like its id, and Docker takes either.
     Ambiguous,
@@ -203,6 +203,10 @@ impl Plan {
                 }
                 continue;
             };
+            if !inspected.running && !is_known(&inspected.state) {
+                plan.unseen.push(unknown(container, &inspected.state));
+                continue;
+            }
             let Some(kind) = Kind::of(inspected).filter(|&kind| request.wants(kind)) else {
                 continue;
             };
@@ -222,22 +226,52 @@ impl Plan {
                 None => plan.targets.push(target),
             }
         }
+        plan.keep_sandboxes_in_use(containers);
         plan.targets.sort_by_cached_key(sort_key);
         plan.unseen.sort_by(|a, b| a.id.cmp(&b.id));
         plan
     }
 
-    /// Returns the endings of targets that a `later` look spares: while somebody thought about the plan, their pod
-    /// may have come back to life. Whether a container itself changed is looked at right before its removal.
+    /// Spares sandboxes that would go before a container that stands in them: it would lose its network and could
+    /// no longer be told from a pod's leftovers. A dead sandbox has nothing left to lose.
+    fn keep_sandboxes_in_use(&mut self, containers: &[Container]) {
+        let planned: HashSet<&ContainerId> = self.targets.iter().map(|it| &it.id).collect();
+        let stays =
+            |it: &&Container| it.probe.outcome != Outcome::Gone && !planned.contains(&it.id);
+        let inhabited = Inhabited::by(containers.iter().filter(stays));
+        let (kept, targets) = std::mem::take(&mut self.targets)
+            .into_iter()
+            .partition(|it: &Target| it.kind != Kind::Dead && inhabited.is_by_something(it));
+        self.targets = targets;
+        let kept = Vec::into_iter(kept);
+        self.spared.extend(kept.map(|it| (it.id, Spared::InUse)));
+    }
+
+    /// Returns whether a later look may spare something of it: what depends on how the rest of its pod is.
+    pub fn can_be_overtaken(&self) -> bool {
+        let depends = |it: &Target| it.kind != Kind::Dead && it.role != ContainerKind::Other;
+        self.targets.iter().any(depends)
+    }
+
+    /// Returns the endings of targets that a `later` look spares: since the plan was made, their pod may have come
+    /// back to life. Whether a container itself changed is looked at right before its removal.
     pub fn overtaken(&self, later: &Self) -> Vec<Option<Ending>> {
-        let why = |why: &Spared| match why {
+        let unseen: HashSet<&PodName> = later
+            .unseen
+            .iter()
+            .filter_map(|it| it.pod.as_ref())
+            .collect();
+        let is_unseen =
+            |target: &Target| target.pod.as_ref().is_some_and(|pod| unseen.contains(pod));
+        let why = |target: &Target, why: &Spared| match why {
+            Spared::LivePod if is_unseen(target) => "part of its pod can't be inspected any more",
             Spared::LivePod => "its pod lives again",
-            Spared::InUse => "something runs in it again",
+            Spared::InUse => "a container stands in it that was not planned for",
             _ => "a second look spares it",
         };
         let ending = |target: &Target| {
-            let why = later.spared.get(&target.id).map(why)?;
-            Some(Ending::because(Fate::Changed, why))
+            let spared = later.spared.get(&target.id)?;
+            Some(Ending::because(Fate::Changed, why(target, spared)))
         };
         self.targets.iter().map(ending).collect()
     }
@@ -265,7 +299,6 @@ impl Request {
             Kind::Exited if !of_no_pod && !self.include_live_pods && pods.is_living(target) => {
                 return Some(Spared::LivePod);
             }
-            Kind::Exited if pods.is_in_use(target) => return Some(Spared::InUse),
             Kind::Created if younger(NEVER_STARTED_AFTER) => return Some(Spared::MayStart),
             _ => {}
         }
@@ -294,6 +327,24 @@ fn target(container: &Container, inspected: &Inspected, kind: Kind) -> Target {
         started: inspected.started,
         finished: inspected.finished,
     }
+}
+
+/// Returns whether `state` is one of those that Docker has; what another one means can't be known.
+fn is_known(state: &str) -> bool {
+    matches!(
+        state,
+        "created" | "running" | "paused" | "restarting" | "removing" | "exited" | "dead"
+    )
+}
+
+/// Returns what is kept of a container whose inspect told no known state.
+fn unknown(container: &Container, state: &str) -> Unseen {
+    let mut unseen = unseen(container);
+    unseen.probe.error = Some(match state {
+        "" => "its inspect tells no state".to_owned(),
+        _ => format!("its inspect tells an unknown state: {state}"),
+    });
+    unseen
 }
 
 /// Returns what is kept of a container that could not be seen.

@@ -3,15 +3,16 @@
 #
 # usage: tests/run.sh [--help]
 #
-# Runs as root on Debian or Ubuntu with Rust. Installs what the tests need and the machine lacks (dockerd, containerd,
-# runc, a static busybox, chattr, bindfs): nothing that is there already, nothing for which apt would remove a package,
-# and no service is started. The tests start Docker daemons of their own, with their own sockets and
-# directories below /var/tmp, and take them away again; the machine's Docker is not touched.
+# Runs as root on Debian or Ubuntu with Rust. Installs what the tests need and the machine lacks (dockerd,
+# containerd, runc, a static busybox, chattr, bindfs): nothing that is there already, nothing for which apt would
+# remove a package, and no service is started. The tests start Docker daemons of their own, with their own sockets and
+# directories below /var/tmp, and take them away again (what a killed run left goes with the next run); the machine's
+# Docker is not touched.
 set -euo pipefail
 
 case ${1-} in
   '') ;;
-  -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
   *) echo "tests/run.sh: unknown argument $1 (see --help)" >&2; exit 2 ;;
 esac
 cd "$(dirname "$0")/.."
@@ -26,13 +27,56 @@ die() { printf 'tests/run.sh: %s\n' "$*" >&2; exit 1; }
 command -v cargo >/dev/null || die "cargo is missing: install Rust first (https://rustup.rs)"
 
 # A static busybox is all that is in the tests' containers.
-static_busybox() { [ -x /bin/busybox ] && ! ldd /bin/busybox >/dev/null 2>&1; }
+is_static() { [ -x "$1" ] && ! ldd "$1" >/dev/null 2>&1; }
+
+# Gets one beside what is installed: the packages busybox and busybox-static exclude each other.
+fetch_busybox() {
+  local dir=$PWD/target/static-busybox
+  export STATIC_BUSYBOX_DIR=$dir/bin
+  is_static "$dir/bin/busybox" && return
+  command -v apt-get >/dev/null || die "please install a static /bin/busybox"
+  say "fetching busybox-static"
+  rm -rf "$dir"
+  mkdir -p "$dir/bin"
+  # apt's own user may not write here.
+  (cd "$dir" && { apt-get -qq -o APT::Sandbox::User=root download busybox-static 2>/dev/null ||
+    { apt-get -qq update && apt-get -qq -o APT::Sandbox::User=root download busybox-static; }; }) ||
+    die "apt can't download busybox-static"
+  dpkg-deb -x "$dir"/busybox-static_*.deb "$dir/package"
+  cp "$(find "$dir/package" -type f -path "*/bin/busybox" | head -n 1)" "$dir/bin/busybox"
+  is_static "$dir/bin/busybox" || die "the package busybox-static holds no static busybox"
+}
+
+# Takes away what a test program that was killed left: processes, mounts, cgroups and files.
+sweep() {
+  local root owner pid group
+  for root in /var/tmp/pd.* /var/tmp/pp.*; do
+    [ -s "$root/owner" ] || continue
+    owner=$(<"$root/owner")
+    [ ! -e "/proc/$owner" ] || continue
+    say "taking away $root, whose test program is gone"
+    for pid in $(grep -lsaF "$root/" /proc/[0-9]*/cmdline | cut -d/ -f3); do
+      [ "$pid" = $$ ] || kill -KILL "$pid" 2>/dev/null || true
+    done
+    for group in "/sys/fs/cgroup/${root##*/}" /sys/fs/cgroup/*/"${root##*/}"; do
+      [ -d "$group" ] || continue
+      for pid in $(find "$group" -name cgroup.procs -exec cat {} + 2>/dev/null); do
+        kill -KILL "$pid" 2>/dev/null || true
+      done
+      sleep 0.5
+      find "$group" -depth -type d -exec rmdir {} + 2>/dev/null || true
+    done
+    awk -v root="$root/" 'index($5, root) == 1 { print $5 }' /proc/self/mountinfo | sort -r |
+      while read -r mount; do umount -l "$mount" || true; done
+    chattr -R -f -i "$root" 2>/dev/null || true
+    rm -rf "$root" || true
+  done
+}
 
 missing=()
 command -v dockerd >/dev/null || missing+=(docker.io)
 command -v containerd >/dev/null || command -v docker-containerd >/dev/null || missing+=(containerd)
 command -v runc >/dev/null || missing+=(runc)
-static_busybox || missing+=(busybox-static)
 command -v chattr >/dev/null || missing+=(e2fsprogs)
 command -v umount >/dev/null || missing+=(mount)
 command -v tar >/dev/null || missing+=(tar)
@@ -49,19 +93,22 @@ install_missing() {
   if grep '^Remv ' <<<"$plan" >&2; then
     die "apt would remove the packages above to install ${missing[*]}: please see to it yourself"
   fi
-  # 101 tells the packages' scripts to start nothing.
-  if [ ! -e $policy ]; then
-    trap 'rm -f $policy' EXIT
-    printf '#!/bin/sh\nexit 101\n' > $policy
-    chmod +x $policy
-  fi
+  # 101 tells the packages' scripts to start nothing; the machine's own answer is put back afterwards.
+  trap restore_policy EXIT
+  [ ! -e $policy ] || mv $policy $policy.before-tests
+  printf '#!/bin/sh\nexit 101\n' > $policy
+  chmod +x $policy
   apt-get -qq install -y --no-install-recommends "${missing[@]}" >/dev/null
-  if [ -n "$(trap -p EXIT)" ]; then
-    rm -f $policy
-    trap - EXIT
-  fi
+  restore_policy
+  trap - EXIT
+}
+restore_policy() {
+  rm -f $policy
+  [ ! -e $policy.before-tests ] || mv $policy.before-tests $policy
 }
 if [ ${#missing[@]} -gt 0 ]; then install_missing; fi
+is_static /bin/busybox || fetch_busybox
+sweep
 say "$(dockerd --version), $(containerd --version | cut -d' ' -f1,3)"
 
 for part in fmt clippy; do
@@ -71,8 +118,8 @@ done
 say "formatting"
 cargo fmt --check
 say "clippy"
-cargo clippy --all-targets -- -D warnings
+cargo clippy --locked --all-targets -- -D warnings
 say "docs"
-RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items
+RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
 say "tests"
-cargo test
+cargo test --locked

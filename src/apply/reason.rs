@@ -62,7 +62,11 @@ const MEANINGS: &[(&str, &str)] = &[
         "it runs now, and Docker refuses to remove what runs",
     ),
     (
-        "paused",
+        "paused container",
+        "it is paused now, and Docker refuses to remove what runs",
+    ),
+    (
+        "container is paused",
         "it is paused now, and Docker refuses to remove what runs",
     ),
 ];
@@ -135,6 +139,14 @@ mod tests {
                 "device or resource busy",
                 "something is still mounted in a file of it",
             ),
+            (
+                r#"cannot remove container "/web": container is paused and must be unpaused first"#,
+                "it is paused now",
+            ),
+            (
+                "You cannot remove a paused container 8c25. Unpause and then stop the container before attempting removal or force remove",
+                "it is paused now",
+            ),
         ] {
             let reason = plain(message);
             assert!(reason.starts_with(start), "{reason}");
@@ -148,6 +160,10 @@ mod tests {
     #[test]
     fn unknown_words_are_passed_on_and_silence_is_named() {
         assert_eq!(plain("b\u{e4}h\n"), "Docker: b\u{e4}h");
+        assert_eq!(
+            plain("unlinkat /data/paused/x: bad message"),
+            "Docker: unlinkat /data/paused/x: bad message"
+        );
         assert_eq!(plain(" "), "Docker refused, and gave no reason");
     }
 }

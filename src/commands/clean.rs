@@ -3,32 +3,25 @@
 //! The one place that ties Docker, the plan, its removal and the printers together. Nothing is removed that was
 //! not shown: where the plan can't be written, the run ends.
 
+mod look;
+
 use crate::{
     apply::{self, Audit, Clock, Interrupts, Orders},
     cli::{self, CleanArgs, Format},
-    duration,
     plan::{Cleaned, Ending, Fate, Filters, Plan, Request, Target},
-    render,
-    runtime::{
-        Outcome,
-        docker::{Bounds, Docker, Listed},
-    },
+    render::{self, plain::visible},
+    runtime::docker::Docker,
 };
 use anyhow::{Context as _, bail};
 use chrono::TimeDelta;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use look::{Eyes, Look};
 use std::{
     io::{self, BufRead as _, IsTerminal as _, Write},
     process::ExitCode,
     sync::Arc,
     time::Duration,
 };
-
-/// Unanswered inspects after which no more are sent: each leaves a goroutine and a descriptor in the daemon.
-const MAX_UNANSWERED: usize = 16;
-/// How long to go on sending inspects. Eighteen thousand containers take some ten seconds on a healthy daemon; a sick
-/// one is given time, since what is not inspected is not removed, and the user can press Ctrl-C.
-const INSPECT_BUDGET: Duration = Duration::from_secs(600);
 
 /// Removes what `args` ask for, and writes what was planned and done to `out`.
 ///
@@ -41,24 +34,28 @@ const INSPECT_BUDGET: Duration = Duration::from_secs(600);
 pub fn run(args: &CleanArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let clock = Clock::starting(cli::clock());
     let request = request(args, clock)?;
-    let endpoint = &args.docker.endpoint();
-    let docker = Docker::open(endpoint, args.probe_timeout)?;
+    let endpoint = args.docker.endpoint();
+    let docker = Docker::open(&endpoint, args.probe_timeout)?;
+    let eyes = Eyes {
+        lists: Docker::open(&endpoint, args.timeout.max(args.probe_timeout))?,
+        inspects: docker.clone(),
+        endpoint,
+        max_unanswered: args.max_unanswered.into(),
+        request,
+        clock,
+    };
     let audit = match &args.audit {
         Some(path) if !args.dry_run => Some(Arc::new(Audit::open(path, clock)?)),
         _ => None,
     };
-    let (plan, unreadable) = look(&docker, endpoint, &request, clock)?;
+    let Look {
+        mut containers,
+        plan,
+        unreadable,
+    } = eyes.first()?;
     let mut cleaned = match decide(args, &plan, clock, out)? {
         Decision::Leave(why) => Cleaned::untouched(plan, args.dry_run, why),
-        go => {
-            let settled = match go {
-                // The answer took its time.
-                Decision::Confirmed => {
-                    let (later, _) = look(&docker, endpoint, &request, clock)?;
-                    plan.overtaken(&later)
-                }
-                _ => vec![None; plan.targets.len()],
-            };
+        Decision::Go => {
             let orders = Orders {
                 docker,
                 jobs: args.jobs.into(),
@@ -66,12 +63,25 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
                 patience: patience(args),
                 audit,
             };
-            carry_out(plan, settled, &orders)?
+            let again: apply::Look = Box::new(move || eyes.again(&mut containers));
+            carry_out(plan, &orders, again)?
         }
     };
     cleaned.notes.extend(unreadable);
-    tell(args, &cleaned, out)?;
-    Ok(ExitCode::from(u8::from(!cleaned.is_done())))
+    let told = tell(args, &cleaned, out);
+    let done = cleaned.is_done() && told.is_ok();
+    if let Err(error) = told {
+        if cleaned.is_untouched() {
+            return Err(error);
+        }
+        // What was removed stays removed: this is not "it could not work".
+        let _ = writeln!(
+            io::stderr(),
+            "plegdoctor: {}",
+            visible(&format!("{error:#}"))
+        );
+    }
+    Ok(ExitCode::from(u8::from(!done)))
 }
 
 /// Returns what the user wants removed.
@@ -88,48 +98,12 @@ fn request(args: &CleanArgs, clock: Clock) -> anyhow::Result<Request> {
     })
 }
 
-/// Lists and inspects all containers, and plans. Returns beside the plan what the list held that has no id.
-fn look(
-    docker: &Docker,
-    endpoint: &str,
-    request: &Request,
-    clock: Clock,
-) -> anyhow::Result<(Plan, Option<String>)> {
-    let Listed {
-        probe,
-        mut containers,
-        ..
-    } = docker.list();
-    match (probe.outcome, &probe.error) {
-        (Outcome::Answered, _) => {}
-        (Outcome::TimedOut, None) => {
-            let waited = TimeDelta::from_std(probe.took).unwrap_or(duration::NEVER);
-            bail!(
-                "Docker at {endpoint} does not answer: no list of containers in {} (many thousands may need a longer --probe-timeout)",
-                duration::human(waited)
-            );
-        }
-        (_, Some(words)) => bail!("can't list the containers of Docker at {endpoint}: {words}"),
-        (_, None) => bail!("can't list the containers of Docker at {endpoint}"),
-    }
-    let bounds = Bounds {
-        first: &[],
-        max_unanswered: MAX_UNANSWERED,
-        budget: INSPECT_BUDGET,
-    };
-    docker.inspect_all(&mut containers, &bounds);
-    let unreadable = probe.error.map(|words| format!("Docker's list: {words}"));
-    Ok((Plan::new(&containers, request, clock.now()), unreadable))
-}
-
 /// Whether to carry out the plan.
 enum Decision {
     /// No, for this reason; a dry run needs none.
     Leave(Option<&'static str>),
-    /// Yes, as was said beforehand.
+    /// Yes.
     Go,
-    /// Yes, as somebody said who was shown the plan.
-    Confirmed,
 }
 
 /// Shows the plan, and asks where somebody can be asked.
@@ -139,25 +113,29 @@ fn decide(
     clock: Clock,
     out: &mut dyn Write,
 ) -> anyhow::Result<Decision> {
-    let ask = !args.yes && !args.dry_run && !plan.targets.is_empty();
     let mut shown = Vec::new();
     render::clean::plan(plan, clock.now(), cli::width(), &mut shown)?;
     let unshown = "the plan can't be shown, so nothing was removed";
+    // Not as a closed pipe, which would pass for success.
+    let unshown = |error: io::Error| anyhow::anyhow!("{unshown}: {error}");
     if args.format == Format::Text {
-        // Not as a closed pipe, which would pass for success.
         out.write_all(&shown)
             .and_then(|()| out.flush())
-            .map_err(|error| anyhow::anyhow!("{unshown}: {error}"))?;
+            .map_err(unshown)?;
     }
     if args.dry_run {
         return Ok(Decision::Leave(None));
     }
-    if !ask {
+    if plan.targets.is_empty() {
         return Ok(Decision::Go);
     }
-    // Who is asked must see what about.
-    if args.format == Format::Json || !io::stdout().is_terminal() {
-        io::stderr().write_all(&shown).context(unshown)?;
+    // Standard output is the script's; and who is asked must see what about.
+    let asks = !args.yes && !io::stdout().is_terminal();
+    if args.format == Format::Json || asks {
+        io::stderr().write_all(&shown).map_err(unshown)?;
+    }
+    if args.yes {
+        return Ok(Decision::Go);
     }
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         bail!(
@@ -165,7 +143,7 @@ fn decide(
         );
     }
     Ok(if confirm(plan.targets.len())? {
-        Decision::Confirmed
+        Decision::Go
     } else {
         Decision::Leave(Some("not confirmed"))
     })
@@ -195,8 +173,8 @@ fn patience(args: &CleanArgs) -> Duration {
         .saturating_add(Duration::from_secs(30))
 }
 
-/// Removes what is planned, with a bar on standard error if that is a terminal.
-fn carry_out(plan: Plan, settled: Vec<Option<Ending>>, orders: &Orders) -> anyhow::Result<Cleaned> {
+/// Removes what is planned, with a bar on standard error if that is a terminal; `again` tells whether it still holds.
+fn carry_out(plan: Plan, orders: &Orders, again: apply::Look) -> anyhow::Result<Cleaned> {
     if plan.targets.is_empty() {
         return Ok(Cleaned::untouched(plan, false, None));
     }
@@ -205,12 +183,13 @@ fn carry_out(plan: Plan, settled: Vec<Option<Ending>>, orders: &Orders) -> anyho
     let mut failed = 0_usize;
     let mut ended = |_: &Target, ending: &Ending| {
         failed += usize::from(!ending.fate.is_gone() && ending.fate != Fate::Planned);
-        if failed > 0 {
+        if failed > 0 && interrupts.count() == 0 {
             bar.set_message(format!("{failed} not removed"));
         }
         bar.inc(1);
     };
-    let (endings, notes) = apply::remove(&plan, settled, orders, &interrupts, &mut ended);
+    let stopping = || bar.set_message("stopping…");
+    let (endings, notes) = apply::remove(&plan, orders, again, &interrupts, &mut ended, &stopping);
     bar.finish_and_clear();
     Ok(Cleaned {
         dry_run: false,
@@ -235,7 +214,6 @@ fn bar(length: usize) -> ProgressBar {
 fn tell(args: &CleanArgs, cleaned: &Cleaned, out: &mut dyn Write) -> anyhow::Result<()> {
     let told = match args.format {
         Format::Json => render::clean::json::write(cleaned, out),
-        Format::Text if cleaned.dry_run => Ok(()),
         Format::Text => render::clean::results(cleaned, cli::width(), out),
     };
     match told.and_then(|()| out.flush()) {

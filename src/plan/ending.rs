@@ -113,16 +113,19 @@ impl Cleaned {
     /// Returns how all ended, if nothing was sent for any.
     pub fn untried(&self) -> Option<&Ending> {
         let first = self.endings.first()?;
-        let all = self.notes.is_empty() && self.count(Fate::Planned) == self.endings.len();
-        all.then_some(first)
+        (self.notes.is_empty() && self.is_untouched()).then_some(first)
     }
 
     /// Returns whether all that was asked is done: every planned container is gone, none could not be seen, and
-    /// nothing went wrong beside. A dry run has done what it was asked once it has shown the plan.
+    /// nothing went wrong beside. A dry run removes nothing, but has to see all.
     pub fn is_done(&self) -> bool {
-        self.dry_run
-            || (self.plan.unseen.is_empty()
-                && self.notes.is_empty()
-                && self.endings.iter().all(|it| it.fate.is_gone()))
+        self.plan.unseen.is_empty()
+            && self.notes.is_empty()
+            && (self.dry_run || self.endings.iter().all(|it| it.fate.is_gone()))
+    }
+
+    /// Returns whether nothing was sent for any target.
+    pub fn is_untouched(&self) -> bool {
+        self.count(Fate::Planned) == self.endings.len()
     }
 }

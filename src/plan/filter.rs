@@ -129,12 +129,30 @@ fn until(text: &str, now: Time) -> anyhow::Result<Time> {
         .strip_suffix('d')
         .and_then(|days| days.parse().ok())
         .and_then(TimeDelta::try_days);
-    days.or_else(|| duration::parse(text))
+    days.or_else(|| span(text))
         .and_then(|ago| now.checked_sub_signed(ago))
         .or_else(|| DateTime::parse_from_rfc3339(text).ok())
         .or_else(|| local(text, *now.offset()))
         .or_else(|| unix(text))
         .context("is no time: use 24h, 3d, 2026-11-30T03:40:00Z, 2026-11-30T03:40, 2026-11-30, or seconds since 1970")
+}
+
+/// Reads a span in all forms that Go reads, `.5h` and `1h1h` among them. A bare 0 is none: Docker takes it for the
+/// first second of 1970.
+fn span(text: &str) -> Option<TimeDelta> {
+    let (negative, mut rest) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let mut total = None;
+    while rest.starts_with(|c: char| c == '.' || c.is_ascii_digit()) {
+        let zero = if rest.starts_with('.') { "0" } else { "" };
+        let (part, used) = duration::parse_prefix(&format!("{zero}{rest}"))?;
+        total = Some(total.unwrap_or_else(TimeDelta::zero).checked_add(&part)?);
+        rest = &rest[used - zero.len()..];
+    }
+    let total: TimeDelta = total.filter(|_| rest.is_empty())?;
+    Some(if negative { -total } else { total })
 }
 
 /// Reads Docker's shorter forms, with a zone at the end or in the zone of `offset`.
@@ -234,6 +252,12 @@ mod tests {
         for (text, expected) in [
             ("10m", "2026-11-30T11:50:00+08:00"),
             ("1h30m", "2026-11-30T10:30:00+08:00"),
+            (".5h", "2026-11-30T11:30:00+08:00"),
+            ("1h1h", "2026-11-30T10:00:00+08:00"),
+            ("1.5h.5m", "2026-11-30T10:29:30+08:00"),
+            ("-1h1m", "2026-11-30T13:01:00+08:00"),
+            ("0s", "2026-11-30T12:00:00+08:00"),
+            ("0", "1970-01-01T00:00:00+00:00"),
             ("2d", "2026-11-28T12:00:00+08:00"),
             ("2026-11-30T03:40:00Z", "2026-11-30T03:40:00+00:00"),
             ("2026-11-30T03:40:00.5-03:00", "2026-11-30T03:40:00.5-03:00"),
@@ -272,6 +296,10 @@ mod tests {
             "name=(",
             "until=",
             "until=soon",
+            "until=-0",
+            "until=1h-1h",
+            "until=.h",
+            "until=1h1",
             "until=2026-13-01",
             "until=1795000000.",
             "until=ä2026-01:00",

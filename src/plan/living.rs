@@ -1,4 +1,4 @@
-//! Which pods live: what spares their stopped containers.
+//! Which pods live, and which sandboxes are stood in: what spares stopped containers and sandboxes.
 //!
 //! A pod lives while one of its sandboxes does, and a sandbox lives unless its inspect says that it is exited or
 //! dead. One that does not answer lives.
@@ -21,8 +21,6 @@ pub(super) struct Pods<'a> {
     names: HashSet<&'a PodName>,
     /// Names of living pods whose sandbox tells no UID.
     names_without_uid: HashSet<&'a PodName>,
-    /// Sandboxes that a running container, or one that can't be seen, stands in.
-    in_use: HashSet<&'a ContainerId>,
 }
 
 impl<'a> Pods<'a> {
@@ -30,12 +28,8 @@ impl<'a> Pods<'a> {
     pub(super) fn new(containers: &'a [Container]) -> Self {
         let mut pods = Self::default();
         for container in containers {
-            match container.kind {
-                ContainerKind::Sandbox if lives(container) => pods.add(container),
-                ContainerKind::Container if may_run(container) => {
-                    pods.in_use.extend(&container.sandbox);
-                }
-                _ => {}
+            if container.kind == ContainerKind::Sandbox && lives(container) {
+                pods.add(container);
             }
         }
         pods
@@ -71,11 +65,51 @@ impl<'a> Pods<'a> {
             _ => by_sandbox == Some(true) || by_pod == Some(true),
         }
     }
+}
 
-    /// Returns whether `target` is a sandbox that something still stands in: its containers share its network, its
-    /// shared memory and its files.
-    pub(super) fn is_in_use(&self, target: &Target) -> bool {
-        target.role == ContainerKind::Sandbox && self.in_use.contains(&target.id)
+/// Sandboxes that containers stand in: those share its network, its shared memory and its files.
+#[derive(Debug, Default)]
+pub(super) struct Inhabited<'a> {
+    /// Those that a container names.
+    sandboxes: HashSet<&'a ContainerId>,
+    /// UIDs of pods with a container that names no sandbox.
+    uids: HashSet<&'a PodUid>,
+    /// Names of pods with a container that names no sandbox.
+    names: HashSet<&'a PodName>,
+    /// Those of them whose container tells no UID.
+    names_without_uid: HashSet<&'a PodName>,
+}
+
+impl<'a> Inhabited<'a> {
+    /// Notes where `containers` stand.
+    pub(super) fn by(containers: impl Iterator<Item = &'a Container>) -> Self {
+        let mut inhabited = Self::default();
+        for it in containers.filter(|it| it.kind == ContainerKind::Container) {
+            match (&it.sandbox, &it.uid) {
+                (Some(sandbox), _) => {
+                    inhabited.sandboxes.insert(sandbox);
+                }
+                (None, Some(uid)) => {
+                    inhabited.uids.insert(uid);
+                    inhabited.names.extend(&it.pod);
+                }
+                (None, None) => inhabited.names_without_uid.extend(&it.pod),
+            }
+        }
+        inhabited
+    }
+
+    /// Returns whether `target` is a sandbox that one of them stands in, or may for all that it tells.
+    pub(super) fn is_by_something(&self, target: &Target) -> bool {
+        let name =
+            |names: &HashSet<&PodName>| target.pod.as_ref().is_some_and(|pod| names.contains(pod));
+        target.role == ContainerKind::Sandbox
+            && (self.sandboxes.contains(&target.id)
+                || name(&self.names_without_uid)
+                || match &target.uid {
+                    Some(uid) => self.uids.contains(uid),
+                    None => name(&self.names),
+                })
     }
 }
 
@@ -86,19 +120,5 @@ fn lives(sandbox: &Container) -> bool {
             inspected.running || !matches!(inspected.state.as_str(), "exited" | "dead")
         }
         None => sandbox.probe.outcome != Outcome::Gone,
-    }
-}
-
-/// Returns whether a container runs, or may for all that is known.
-fn may_run(container: &Container) -> bool {
-    match &container.inspected {
-        Some(inspected) => {
-            inspected.running
-                || !matches!(
-                    inspected.state.as_str(),
-                    "exited" | "dead" | "created" | "removing"
-                )
-        }
-        None => container.probe.outcome != Outcome::Gone,
     }
 }

@@ -304,6 +304,72 @@ fn a_sandbox_that_something_running_or_unseen_stands_in_stays() {
 }
 
 #[test]
+fn a_sandbox_stays_while_a_container_in_it_is_not_planned() {
+    let request = Request {
+        exited: true,
+        created: true,
+        ..Request::default()
+    };
+    for state in ["exited", "created"] {
+        for inside in [member("b", "dead", "a"), {
+            let mut loose = member("b", "dead", "a");
+            loose.sandbox = None;
+            loose
+        }] {
+            let containers = [sandbox("a", state), inside.clone()];
+            let plan = Plan::new(&containers, &request, now());
+            assert_eq!(plan.spared, [(id("a"), Spared::InUse)].into(), "{state}");
+            assert_eq!(planned(&containers, &all()), "ba", "{state}");
+            let gone = unanswered(inside, Outcome::Gone);
+            assert_eq!(planned(&[sandbox("a", state), gone], &request), "a");
+        }
+    }
+    // Of another pod, or in another sandbox of it.
+    let mut other = member("b", "dead", "a");
+    (other.sandbox, other.uid) = (None, PodUid::parse("00000000-0000-4000-8000-000000000001"));
+    for inside in [other, member("b", "dead", "c")] {
+        assert_eq!(planned(&[sandbox("a", "exited"), inside], &request), "a");
+    }
+    // A dead one can't hold anything up.
+    let containers = [sandbox("a", "dead"), member("b", "exited", "a")];
+    let dead = Request {
+        dead: true,
+        ..Request::default()
+    };
+    assert_eq!(planned(&containers, &dead), "a");
+}
+
+#[test]
+fn an_inspect_without_a_known_state_has_shown_nothing() {
+    for (state, why) in [
+        ("", "its inspect tells no state"),
+        ("stopping", "its inspect tells an unknown state: stopping"),
+    ] {
+        let plan = Plan::new(&[container("a", state)], &all(), now());
+        assert_eq!(plan.targets, []);
+        let unseen: Vec<String> = plan.unseen.iter().map(Unseen::why).collect();
+        assert_eq!(unseen, [why]);
+    }
+    for state in ["running", "paused", "restarting"] {
+        assert_eq!(
+            Plan::new(&[container("a", state)], &all(), now()).unseen,
+            []
+        );
+    }
+}
+
+#[test]
+fn a_sandbox_that_stops_answering_is_not_called_living() {
+    let stopped = [member("a", "exited", "b"), sandbox("b", "exited")];
+    let plan = Plan::new(&stopped, &exited(), now());
+    let [app, pause] = stopped;
+    let later = [app, unanswered(pause, Outcome::TimedOut)];
+    let overtaken = plan.overtaken(&Plan::new(&later, &exited(), now()));
+    let why = "part of its pod can't be inspected any more";
+    assert_eq!(overtaken[0], Some(Ending::because(Fate::Changed, why)));
+}
+
+#[test]
 fn what_does_not_answer_is_left_alone_and_named_and_what_is_gone_is_not() {
     let containers = [
         unanswered(container("a", "exited"), Outcome::TimedOut),

@@ -43,13 +43,14 @@ pub fn plan(plan: &Plan, now: Time, width: u16, out: &mut dyn Write) -> io::Resu
     unseen(&plan.unseen, width, out)
 }
 
-/// Writes what became of each container, and the sum; where none was tried, only why.
+/// Writes what became of each container, and the sum; where none was tried, only why; after a dry run or an empty
+/// plan, only what else has to be said.
 ///
 /// # Errors
 /// What `out` says.
 pub fn results(cleaned: &Cleaned, width: u16, out: &mut dyn Write) -> io::Result<()> {
-    if cleaned.plan.targets.is_empty() {
-        return Ok(());
+    if cleaned.dry_run || cleaned.plan.targets.is_empty() {
+        return notes(cleaned, width, out);
     }
     writeln!(out)?;
     if let Some(ending) = cleaned.untried() {
@@ -73,10 +74,16 @@ pub fn results(cleaned: &Cleaned, width: u16, out: &mut dyn Write) -> io::Result
         }
     }
     writeln!(out)?;
+    notes(cleaned, width, out)?;
+    writeln!(out, "{}", sum(cleaned))
+}
+
+/// Writes what else has to be said.
+fn notes(cleaned: &Cleaned, width: u16, out: &mut dyn Write) -> io::Result<()> {
     for note in &cleaned.notes {
         write!(out, "{}", paragraph(&visible(note), 0, width))?;
     }
-    writeln!(out, "{}", sum(cleaned))
+    Ok(())
 }
 
 /// Lays out the targets.
@@ -160,7 +167,7 @@ fn spared(plan: &Plan) -> String {
                 Spared::NoPod => "of no pod (--include-non-pods takes them)",
                 Spared::MayStart => "created less than 10 minutes ago",
                 Spared::Young => "too young for --older-than",
-                Spared::InUse => "a sandbox in which a container runs, or one that can't be seen",
+                Spared::InUse => "holding a container that stays",
                 Spared::Ambiguous => "whose id is another container's name",
             };
             format!("{count} {why}")

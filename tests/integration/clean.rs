@@ -7,6 +7,8 @@ mod audit;
 mod broken;
 /// What the user is asked and told.
 mod dialogue;
+/// A daemon that is played.
+mod played;
 /// Changes between the plan and the removal, at every moment in turn.
 mod races;
 
@@ -134,11 +136,16 @@ fn clean(endpoint: &str, args: &[&str]) -> (i32, Clean) {
 #[track_caller]
 fn read(output: &Output) -> (i32, Clean) {
     let (code, out, err) = parts(output);
-    assert_eq!(err, "", "{out}");
     let value: Value = serde_json::from_str(&out).unwrap();
     validate(&schema("clean"), &value, "clean");
     let clean: Clean = serde_json::from_value(value).unwrap();
     assert_eq!(clean.schema, "plegdoctor.clean/1");
+    // Before anything is removed the plan is shown, also to who reads JSON from standard output.
+    if clean.dry_run || clean.planned.is_empty() {
+        assert_eq!(err, "", "{out}");
+    } else {
+        assert!(err.starts_with("To remove: "), "{err}{out}");
+    }
     let planned = clean.planned.iter().map(|it| (&it.id, &it.name, &it.pod));
     let results = clean.results.iter().map(|it| (&it.id, &it.name, &it.pod));
     assert!(planned.eq(results), "{out}");
@@ -207,11 +214,9 @@ fn dead_is_found_though_the_list_says_removing_and_a_filter_would_miss_it() {
     let daemon = Daemon::start();
     let dead = daemon.dead("stuck", &json!({"app": "batch"}));
     let list = daemon.api("GET", "/containers/json?all=1", &Value::Null);
-    assert_eq!(
-        list.good()[0]["State"],
-        "removing",
-        "what Docker 20.10 says"
-    );
+    // Docker from 28.2 on says "dead" in the list as well.
+    let listed = &list.good()[0]["State"];
+    assert!(listed == "removing" || listed == "dead", "{listed}");
     let (code, cleaned) = clean(&daemon.endpoint(), &["--dead", "--dry-run"]);
     assert_eq!((code, cleaned.ids()), (0, vec![dead.as_str()]));
     assert!(cleaned.dry_run);
@@ -399,7 +404,8 @@ fn five_hundred_exited_containers_go_in_one_run() {
     let began = Instant::now();
     let (code, cleaned) = clean(&daemon.endpoint(), &["--exited", "--yes"]);
     assert_eq!((code, cleaned.removed, cleaned.failed), (0, 500, 0));
-    assert!(began.elapsed() < Duration::from_secs(60));
+    // A hang would take longer by far; a busy machine does not.
+    assert!(began.elapsed() < Duration::from_secs(300));
     let left = daemon.api("GET", "/containers/json?all=1", &Value::Null);
     let left = left.good();
     assert_eq!(left.as_array().unwrap().len(), 1);

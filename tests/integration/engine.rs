@@ -13,7 +13,7 @@ use serde_json::json;
 use std::time::{Duration, Instant};
 
 /// Short, so that hanging ones cost little; long enough for a busy machine.
-const PROBE_TIMEOUT: Duration = Duration::from_millis(1500);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 
 fn asked(daemon: &Daemon, first: &[ContainerId]) -> Runtime {
     let endpoint = daemon.endpoint();
@@ -127,8 +127,13 @@ fn a_dead_container_lists_as_removing_then_as_dead_and_goes_once_the_obstacle_is
     let dead = daemon.dead("job-1", &json!({}));
 
     let runtime = asked(&daemon, &[]);
-    assert_eq!(states(&runtime, &dead), ("removing", Some("dead")));
-    assert_eq!(of(&runtime, &dead).listed_status, "Removal In Progress");
+    // Docker from 28.2 on says "dead" in the list as well.
+    let (listed, inspected) = states(&runtime, &dead);
+    assert!(listed == "removing" || listed == "dead", "{listed}");
+    assert_eq!(inspected, Some("dead"));
+    if listed == "removing" {
+        assert_eq!(of(&runtime, &dead).listed_status, "Removal In Progress");
+    }
     let error = of(&runtime, &dead)
         .inspected
         .as_ref()

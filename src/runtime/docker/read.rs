@@ -95,7 +95,8 @@ fn summary(entry: &Value) -> Option<Container> {
     container.created = entry["Created"]
         .as_i64()
         .and_then(|seconds| DateTime::from_timestamp(seconds, 0))
-        .map(|utc| utc.fixed_offset());
+        .map(|utc| utc.fixed_offset())
+        .filter(is_some_time);
     container.listed_state = text(&entry["State"]).to_owned();
     container.listed_status = text(&entry["Status"]).to_owned();
     Some(identified(container))
@@ -150,11 +151,14 @@ fn labels(value: &Value) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Reads a time; `None` for Go's zero time, in year 1, which means never.
+/// Reads a time; `None` for never.
 fn time(text: &str) -> Option<Time> {
-    DateTime::parse_from_rfc3339(text)
-        .ok()
-        .filter(|time| time.year() > 1)
+    DateTime::parse_from_rfc3339(text).ok().filter(is_some_time)
+}
+
+/// Returns whether `time` is one; Go's zero time, in year 1, means never.
+fn is_some_time(time: &Time) -> bool {
+    time.year() > 1
 }
 
 #[cfg(test)]
@@ -279,6 +283,17 @@ mod tests {
         let inspected = inspection(json.as_bytes()).unwrap().inspected.unwrap();
         assert_eq!((inspected.started, inspected.finished), (None, None));
         assert_eq!(inspected.state, "created");
+    }
+
+    #[test]
+    fn year_one_means_never_in_a_list_too() {
+        for (seconds, expected) in [
+            (-62_135_596_800_i64, None),
+            (1_795_924_800, Some(1_795_924_800)),
+        ] {
+            let container = only(&format!(r#"[{{"Id":"{ID}","Created":{seconds}}}]"#));
+            assert_eq!(container.created.map(|it| it.timestamp()), expected);
+        }
     }
 
     #[test]

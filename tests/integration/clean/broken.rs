@@ -73,7 +73,7 @@ fn removals_without_answer_keep_their_slots_and_nothing_more_is_sent() {
     let request = ["--exited", "--yes", "--jobs=2", "--timeout=500ms"];
     let began = Instant::now();
     let (code, cleaned) = clean(&proxy.endpoint(), &request);
-    assert!(began.elapsed() < Duration::from_secs(5));
+    assert!(began.elapsed() < Duration::from_secs(10));
     assert_eq!((code, cleaned.removed, cleaned.failed), (1, 0, 0));
     let outcomes: Vec<_> = cleaned
         .results
@@ -147,7 +147,7 @@ fn ctrl_c_ends_after_those_in_flight_and_tells_what_was_done() {
         proxy.removals().len(),
         "those in flight have ended"
     );
-    assert!((3..=6).contains(&cleaned.removed), "{}", cleaned.removed);
+    assert!((3..12).contains(&cleaned.removed), "{}", cleaned.removed);
     assert_eq!(cleaned.notes, ["stopped early: interrupted"]);
     for it in &cleaned.results {
         let gone = it.outcome == "removed";
@@ -162,7 +162,17 @@ fn a_second_ctrl_c_does_not_wait_for_what_hangs() {
     let daemon = Daemon::start();
     daemon.many_exited(2);
     let proxy = slow(&daemon, Duration::from_secs(20));
-    let request = ["--exited", "--yes", "--jobs=1", "--format=json"];
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("audit.jsonl");
+    let audit = file.to_str().unwrap();
+    let request = [
+        "--exited",
+        "--yes",
+        "--jobs=1",
+        "--format=json",
+        "--audit",
+        audit,
+    ];
     let child = command(&proxy.endpoint(), &request).spawn().unwrap();
     assert!(wait_until(PATIENCE, || proxy.removals().len() == 1));
     let began = Instant::now();
@@ -170,13 +180,19 @@ fn a_second_ctrl_c_does_not_wait_for_what_hangs() {
     sleep(Duration::from_millis(300));
     signal(child.id(), "INT");
     let (code, cleaned) = read(&child.wait_with_output().unwrap());
-    assert!(began.elapsed() < Duration::from_secs(5));
+    assert!(began.elapsed() < Duration::from_secs(10));
     let outcomes: Vec<_> = cleaned
         .results
         .iter()
         .map(|it| it.outcome.as_str())
         .collect();
     assert_eq!((code, outcomes), (1, vec!["unanswered", "planned"]));
+    let lines = std::fs::read_to_string(&file).unwrap();
+    let ends: Vec<serde_json::Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["outcome"].take())
+        .collect();
+    assert_eq!(ends, [json!(null), json!("unanswered")]);
 }
 
 #[test]
@@ -227,7 +243,7 @@ fn a_daemon_frozen_in_the_middle_is_sent_no_more_than_there_are_slots() {
     daemon.freeze_dockerd();
     let began = Instant::now();
     let (code, cleaned) = read(&child.wait_with_output().unwrap());
-    assert!(began.elapsed() < Duration::from_secs(8));
+    assert!(began.elapsed() < Duration::from_secs(15));
     assert_eq!(code, 1);
     assert_eq!(
         cleaned.notes,
@@ -256,8 +272,11 @@ fn without_a_daemon_or_with_a_frozen_one_it_says_so_and_exits_2() {
     let endpoint = daemon.endpoint();
     daemon.freeze_dockerd();
     let began = Instant::now();
-    let (code, out, err) = text(&endpoint, &["--dead", "--yes", "--probe-timeout=1s"]);
-    assert!(began.elapsed() < Duration::from_secs(4));
+    let (code, out, err) = text(
+        &endpoint,
+        &["--dead", "--yes", "--probe-timeout=1s", "--timeout=1s"],
+    );
+    assert!(began.elapsed() < Duration::from_secs(8));
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(err.starts_with("plegdoctor: Docker at unix://"), "{err}");
     assert!(

@@ -9,6 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// Writes into `root` whose it is, so that tests/run.sh can take away what a killed test program left.
+pub(crate) fn write_owner(root: &Path) {
+    fs::write(root.join("owner"), std::process::id().to_string()).unwrap();
+}
+
 /// Sends a signal to one process.
 pub(crate) fn signal(pid: u32, name: &str) {
     // The shell's own `kill`: a minimal system has no other.

@@ -45,6 +45,7 @@ impl Proxy {
             .prefix("pp.")
             .tempdir_in("/var/tmp")
             .unwrap();
+        super::process::write_owner(dir.path());
         let listener = UnixListener::bind(dir.path().join("s")).unwrap();
         let lines = Arc::new(Mutex::new(Vec::new()));
         let (seen, hook) = (Arc::clone(&lines), Arc::new(hook));

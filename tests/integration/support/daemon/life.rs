@@ -4,7 +4,7 @@
 use super::{Daemon, IMAGE, PATIENCE};
 use crate::support::{
     http,
-    process::{freeze, of, remove_cgroups, signal, unmount_below, wait_until},
+    process::{freeze, of, remove_cgroups, signal, unmount_below, wait_until, write_owner},
 };
 use std::{
     cell::RefCell,
@@ -24,6 +24,7 @@ impl Daemon {
             .prefix("pd.")
             .tempdir_in("/var/tmp")
             .unwrap();
+        write_owner(root.path());
         // The file in place of the machine's. Layers must be Docker's own, not containerd's snapshots.
         let settings = r#"{"features": {"containerd-snapshotter": false}}"#;
         fs::write(root.path().join("daemon.json"), settings).unwrap();
@@ -117,11 +118,20 @@ impl Daemon {
     }
 
     fn import_image(&self) {
+        // tests/run.sh gets one where the machine's own is not static.
+        let folder = std::env::var_os("STATIC_BUSYBOX_DIR").unwrap_or_else(|| "/bin".into());
         let tar = Command::new("tar")
-            .args(["c", "-C", "/bin", "busybox"])
+            .arg("c")
+            .arg("-C")
+            .arg(&folder)
+            .arg("busybox")
             .output()
             .unwrap();
-        assert!(tar.status.success(), "a static /bin/busybox is needed");
+        assert!(
+            tar.status.success(),
+            "{}/busybox is needed, a static one",
+            folder.display()
+        );
         let path = format!(
             "/images/create?fromSrc=-&repo={}",
             IMAGE.replace(':', "&tag=")
