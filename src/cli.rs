@@ -2,7 +2,7 @@
 //!
 //! Parsing does nothing but validate; what follows from the values is decided by the commands.
 
-use crate::{duration, event::Time, evidence::FRESH, runtime::DEFAULT_ENDPOINT};
+use crate::{duration, event::Time, evidence::FRESH, host::words, runtime::DEFAULT_ENDPOINT};
 use anyhow::{Context as _, bail};
 use chrono::{DateTime, FixedOffset, Local, NaiveDate, NaiveDateTime, TimeDelta, TimeZone as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -52,6 +52,14 @@ pub enum Command {
         /// Which output
         #[arg(value_enum)]
         output: SchemaOf,
+    },
+    /// Write the command lines of processes: the part of `diagnose` that may hang
+    #[command(name = words::SUBCOMMAND, hide = true)]
+    ReadWords {
+        /// Where the kernel's files about processes are
+        proc: PathBuf,
+        /// Which processes
+        pids: Vec<u32>,
     },
 }
 
@@ -104,6 +112,9 @@ pub struct DiagnoseArgs {
     /// Stop asking after this many inspects without an answer (each leaves a goroutine in the daemon)
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..), help_heading = "Docker")]
     pub max_unanswered: u16,
+    /// This machine
+    #[command(flatten)]
+    pub host: HostArgs,
     /// How to print
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     pub format: Format,
@@ -152,6 +163,18 @@ pub struct DockerArgs {
     /// Docker's socket, unix:// only [default: DOCKER_HOST, else unix:///var/run/docker.sock]
     #[arg(long, value_name = "URL")]
     pub docker_host: Option<String>,
+}
+
+/// Which machine to look at.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "This host")]
+pub struct HostArgs {
+    /// Look at the host whose root directory this is (its proc and sys) [default: /]
+    #[arg(long, value_name = "DIR")]
+    pub host_root: Option<PathBuf>,
+    /// Do not look at this host's processes and mounts
+    #[arg(long, conflicts_with = "host_root")]
+    pub no_host: bool,
 }
 
 /// `plegdoctor clean`

@@ -1,6 +1,6 @@
 //! All that rules may look at: what the log told, what the runtime answered, what could not be seen.
 
-use crate::{digest::Log, event::Time, runtime::Runtime};
+use crate::{digest::Log, event::Time, node::Host, runtime::Runtime};
 use chrono::TimeDelta;
 
 /// Something that could not be seen. Never taken for health.
@@ -21,6 +21,8 @@ pub struct Evidence {
     pub log: Option<Log>,
     /// What the runtime answered; `None` if it was not asked.
     pub runtime: Option<Runtime>,
+    /// What was seen of the host itself; `None` if nobody looked.
+    pub host: Option<Host>,
     /// What could not be seen.
     pub gaps: Vec<Gap>,
     /// What was left out on purpose, with the reason, for the reader: no gap.

@@ -9,13 +9,20 @@ use crate::{
     evidence::{Evidence, FRESH, Gap},
     host,
     log::{self, DockerLog},
+    node::{DEFAULT_ROOT, Host},
     runtime::{
         Runtime,
         docker::{self, Ask},
     },
 };
 use anyhow::bail;
-use std::{collections::BTreeSet, net::IpAddr, time::Duration};
+use std::{
+    collections::BTreeSet,
+    net::IpAddr,
+    path::PathBuf,
+    thread::{self, JoinHandle},
+    time::Duration,
+};
 
 /// For how long inspects are sent; a daemon that needs longer shows enough by then.
 const INSPECT_BUDGET: Duration = Duration::from_secs(10);
@@ -29,8 +36,13 @@ pub fn gather(
     moments: &Moments,
     ask: &dyn Fn(&Ask<'_>) -> anyhow::Result<Runtime>,
 ) -> anyhow::Result<Evidence> {
-    if args.log.no_log && args.no_docker {
-        bail!("--no-log and --no-docker together leave nothing to look at");
+    if args.log.no_log && args.no_docker && args.host.no_host {
+        bail!("--no-log, --no-docker and --no-host together leave nothing to look at");
+    }
+    if args.log.no_log && args.no_docker && args.host.host_root.is_none() && moments.replayed {
+        bail!(
+            "--no-log and --no-docker leave only this host to look at, and --now is not the present"
+        );
     }
     let endpoint = args.docker.endpoint();
     if !args.no_docker && args.docker.docker_host.is_some() {
@@ -40,6 +52,7 @@ pub fn gather(
         now: moments.now,
         log: None,
         runtime: None,
+        host: None,
         gaps: Vec::new(),
         notes: Vec::new(),
     };
@@ -52,17 +65,76 @@ pub fn gather(
         };
         apart = read_log(args, moments, over_docker, &mut evidence)?;
     }
-    match apart {
+    // Both at the same time: what Docker does not answer and what holds it up are then one moment's.
+    let unseen = host_unseen(args, moments, apart.as_deref());
+    let looking = match unseen {
+        None => look_at_host(args, &mut evidence),
+        Some(_) => None,
+    };
+    // Each of the two is joined all the same if it was named.
+    match apart.filter(|_| args.docker.docker_host.is_none()) {
         _ if args.no_docker => {}
         Some(why) => evidence.notes.push(format!(
             "Docker was not asked: {why} (--docker-host asks it all the same)"
         )),
         None => ask_docker(args, &endpoint, ask, &mut evidence)?,
     }
+    // Nobody expects a look at this machine without Docker, or with one that was named.
+    if let Some(Some(why)) = unseen
+        && !args.no_docker
+        && args.docker.docker_host.is_none()
+    {
+        evidence.notes.push(format!(
+            "This host was not looked at: {why} (--host-root / looks all the same)"
+        ));
+    }
+    if let Some(looking) = looking
+        && let Ok((host, gaps, notes)) = looking.join()
+    {
+        evidence.host = Some(host);
+        evidence.gaps.extend(gaps);
+        evidence.notes.extend(notes);
+    }
     Ok(evidence)
 }
 
-/// Reads the log into `evidence`; returns why it may not be joined with this machine's Docker, if so.
+/// What looking at the host yields: what is seen, what is not, and what there is to say of that.
+type Looking = JoinHandle<(Host, Vec<Gap>, Vec<String>)>;
+
+/// Returns whether the host is left out, with the reason unless that was asked for: a log, or a present, that is not
+/// this machine's leaves out its processes as it does its Docker.
+fn host_unseen(
+    args: &DiagnoseArgs,
+    moments: &Moments,
+    apart: Option<&str>,
+) -> Option<Option<String>> {
+    // Docker that was named is asked for another time, too; processes are of the present alone.
+    let replayed = moments.replayed.then_some("--now is not the present");
+    match (&args.host.host_root, apart.or(replayed)) {
+        _ if args.host.no_host => Some(None),
+        (None, Some(why)) => Some(Some(why.to_owned())),
+        _ => None,
+    }
+}
+
+/// Starts to look at the host.
+fn look_at_host(args: &DiagnoseArgs, evidence: &mut Evidence) -> Option<Looking> {
+    let root = args.host.host_root.clone();
+    let root = root.unwrap_or_else(|| PathBuf::from(DEFAULT_ROOT));
+    let looking = thread::Builder::new()
+        .name("host".to_owned())
+        .spawn(move || host::look(&root, host::PATIENCE));
+    looking
+        .map_err(|error| {
+            evidence.gaps.push(Gap {
+                what: "this host".to_owned(),
+                why: error.to_string(),
+            });
+        })
+        .ok()
+}
+
+/// Reads the log into `evidence`; returns why it may not be joined with this machine and its Docker, if so.
 fn read_log(
     args: &DiagnoseArgs,
     moments: &Moments,
@@ -80,10 +152,7 @@ fn read_log(
     }
     let log = digest.finish(reading.sources, moments.until);
     evidence.gaps.extend(log_gaps(args, moments, &log));
-    let apart = match args.docker.docker_host {
-        Some(_) => None,
-        None => apart(args, moments, &reading.hosts, &log),
-    };
+    let apart = apart(args, moments, &reading.hosts, &log);
     evidence.log = Some(log);
     Ok(apart)
 }

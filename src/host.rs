@@ -1,10 +1,35 @@
-//! This machine, as the kernel tells it. So far its name; only this file reads `/proc`.
+//! This machine, as the kernel tells it; only this file and its folder read `/proc` and `/sys`.
+//!
+//! Nothing here waits for a sick process. What the kernel answers by itself (`stat`, `wchan`, `stack`, `mountinfo`)
+//! is read in a thread that is left behind when time is up; what takes a process's own locks (`cmdline`) is read by
+//! a child that is killed. Nothing is asked of a file system that may be remote: no `stat`, no `statfs`, no listing.
 
+mod files;
+mod pressure;
+mod tasks;
+mod watch;
+pub mod words;
+
+use crate::{
+    evidence::Gap,
+    log::pump::{self, Ended},
+    node::{Host, KernelLine, Mount, Pressure, Role, mount, parse},
+};
 use anyhow::Context as _;
-use std::fs;
+use std::{
+    fs,
+    io::{self, ErrorKind},
+    path::Path,
+    time::{Duration, Instant},
+};
 
 /// Where the kernel tells the host's name.
 const HOSTNAME: &str = "/proc/sys/kernel/hostname";
+/// For how long this machine is looked at; on a well one it takes a few hundredths of a second.
+pub const PATIENCE: Duration = Duration::from_secs(3);
+
+/// How long mounts and pressures may take, however long the processes took.
+const AT_LEAST: Duration = Duration::from_millis(300);
 
 /// Returns this host's name, as `uname -n` prints it.
 ///
@@ -15,9 +40,156 @@ pub fn name() -> anyhow::Result<String> {
     Ok(name.trim_end().to_owned())
 }
 
+/// Returns what can be seen of the machine whose root directory is `root` within `patience`; what can't; and, as notes,
+/// what this place does not show to anybody, so that it is no gap.
+pub fn look(root: &Path, patience: Duration) -> (Host, Vec<Gap>, Vec<String>) {
+    let until = Instant::now() + patience;
+    let (mut gaps, mut notes) = (Vec::new(), Vec::new());
+    let proc = root.join("proc");
+    let mut host = Host {
+        root: root.display().to_string(),
+        kernel: files::text(&proc.join("sys/kernel/osrelease"))
+            .ok()
+            .map(|text| text.trim_end().to_owned()),
+        ..Host::default()
+    };
+    let uptime = files::text(&proc.join("uptime")).ok();
+    let uptime = uptime.as_deref().and_then(parse::uptime);
+    tasks::look(&proc, uptime, until, &mut host, &mut gaps);
+    let complaints = (&mut gaps, &mut notes);
+    look_around(root, uptime, until, &mut host, complaints);
+    (host, gaps, notes)
+}
+
+/// What is seen of the machine as a whole.
+enum Part {
+    Mounts(Vec<Mount>),
+    Pressure(Pressure),
+    Kernel(Vec<KernelLine>),
+    Unseen(Gap),
+    Note(String),
+}
+
+/// Fills in mounts, pressures and the kernel's words.
+fn look_around(
+    root: &Path,
+    uptime: Option<Duration>,
+    until: Instant,
+    host: &mut Host,
+    (gaps, notes): (&mut Vec<Gap>, &mut Vec<String>),
+) {
+    let daemon = |role| matches!(role, Role::Dockerd | Role::Containerd | Role::Kubelet);
+    let processes = host.processes.iter();
+    let daemons: Vec<u32> = processes
+        .filter(|process| daemon(process.role))
+        .map(|process| process.pid)
+        .collect();
+    let root = root.to_owned();
+    let ended = pump::pump(
+        // Not nothing where the processes took all the time.
+        until.max(Instant::now() + AT_LEAST),
+        move |to| {
+            // Nobody listens any more where a send fails.
+            drop(to.send(mounts(&root)));
+            drop(to.send(Part::Pressure(pressure::look(&root, &daemons))));
+            drop(to.send(kernel(&root, uptime.unwrap_or_default())));
+        },
+        &mut |part| {
+            match part {
+                Part::Mounts(remote) => host.remote = remote,
+                Part::Pressure(pressure) => host.pressure = pressure,
+                Part::Kernel(lines) => host.kernel_lines = lines,
+                Part::Unseen(gap) => gaps.push(gap),
+                Part::Note(note) => notes.push(note),
+            }
+            true
+        },
+    );
+    if !matches!(ended, Ok(Ended::Whole)) {
+        gaps.push(Gap {
+            what: "this host's mounts, pressures and kernel messages".to_owned(),
+            why: "not all could be read in time".to_owned(),
+        });
+    }
+}
+
+fn mounts(root: &Path) -> Part {
+    let file = root.join("proc/1/mountinfo");
+    match files::text(&file) {
+        Ok(text) => {
+            let mut mounts = mount::mountinfo(&text);
+            mounts.retain(|mount| mount.remote);
+            Part::Mounts(mounts)
+        }
+        // A folder without it is no machine's.
+        Err(error) if error.kind() == ErrorKind::NotFound => Part::Unseen(Gap {
+            what: "this host's mounts".to_owned(),
+            why: format!("{}: {error}", file.display()),
+        }),
+        Err(error) => unseen("this host's mounts", &file, &error),
+    }
+}
+
+fn kernel(root: &Path, uptime: Duration) -> Part {
+    match pressure::kernel_lines(root, uptime) {
+        Ok(lines) => Part::Kernel(lines),
+        // A recording need not have them.
+        Err(_) if !files::is_live(&root.join("proc")) => Part::Kernel(Vec::new()),
+        Err(error) => unseen("the kernel's messages", &root.join("dev/kmsg"), &error),
+    }
+}
+
+/// What may be missing without harm, for it adds to what is found and is no state: within a container the files are not
+/// there, and a user may not read them. Everything else that can't be read is a gap.
+fn unseen(what: &str, file: &Path, error: &io::Error) -> Part {
+    let file = file.display();
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::PermissionDenied => Part::Note(format!(
+            "left out {what}: {file}: {error} (root may read it on the host)"
+        )),
+        _ => Part::Unseen(Gap {
+            what: what.to_owned(),
+            why: format!("{file}: {error}"),
+        }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
+    use super::Part;
+    use std::{
+        fs,
+        io::{self, ErrorKind},
+        path::Path,
+        process::Command,
+        time::Duration,
+    };
+
+    #[test]
+    fn messages_that_a_place_does_not_have_or_show_are_a_note_and_other_errors_a_gap() {
+        let file = Path::new("/dev/kmsg");
+        for kind in [ErrorKind::NotFound, ErrorKind::PermissionDenied] {
+            let Part::Note(note) = super::unseen("the kernel's messages", file, &kind.into())
+            else {
+                panic!("{kind:?}");
+            };
+            assert!(note.contains("the kernel's messages: /dev/kmsg"), "{note}");
+        }
+        let error = io::Error::from(ErrorKind::TimedOut);
+        let part = super::unseen("the kernel's messages", file, &error);
+        assert!(matches!(part, Part::Unseen(_)));
+    }
+
+    #[test]
+    fn a_machine_without_kernel_messages_leaves_no_gap() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("proc/1")).unwrap();
+        fs::write(root.path().join("proc/1/mountinfo"), "").unwrap();
+        std::os::unix::fs::symlink("1", root.path().join("proc/self")).unwrap();
+        let (_, gaps, notes) = super::look(root.path(), Duration::from_secs(3));
+        assert!(gaps.is_empty(), "{gaps:?}");
+        assert!(notes[0].contains("dev/kmsg"), "{notes:?}");
+    }
 
     #[test]
     fn the_name_is_what_uname_prints() {

@@ -5,6 +5,7 @@
 //! ```text
 //!  kubelet's log ──log──▶ parser ──▶ event ──▶ digest, incident ─┐
 //!  Docker's API ──runtime::docker──▶ answers, stacks ────────────┼──▶ evidence ──rules──▶ report ──render──▶
+//!  /proc ──host──▶ node ─────────────────────────────────────────┤
 //!  (what could not be seen: a gap)                               ┘
 //!  Docker's API ──runtime::docker──▶ plan ──render──▶ asked ──apply──▶ Docker's API
 //! ```
@@ -22,6 +23,7 @@ pub mod cli;
 pub mod commands;
 
 // In: the edges that look.
+mod child;
 pub mod gather;
 pub mod host;
 pub mod log;
@@ -43,6 +45,7 @@ pub mod incident;
 
 pub mod evidence;
 pub mod finding;
+pub mod node;
 pub mod plan;
 pub mod report;
 pub mod rules;

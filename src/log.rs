@@ -9,7 +9,7 @@ mod lines;
 mod names;
 mod open;
 mod pick;
-mod pump;
+pub(crate) mod pump;
 mod tail;
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@ use clap::Parser as _;
 use plegdoctor::{
     cli::{Cli, Command},
     commands,
+    host::words,
     render::plain,
 };
 use std::{
@@ -31,6 +32,10 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Diagnose(args) => commands::diagnose::run(args, &mut out),
         Command::Clean(args) => commands::clean::run(args, &mut out),
         Command::Schema { output } => commands::schema::run(*output, &mut out),
+        Command::ReadWords { proc, pids } => {
+            words::write(proc, pids, &mut out)?;
+            Ok(ExitCode::SUCCESS)
+        }
     }
 }
 

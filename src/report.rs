@@ -8,6 +8,7 @@ use crate::{
     evidence::{Evidence, Gap},
     finding::{Finding, Severity},
     incident::Incident,
+    node::Host,
     rules::{self, RULES},
     runtime::{Container, Outcome, Runtime},
 };
@@ -54,6 +55,8 @@ pub struct Report {
     pub events: BTreeMap<&'static str, u64>,
     /// What the runtime answered; `None` if it was not asked.
     pub runtime: Option<Runtime>,
+    /// What was seen of the host; `None` if nobody looked.
+    pub host: Option<Host>,
     /// What could not be seen.
     pub gaps: Vec<Gap>,
     /// What was left out on purpose.
@@ -85,6 +88,7 @@ pub fn diagnose(evidence: &Evidence) -> Report {
         sources: log.map(|log| log.sources.clone()).unwrap_or_default(),
         events: log.map(|log| log.counts.clone()).unwrap_or_default(),
         runtime: evidence.runtime.clone(),
+        host: evidence.host.clone(),
         gaps: gaps.into_iter().collect(),
         notes: evidence.notes.clone(),
     }

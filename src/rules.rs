@@ -3,19 +3,25 @@
 //! A rule sees the evidence and nothing else, and says no more than it proves. What several rules need to
 //! word or look up stands here.
 
+mod cni_hang;
 mod container_pileup;
 mod daemon_stacks;
 mod dead_container;
+mod frozen_daemon;
+mod holders;
 mod hung_container;
 mod hung_runtime;
 mod lines;
 mod list_too_large;
+mod memory_starved;
+mod network_storage;
 mod not_pleg;
 mod orphan_sandbox;
 mod pleg_unexplained;
 mod remedies;
 mod runtime_down;
 mod starting_up;
+mod tasks_exhausted;
 
 use crate::{
     event::{Event, Time},
@@ -41,8 +47,13 @@ pub struct Rule {
 pub const RULES: &[Rule] = &[
     list_too_large::RULE,
     runtime_down::RULE,
+    frozen_daemon::RULE,
+    network_storage::RULE,
     hung_runtime::RULE,
     hung_container::RULE,
+    cni_hang::RULE,
+    tasks_exhausted::RULE,
+    memory_starved::RULE,
     container_pileup::RULE,
     starting_up::RULE,
     not_pleg::RULE,

@@ -4,8 +4,8 @@
 # usage: tests/run.sh [--help]
 #
 # Runs as root on Debian or Ubuntu with Rust. Installs what the tests need and the machine lacks (dockerd,
-# containerd, runc, a static busybox, chattr): nothing that is there already, nothing for which apt would remove a
-# package, and no service is started. The tests start Docker daemons of their own, with their own sockets and
+# containerd, runc, a static busybox, chattr, bindfs): nothing that is there already, nothing for which apt would
+# remove a package, and no service is started. The tests start Docker daemons of their own, with their own sockets and
 # directories below /var/tmp, and take them away again (what a killed run left goes with the next run); the machine's
 # Docker is not touched.
 set -euo pipefail
@@ -80,6 +80,7 @@ command -v runc >/dev/null || missing+=(runc)
 command -v chattr >/dev/null || missing+=(e2fsprogs)
 command -v umount >/dev/null || missing+=(mount)
 command -v tar >/dev/null || missing+=(tar)
+command -v bindfs >/dev/null || missing+=(bindfs)
 
 policy=/usr/sbin/policy-rc.d
 install_missing() {

@@ -3,22 +3,21 @@
 //! journald itself is not asked: journalctl reads its files, and may hang with the disk that they are on.
 
 use super::pump::{self, Ended};
-use crate::event::Time;
+use crate::{
+    child::{LAST_BREATH, Running},
+    event::Time,
+};
 use anyhow::{Context as _, bail};
 use chrono::{TimeDelta, Timelike as _};
-use rustix::process::{Pid, Signal, kill_process_group};
 use std::{
     ffi::OsStr,
     io::{self, Read as _},
-    os::unix::process::CommandExt as _,
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, Command, Stdio},
     sync::mpsc::{Receiver, sync_channel},
     thread,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
-/// How long journalctl may take to end after its last line, and to die after it was killed.
-const LAST_BREATH: Duration = Duration::from_millis(500);
 /// How much of its complaints is kept.
 const WORDS: u64 = 16 << 10;
 
@@ -69,12 +68,11 @@ pub(super) fn ask(
     deadline: Instant,
     take: &mut dyn FnMut(&[u8]) -> bool,
 ) -> anyhow::Result<Option<Answer>> {
-    let child = match command(query).spawn() {
-        Ok(child) => child,
+    let mut running = match Running::start(&mut command(query)) {
+        Ok(running) => running,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error).context("can't run journalctl"),
     };
-    let mut running = Running { child, ended: None };
     let stdout = running
         .child
         .stdout
@@ -137,10 +135,8 @@ fn command(query: &Query<'_>) -> Command {
         .env("TZ", "UTC")
         .env("LC_ALL", "C")
         .env_remove("SYSTEMD_PAGER")
-        .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0);
+        .stderr(Stdio::piped());
     let utc = |time: Time| time.to_utc().format("%Y-%m-%d %H:%M:%S").to_string();
     if let Some(since) = query.since {
         command.arg(format!("--since={}", utc(since)));
@@ -198,38 +194,4 @@ fn complaint(words: &str) -> Option<String> {
     }
     let first = words.lines().map(str::trim).find(|line| !line.is_empty())?;
     Some(format!("journalctl says: {first}"))
-}
-
-/// The child; killed with its group when it is let go.
-struct Running {
-    child: Child,
-    ended: Option<ExitStatus>,
-}
-
-impl Running {
-    /// Returns how the child ended, if it does so within `patience`.
-    fn wait(&mut self, patience: Duration) -> Option<ExitStatus> {
-        let until = Instant::now() + patience;
-        while self.ended.is_none() {
-            // A child that cannot be waited for is none of ours any more.
-            self.ended = self.child.try_wait().unwrap_or_default();
-            if self.ended.is_none() {
-                if Instant::now() >= until {
-                    return None;
-                }
-                thread::sleep(Duration::from_millis(5));
-            }
-        }
-        self.ended
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if self.ended.is_none() {
-            // Gone already is as good. One that sleeps in the kernel dies later; nobody waits for it.
-            let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
-            self.wait(LAST_BREATH);
-        }
-    }
 }

@@ -15,7 +15,7 @@ const BLOCK: usize = 64 << 10;
 
 /// How reading came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(crate) enum Ended {
     /// All was read.
     Whole,
     /// Time was up.
@@ -29,7 +29,7 @@ pub(super) enum Ended {
 ///
 /// # Errors
 /// No thread can be started.
-pub(super) fn pump<T: Send + 'static>(
+pub(crate) fn pump<T: Send + 'static>(
     deadline: Instant,
     produce: impl FnOnce(&SyncSender<T>) + Send + 'static,
     take: &mut dyn FnMut(T) -> bool,
@@ -57,7 +57,7 @@ pub(super) fn pump<T: Send + 'static>(
 }
 
 /// Sends what `from` gives, in blocks. A failure to read is its end.
-pub(super) fn send_blocks(mut from: impl Read, to: &SyncSender<io::Result<Vec<u8>>>) {
+pub(crate) fn send_blocks(mut from: impl Read, to: &SyncSender<io::Result<Vec<u8>>>) {
     let mut block = vec![0; BLOCK];
     loop {
         let sent = match from.read(&mut block) {

@@ -1,5 +1,6 @@
 //! The report for scripts: `plegdoctor.report/1`. Its own structs, so that the core may change without it.
 
+mod host;
 mod stacks;
 
 use crate::{
@@ -42,6 +43,7 @@ struct ReportV1<'a> {
     containers: Vec<ContainerV1<'a>>,
     log: LogV1<'a>,
     runtime: Option<RuntimeV1<'a>>,
+    host: Option<host::HostV1<'a>>,
     stacks: Option<StacksV1<'a>>,
     gaps: Vec<GapV1<'a>>,
     notes: &'a [String],
@@ -172,6 +174,7 @@ impl<'a> From<&'a Report> for ReportV1<'a> {
                 events: &report.events,
             },
             runtime: report.runtime.as_ref().map(RuntimeV1::from),
+            host: report.host.as_ref().map(host::HostV1::from),
             stacks: report
                 .runtime
                 .as_ref()

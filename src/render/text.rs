@@ -241,6 +241,11 @@ impl Page<'_> {
             };
             format!("Docker {version} at {} ({listed})", runtime.endpoint)
         }));
+        looked.extend(report.host.as_ref().map(|host| {
+            let kernel = host.kernel.as_deref().unwrap_or("(release not told)");
+            let (which, seen) = (host.called(), processes(host.seen));
+            format!("{which}: kernel {kernel}, {seen}")
+        }));
         looked.extend(report.notes.iter().cloned());
         if looked.is_empty() {
             looked.push("nothing".to_owned());
@@ -343,6 +348,13 @@ impl Page<'_> {
 
 fn lines(table: &Table) -> String {
     table.trim_fmt() + "\n"
+}
+
+fn processes(number: usize) -> String {
+    match number {
+        1 => "1 process".to_owned(),
+        _ => format!("{number} processes"),
+    }
 }
 
 fn base(path: &str) -> &str {

@@ -1,13 +1,17 @@
 //! `hung-container`: one container's status never comes, so the relist cannot finish.
 //!
 //! Docker holds a container's lock while it starts, stops or kills it; if that never ends, no inspect of it
-//! does. An ordinary start holds the lock for seconds: an unanswered inspect alone is only suspicious.
+//! does. An ordinary start holds the lock for seconds: an unanswered inspect alone is only suspicious. Where the host
+//! was looked at, the process that does not end is named.
 
+mod held;
 mod stacks;
 mod words;
 
 use super::{
-    EACH, Rule, cite_probe, hung_runtime, inspect_call, lasts,
+    EACH, Rule, cite_probe,
+    holders::{self, Holder},
+    hung_runtime, inspect_call, lasts,
     lines::Lines,
     remedies::{end_runtime_process, restart_runtime, save_stacks, see_runtime_process},
     subject_from, subject_of,
@@ -32,7 +36,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// The calls that wait for a container's lock and name the container.
-const CALLS: &[Kind] = &[
+pub(super) const CALLS: &[Kind] = &[
     Kind::SandboxStatusFailed,
     Kind::ContainerStatusFailed,
     Kind::StopSandboxFailed,
@@ -51,6 +55,20 @@ struct Suspect<'a> {
     /// between two rises of the lag, so that Ready alone does not prove the end of the hang (seen on a real node).
     pod_errors: Lines<'a>,
     container: Option<&'a Container>,
+    /// Who holds it up now.
+    holder: Option<Holder<'a>>,
+}
+
+impl<'a> Suspect<'a> {
+    fn new(id: &'a ContainerId, container: Option<&'a Container>) -> Self {
+        Self {
+            id,
+            deadlines: Lines::default(),
+            pod_errors: Lines::default(),
+            container,
+            holder: None,
+        }
+    }
 }
 
 /// What is proved of a suspect; those of the same proof may be told together.
@@ -63,6 +81,21 @@ struct Proof {
     status: bool,
     /// Whether its inspect does not answer now.
     hangs: bool,
+    /// Whether a process works on it now that should have ended.
+    held: bool,
+}
+
+impl Proof {
+    /// Returns how many sources say so: the log, the runtime, the kernel.
+    fn sources(self) -> usize {
+        let sources = [self.logged, self.hangs, self.held];
+        sources.into_iter().filter(|&says| says).count()
+    }
+
+    /// What a relist waits for is the status; a stop alone may just take long.
+    fn holds_up(self) -> bool {
+        self.logged && (self.status || self.hangs)
+    }
 }
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
@@ -89,10 +122,8 @@ fn suspects(evidence: &Evidence) -> Vec<Suspect<'_>> {
         match suspects.iter_mut().find(|suspect| suspect.id.matches(id)) {
             Some(suspect) => suspect.deadlines.0.push(group),
             None => suspects.push(Suspect {
-                id,
                 deadlines: Lines(vec![group]),
-                pod_errors: Lines::default(),
-                container: runtime.and_then(|runtime| runtime.find(id)),
+                ..Suspect::new(id, runtime.and_then(|runtime| runtime.find(id)))
             }),
         }
     }
@@ -102,27 +133,30 @@ fn suspects(evidence: &Evidence) -> Vec<Suspect<'_>> {
             .iter()
             .any(|suspect| suspect.id.matches(&container.id));
         if container.probe.outcome == Outcome::TimedOut && !known {
-            suspects.push(Suspect {
-                id: &container.id,
-                deadlines: Lines::default(),
-                pod_errors: Lines::default(),
-                container: Some(container),
-            });
+            suspects.push(Suspect::new(&container.id, Some(container)));
         }
     }
     for suspect in &mut suspects {
         suspect.pod_errors = pod_errors(evidence, suspect);
     }
     suspects.retain(|suspect| hangs(suspect) || !is_runtime_wide(evidence, suspect));
+    for (id, container) in held::containers(evidence) {
+        if !suspects.iter().any(|suspect| suspect.id.matches(id)) {
+            suspects.push(Suspect::new(id, container));
+        }
+    }
+    held::find(evidence, &mut suspects);
     suspects.sort_by_key(|suspect| {
         let Proof {
             over,
             logged,
             status,
             hangs,
+            held,
         } = proof(evidence, suspect);
         (
             (over, Reverse(logged), Reverse(status), Reverse(hangs)),
+            Reverse(held),
             Reverse(last(suspect)),
         )
     });
@@ -146,9 +180,11 @@ fn proof(evidence: &Evidence, suspect: &Suspect) -> Proof {
     let over = !is_active(evidence, suspect);
     Proof {
         over,
-        logged: !suspect.deadlines.is_empty() && (over || goes_on(evidence, suspect)),
+        logged: !suspect.deadlines.is_empty()
+            && (over || goes_on(evidence, suspect) || held::covers_the_log(evidence, suspect)),
         status: has_status(suspect),
         hangs: hangs(suspect),
+        held: !over && held::is_held(suspect),
     }
 }
 
@@ -215,15 +251,16 @@ fn is_active(evidence: &Evidence, suspect: &Suspect) -> bool {
         (Some(Outcome::Answered | Outcome::Gone), _) => false,
         // Not in the list: removed since.
         (None, Some(runtime)) if runtime.list.outcome == Outcome::Answered => false,
-        _ => goes_on(evidence, suspect),
+        _ => held::is_held(suspect) || goes_on(evidence, suspect),
     }
 }
 
 fn accuse(evidence: &Evidence, suspects: &[Suspect]) -> Finding {
     let proofs = || suspects.iter().map(|suspect| proof(evidence, suspect));
     let active = proofs().any(|proof| !proof.over);
-    // What a relist waits for is the status; a stop alone may just take long.
-    let holds_up = |proof: Proof| proof.logged && (proof.status || proof.hangs);
+    let critical = |suspect: &Suspect| {
+        proof(evidence, suspect).holds_up() || (hangs(suspect) && held::is_held_for_long(suspect))
+    };
     let all = || {
         Lines(
             suspects
@@ -238,7 +275,13 @@ fn accuse(evidence: &Evidence, suspects: &[Suspect]) -> Finding {
         let cite = |c: &Container| cite_probe(&inspect_call(c, suspects.len()), runtime, &c.probe);
         citations.extend(probed.map(cite));
     }
-    let confirmed = proofs().all(|proof| proof.logged && proof.hangs);
+    let held: Vec<_> = suspects
+        .iter()
+        .filter_map(|suspect| Some((suspect.id, suspect.holder?)))
+        .collect();
+    let cite = |(_, holder): &(_, Holder)| holder.cite(evidence);
+    citations.extend(held.iter().take(EACH).map(cite));
+    let confirmed = proofs().all(|proof| proof.sources() > 1);
     let told = stacks::told(evidence, suspects);
     let mut explanation = words::explain(evidence, suspects);
     if let Some((sentence, citation)) = told {
@@ -248,7 +291,7 @@ fn accuse(evidence: &Evidence, suspects: &[Suspect]) -> Finding {
     Finding {
         id: RULE.id,
         title: words::title(suspects, active),
-        severity: if proofs().any(holds_up) {
+        severity: if suspects.iter().any(critical) {
             Severity::Critical
         } else {
             Severity::Warning
@@ -260,7 +303,11 @@ fn accuse(evidence: &Evidence, suspects: &[Suspect]) -> Finding {
         },
         active,
         explanation,
-        subjects: suspects.iter().map(|suspect| subject(suspect)).collect(),
+        subjects: suspects
+            .iter()
+            .map(subject)
+            .chain(held.iter().map(|(id, holder)| holder.subject(id)))
+            .collect(),
         citations,
         remedies: if active {
             remedies(evidence, suspects)
@@ -299,8 +346,15 @@ fn subject(suspect: &Suspect) -> Subject {
 
 fn remedies(evidence: &Evidence, suspects: &[Suspect]) -> Vec<Remedy> {
     let process = suspects.first().map(|suspect| suspect.id.short());
-    let see = process.map(see_runtime_process);
-    let end = process.map(end_runtime_process);
+    let holders: Vec<_> = suspects.iter().filter_map(|s| s.holder).collect();
+    let (see, end) = match holders.first() {
+        // Of a thread that waits for a file system there is no process to end.
+        Some(holder) => (Some(holder.look()), holders::end(&holders)),
+        None => (
+            process.map(see_runtime_process),
+            process.map(end_runtime_process),
+        ),
+    };
     let save = save_stacks(evidence);
     see.into_iter()
         .chain([save])

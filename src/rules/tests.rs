@@ -1,20 +1,26 @@
 //! Stories told to the rules: lines of a log, answers of a daemon, and what may be concluded from them.
 
+mod cni_hang;
 mod container_pileup;
 mod dead_container;
+mod frozen_daemon;
 mod hung_container;
 mod hung_runtime;
 mod list_too_large;
+mod memory_starved;
+mod network_storage;
 mod not_pleg;
 mod orphan_sandbox;
 mod pleg_unexplained;
 mod runtime_down;
 mod starting_up;
+mod tasks_exhausted;
 
 use super::*;
 use crate::{
     digest::tests::digest,
     id::ContainerId,
+    node::{Host, Process, Role, State, Threads},
     runtime::{DEFAULT_ENDPOINT, Inspected},
 };
 use chrono::DateTime;
@@ -75,6 +81,7 @@ pub(super) fn evidence(lines: &[String], runtime: Option<Runtime>) -> Evidence {
         now: end.unwrap_or_else(|| at("04:00:00")) + chrono::TimeDelta::seconds(1),
         log,
         runtime,
+        host: None,
         gaps: Vec::new(),
         notes: Vec::new(),
     }
@@ -135,6 +142,40 @@ pub(super) fn sandbox(id: &str, state: Option<&str>) -> Container {
             Some(_) => probe(Outcome::Answered, 1),
             None => probe(Outcome::TimedOut, 3000),
         },
+    }
+}
+
+/// A process of that role, sleeping as daemons do, `seconds` old.
+pub(super) fn process(pid: u32, ppid: u32, comm: &str, role: Role, seconds: u64) -> Process {
+    Process {
+        pid,
+        ppid,
+        comm: comm.to_owned(),
+        role,
+        state: State::Sleeping,
+        start_ticks: 1000,
+        age: Some(Duration::from_secs(seconds)),
+        wchan: Some("futex_do_wait".to_owned()),
+        stack: Vec::new(),
+        still: None,
+        command: Some(vec![format!("/usr/bin/{comm}"), "--x".to_owned()]),
+        container: None,
+        uid: None,
+        tracer: None,
+        threads: Threads {
+            seen: 10,
+            ..Threads::default()
+        },
+    }
+}
+
+/// A machine with these processes.
+pub(super) fn host(processes: Vec<Process>) -> Host {
+    Host {
+        root: "/".to_owned(),
+        seen: processes.len(),
+        processes,
+        ..Host::default()
     }
 }
 

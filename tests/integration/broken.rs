@@ -25,6 +25,8 @@ fn diagnose(daemon: &Daemon, log: &[&str]) -> (Told, Value) {
     let (endpoint, timeout) = (daemon.endpoint(), format!("{}ms", TIMEOUT.as_millis()));
     let common = [
         "diagnose",
+        // Other tests break daemons on the same machine meanwhile.
+        "--no-host",
         "--format",
         "json",
         "--docker-host",

@@ -33,9 +33,16 @@ pub(crate) fn folders() -> Vec<PathBuf> {
 /// Returns the arguments of a case: `args`, a word a line or several, with `{case}` for its folder.
 pub(crate) fn arguments(folder: &Path) -> Vec<String> {
     let text = fs::read_to_string(folder.join("args")).unwrap();
-    text.split_whitespace()
-        .map(|word| word.replace("{case}", &folder.display().to_string()))
-        .collect()
+    let words = text
+        .split_whitespace()
+        .map(|word| word.replace("{case}", &folder.display().to_string()));
+    // What stands in the folder is the host; without it nobody looks at the machine that runs the tests.
+    let host = folder.join("host");
+    let host = match host.is_dir() {
+        true => vec!["--host-root".to_owned(), host.display().to_string()],
+        false => vec!["--no-host".to_owned()],
+    };
+    words.chain(host).collect()
 }
 
 /// Runs the case within this process, Docker's answers replayed without waiting.
@@ -59,6 +66,12 @@ fn report(folder: &Path) -> Report {
     let gaps = report.gaps.iter_mut().map(|gap| &mut gap.what);
     for name in cited.chain(sources).chain(gaps) {
         *name = name.replace(&prefix, "");
+    }
+    for gap in &mut report.gaps {
+        gap.what = gap.what.replace(&prefix, "");
+    }
+    if let Some(host) = &mut report.host {
+        host.root = host.root.replace(&prefix, "");
     }
     report
 }
@@ -140,6 +153,24 @@ pub(crate) fn meets(line: &str, exit: u8, value: &Value) -> Result<(), String> {
             !rest.split(' ').any(|id| ids().contains(&id)),
             ids().join(" "),
         ),
+        // A process among the first finding's subjects.
+        "pid" => {
+            let subjects = first["subjects"].as_array().unwrap();
+            let pids: Vec<_> = subjects
+                .iter()
+                .map(|subject| subject["pid"].to_string())
+                .collect();
+            has(pids.iter().any(|pid| pid == rest), pids.join(" "))
+        }
+        // A command among the first finding's remedies.
+        "remedy" => {
+            let remedies = first["remedies"].as_array().unwrap();
+            let commands: Vec<_> = remedies
+                .iter()
+                .map(|remedy| remedy["command"].as_str().unwrap())
+                .collect();
+            has(commands.contains(&rest), commands.join("\n"))
+        }
         // The first finding's first subject: kind, id or its beginning, pod as namespace/name; - for none.
         "subject" => {
             let subject = &first["subjects"][0];

@@ -16,6 +16,8 @@ mod container_log;
 mod engine;
 /// The private daemon cleans up after itself.
 mod harness;
+/// The host, looked at while a daemon is broken.
+mod host;
 /// The JSON output, read back with types of its own.
 mod json;
 /// Who may name what.

@@ -93,14 +93,39 @@ impl Peer {
     }
 }
 
+/// Copies a recorded host whose dockerd listens on another socket.
+fn copy_host(from: &Path, to: &Path, (recorded, played): (&str, &str)) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if from.is_dir() {
+            copy_host(&from, &to, (recorded, played));
+        } else if entry.file_name() == "cmdline" && !recorded.is_empty() {
+            let words = String::from_utf8(fs::read(&from).unwrap()).unwrap();
+            fs::write(&to, words.replace(recorded, played)).unwrap();
+        } else {
+            fs::copy(&from, &to).unwrap();
+        }
+    }
+}
+
 /// Diagnoses with a case's log and present, and the Docker at `endpoint`.
 fn diagnose(folder: &Path, endpoint: &str, timeout: Duration) -> (Told, Value) {
     let mut args = vec!["diagnose".to_owned()];
     let mut words = arguments(folder).into_iter();
+    let mut recorded = None;
+    let host = tempfile::tempdir().unwrap();
     while let Some(word) = words.next() {
         match word.as_str() {
-            "--docker-host" => drop(words.next()),
+            "--docker-host" => recorded = words.next(),
             "--no-docker" => {}
+            "--host-root" => {
+                let from = PathBuf::from(words.next().unwrap());
+                let recorded = recorded.clone().unwrap_or_default();
+                copy_host(&from, host.path(), (&recorded, endpoint));
+                args.extend([word, host.path().display().to_string()]);
+            }
             _ => args.push(word),
         }
     }
@@ -254,6 +279,7 @@ fn ask(endpoint: &str) -> (Told, Value) {
     let told = run(&[
         "diagnose",
         "--no-log",
+        "--no-host",
         "--format",
         "json",
         "--probe-timeout",
@@ -346,7 +372,13 @@ fn a_daemons_words_cannot_command_a_terminal() {
     let body = serde_json::json!({ "message": format!("no space {words}left") }).to_string();
     let played = Played::start(move |_| Play::Http(500, body.clone()));
     let endpoint = played.endpoint();
-    let shown = run(&["diagnose", "--no-log", "--docker-host", &endpoint]);
+    let shown = run(&[
+        "diagnose",
+        "--no-log",
+        "--no-host",
+        "--docker-host",
+        &endpoint,
+    ]);
     assert_eq!((shown.code, shown.err.as_str()), (2, ""), "{shown:?}");
     assert!(shown.out.contains("\\u{1b}]0;mine"), "{shown:?}");
     let raw: Vec<char> = shown

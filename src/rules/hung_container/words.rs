@@ -1,6 +1,6 @@
 //! The words of `hung-container`: what is told of one suspect, and of many.
 
-use super::{Proof, Suspect, hangs, has_status, proof, subject};
+use super::{Proof, Suspect, hangs, has_status, held::is_held, proof, subject};
 use crate::{
     event::Kind,
     evidence::Evidence,
@@ -19,6 +19,11 @@ pub(super) fn title(suspects: &[Suspect], active: bool) -> String {
         [one] => called(one),
         many => count(many.len(), "container"),
     };
+    let is_held = |suspect: &Suspect| suspect.deadlines.is_empty() && is_held(suspect);
+    if suspects.iter().all(|s| !hangs(s) && is_held(s)) {
+        let are = if suspects.len() == 1 { "is" } else { "are" };
+        return format!("{who} {are} held up");
+    }
     if !suspects
         .iter()
         .any(|suspect| has_status(suspect) || hangs(suspect))
@@ -42,6 +47,9 @@ pub(super) fn explain(evidence: &Evidence, suspects: &[Suspect]) -> String {
     };
     let proof = suspects.first().map(|suspect| proof(evidence, suspect));
     let why = match proof {
+        Some(proof) if proof.held && !proof.holds_up() => {
+            "An ordinary one takes seconds; while this lasts, the kubelet's relist waits for it, and after 3 minutes the node goes NotReady."
+        }
         Some(Proof {
             hangs: false,
             status: false,
@@ -71,6 +79,7 @@ fn explain_one(evidence: &Evidence, suspect: &Suspect) -> String {
             text.push(format!("{}{seen}", called(suspect)));
             text.extend(timed_out(evidence, suspect));
         }
+        _ if suspect.deadlines.is_empty() => text.push(format!("{} is held up.", called(suspect))),
         _ => {
             let calls = verbs(std::slice::from_ref(suspect));
             let (lines, span) = (suspect.deadlines.counted(), span(evidence, suspect));
@@ -80,6 +89,7 @@ fn explain_one(evidence: &Evidence, suspect: &Suspect) -> String {
             ));
         }
     }
+    text.extend(suspect.holder.map(|holder| holder.told()));
     if suspect.container.is_none() && runtime.is_some_and(|r| r.list.outcome == Outcome::Answered) {
         text.push("It is not in Docker any more.".to_owned());
     }
@@ -170,6 +180,9 @@ fn many_together(evidence: &Evidence, suspects: &[Suspect]) -> String {
             format!("{containers} answer no inspect, and the kubelet's calls for them time out.")
         }
         Some(Proof { hangs: true, .. }) => format!("{containers} answer no inspect."),
+        _ if suspects.iter().all(|s| s.deadlines.is_empty()) => {
+            format!("{containers} are held up.")
+        }
         _ => format!("The kubelet's calls for {containers} timed out."),
     };
     let pods: BTreeSet<_> = suspects
@@ -181,12 +194,28 @@ fn many_together(evidence: &Evidence, suspects: &[Suspect]) -> String {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    match pods.len() {
-        0 => what,
+    let pods = match pods.len() {
+        0 => String::new(),
         number => format!(
-            "{what} They belong to {}: {}{more}.",
+            " They belong to {}: {}{more}.",
             count(number, "pod"),
             named.join(", ")
+        ),
+    };
+    format!("{what}{pods}{}", held_together(suspects))
+}
+
+/// Returns the processes that work on some of many.
+fn held_together(suspects: &[Suspect]) -> String {
+    let pids = suspects.iter().filter_map(|suspect| suspect.holder?.pid());
+    let pids: Vec<_> = pids.map(|pid| pid.to_string()).collect();
+    match pids.as_slice() {
+        [] => String::new(),
+        [pid] => format!(" The OCI runtime's process {pid} works on one of them."),
+        _ => format!(
+            " OCI runtime processes work on {} of them: {}.",
+            pids.len(),
+            pids.join(", ")
         ),
     }
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::{
-    finding::{Confidence, Risk, Severity},
+    finding::{Confidence, Risk, Severity, SubjectKind},
+    node::{OciCommand, Thread},
     rules::hung_container::RULE,
 };
 
@@ -389,5 +390,226 @@ fn stacks_of_a_container_that_answers_again_are_not_told() {
         !found.explanation.contains("stacks"),
         "{}",
         found.explanation
+    );
+}
+
+/// A run of the OCI runtime for container `id`.
+fn runc(pid: u32, command: OciCommand, id: &str, seconds: u64) -> Process {
+    let mut process = process(pid, 50, "runc", Role::OciRuntime(command), seconds);
+    process.container = ContainerId::parse(id);
+    process.wchan = Some("do_wait".to_owned());
+    process
+}
+
+fn on_host(lines: &[String], runtime: Option<Runtime>, processes: Vec<Process>) -> Evidence {
+    let mut evidence = evidence(lines, runtime);
+    evidence.host = Some(host(processes));
+    evidence
+}
+
+fn one_hangs() -> Option<Runtime> {
+    Some(daemon_with(vec![
+        sandbox(ID, None),
+        sandbox(OTHER, Some("running")),
+    ]))
+}
+
+fn commands(found: &Finding) -> Vec<&str> {
+    found
+        .remedies
+        .iter()
+        .map(|remedy| remedy.command.as_str())
+        .collect()
+}
+
+#[test]
+fn an_old_runtime_process_confirms_names_itself_and_is_the_one_to_end() {
+    let held = vec![
+        runc(4711, OciCommand::Start, ID, 252),
+        runc(4712, OciCommand::Kill, OTHER, 1),
+    ];
+    let found = only(&RULE, &on_host(&[], one_hangs(), held));
+    assert_eq!(
+        (found.severity, found.confidence),
+        (Severity::Critical, Confidence::Confirmed)
+    );
+    assert!(
+        found.explanation.contains(
+            "The OCI runtime's start for it, process 4711, has run for 4m12s (state S, in do_wait)."
+        ),
+        "{}",
+        found.explanation
+    );
+    assert_eq!(found.subjects[1].kind, SubjectKind::Process);
+    assert_eq!(found.subjects[1].pid, Some(4711));
+    assert!(
+        commands(&found).contains(&"kill 4711"),
+        "{:?}",
+        commands(&found)
+    );
+    assert!(
+        !commands(&found)
+            .iter()
+            .any(|command| command.starts_with("pkill"))
+    );
+}
+
+#[test]
+fn a_runtime_process_as_young_as_an_ordinary_start_confirms_nothing() {
+    let held = vec![runc(4711, OciCommand::Start, ID, 29)];
+    let found = only(&RULE, &on_host(&[], one_hangs(), held));
+    assert_eq!(
+        (found.severity, found.confidence),
+        (Severity::Warning, Confidence::Suspected)
+    );
+    let end = found
+        .remedies
+        .iter()
+        .find(|remedy| remedy.command == "kill 4711")
+        .unwrap();
+    assert!(
+        end.title.contains("still there in a minute"),
+        "{}",
+        end.title
+    );
+}
+
+#[test]
+fn the_log_and_an_old_runtime_process_confirm_also_after_ready() {
+    let lines = [status_deadline("03:35:50", ID), ready("03:36:00")];
+    let held = vec![runc(4711, OciCommand::Kill, ID, 130)];
+    let found = only(&RULE, &on_host(&lines, None, held));
+    assert!(found.active);
+    assert_eq!(found.confidence, Confidence::Confirmed);
+}
+
+#[test]
+fn a_runtime_process_of_a_container_that_answers_is_in_nobodys_way() {
+    let daemon = || Some(daemon_with(vec![sandbox(ID, Some("running"))]));
+    quiet(
+        &RULE,
+        &on_host(&[], daemon(), vec![runc(4711, OciCommand::Exec, ID, 9000)]),
+    );
+    // Nor is one of a container that this Docker does not know.
+    quiet(
+        &RULE,
+        &on_host(
+            &[],
+            daemon(),
+            vec![runc(4711, OciCommand::Exec, OTHER, 9000)],
+        ),
+    );
+}
+
+#[test]
+fn without_docker_only_what_outlasts_the_kubelets_calls_is_suspected() {
+    let alone = |seconds| on_host(&[], None, vec![runc(4711, OciCommand::Create, ID, seconds)]);
+    let found = only(&RULE, &alone(121));
+    assert_eq!(
+        (found.severity, found.confidence),
+        (Severity::Warning, Confidence::Suspected)
+    );
+    quiet(&RULE, &alone(119));
+    quiet(
+        &RULE,
+        &on_host(&[], None, vec![runc(4711, OciCommand::Init, ID, 9000)]),
+    );
+}
+
+#[test]
+fn a_thread_of_dockerd_is_blamed_only_where_a_single_container_hangs_without_a_runtime_process() {
+    let mut dockerd = process(80, 1, "dockerd", Role::Dockerd, 9000);
+    dockerd.threads.waiting = vec![Thread {
+        tid: 85,
+        state: State::Sleeping,
+        wchan: Some("request_wait_answer".to_owned()),
+        stack: Vec::new(),
+        still: None,
+    }];
+    let found = only(&RULE, &on_host(&[], one_hangs(), vec![dockerd.clone()]));
+    assert!(
+        found.explanation.contains(
+            "thread 85 of dockerd (process 80) waits for a file system (state S, in request_wait_answer)"
+        ),
+        "{}",
+        found.explanation
+    );
+    assert!(
+        !commands(&found)
+            .iter()
+            .any(|command| command.contains("kill")),
+        "{:?}",
+        commands(&found)
+    );
+
+    let two = Some(daemon_with(vec![sandbox(ID, None), sandbox(OTHER, None)]));
+    let mut two = on_host(&[], two, vec![dockerd]);
+    two.runtime
+        .as_mut()
+        .unwrap()
+        .containers
+        .push(sandbox(&ID.replace('b', "c"), Some("running")));
+    for found in super::found(&RULE, &two) {
+        assert!(
+            !found.explanation.contains("thread 85"),
+            "{}",
+            found.explanation
+        );
+    }
+}
+
+#[test]
+fn a_time_out_from_before_the_process_was_there_is_no_second_source_for_its_hold() {
+    let lines = [status_deadline("03:30:00", ID), ready("03:36:00")];
+    let held = |seconds| {
+        on_host(
+            &lines,
+            None,
+            vec![runc(4711, OciCommand::Kill, ID, seconds)],
+        )
+    };
+    // At 03:36:01, so from 03:31:01 on, and from 03:29:01 on.
+    for (seconds, confidence) in [(300, Confidence::Suspected), (420, Confidence::Confirmed)] {
+        let found = only(&RULE, &held(seconds));
+        assert!(found.active);
+        assert_eq!(found.confidence, confidence, "{seconds}");
+    }
+}
+
+#[test]
+fn a_process_of_a_container_that_docker_has_no_more_holds_nobody_up() {
+    let daemon = daemon_with(vec![sandbox(OTHER, Some("running"))]);
+    let lines = [status_deadline("03:35:50", ID)];
+    let held = vec![runc(4711, OciCommand::Delete, ID, 300)];
+    let found = only(&RULE, &on_host(&lines, Some(daemon), held));
+    assert!(!found.active);
+    assert_eq!(found.confidence, Confidence::Suspected);
+    assert!(!found.explanation.contains("4711"), "{}", found.explanation);
+}
+
+#[test]
+fn of_many_only_those_that_a_process_holds_are_confirmed_by_it() {
+    let ids: Vec<String> = (0..6).map(|n| format!("{n}{}", &ID[1..])).collect();
+    let mut containers: Vec<_> = ids.iter().map(|id| sandbox(id, None)).collect();
+    containers.push(sandbox(OTHER, Some("running")));
+    let held = vec![runc(4711, OciCommand::Start, &ids[3], 60)];
+    let found = found(&RULE, &on_host(&[], Some(daemon_with(containers)), held));
+    let told: Vec<_> = found
+        .iter()
+        .map(|f| {
+            (
+                f.subjects.len(),
+                f.confidence,
+                commands(f)[2] == "kill 4711",
+            )
+        })
+        .collect();
+    // A container and its process; five containers.
+    assert_eq!(
+        told,
+        [
+            (2, Confidence::Confirmed, true),
+            (5, Confidence::Suspected, false)
+        ]
     );
 }

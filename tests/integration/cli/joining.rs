@@ -7,6 +7,7 @@ use crate::support::{
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
+use std::fs;
 
 /// A daemon that is well and has no container.
 fn well() -> Played {
@@ -56,6 +57,34 @@ fn not_asked(told: &Told, report: &Value, why: &str) {
         "{note}"
     );
     assert!(note.contains("--docker-host"), "{note}");
+    assert_eq!(report["host"], Value::Null);
+    let note = report["notes"][1].as_str().unwrap();
+    assert!(
+        note.starts_with(&format!("This host was not looked at: {why}")),
+        "{note}"
+    );
+}
+
+#[test]
+fn a_log_of_here_and_now_is_joined_with_this_host_unless_that_is_left_out() {
+    let line = ready_at(present());
+    let (_, report) = seen(&line, &["--no-docker"]);
+    assert_eq!(report["host"]["root"], "/", "{report:#}");
+    let (_, report) = seen(&line, &["--no-docker", "--no-host"]);
+    assert_eq!(report["host"], Value::Null);
+    assert_eq!(report["notes"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn a_host_that_is_named_is_looked_at_whatever_the_log_is() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir_all(root.path().join("proc/1")).unwrap();
+    fs::write(root.path().join("proc/1/mountinfo"), "").unwrap();
+    let now = ["--no-docker", "--now", "2021-11-30T12:00:00Z"];
+    let named = ["--host-root", text(root.path())];
+    let (told, report) = seen(&ready("11:59:50"), &[now.as_slice(), &named].concat());
+    assert_eq!(report["host"]["root"], named[1], "{told:?}");
+    assert_eq!(told.code, 0, "{told:?}");
 }
 
 #[test]
@@ -128,7 +157,8 @@ fn a_named_docker_is_asked_whatever_the_log_is() {
 #[test]
 fn docker_host_is_honoured_and_an_option_wins_over_it() {
     let (env, option) = (well(), well());
-    let told_env = told(plegdoctor(&["diagnose", "--no-log"]).env("DOCKER_HOST", env.endpoint()));
+    let told_env =
+        told(plegdoctor(&["diagnose", "--no-log", "--no-host"]).env("DOCKER_HOST", env.endpoint()));
     assert_eq!(
         (told_env.code, told_env.err.as_str()),
         (0, ""),
@@ -139,7 +169,13 @@ fn docker_host_is_honoured_and_an_option_wins_over_it() {
     assert_eq!(option.requests(), [""; 0]);
 
     let endpoint = option.endpoint();
-    let args = ["diagnose", "--no-log", "--docker-host", &endpoint];
+    let args = [
+        "diagnose",
+        "--no-log",
+        "--no-host",
+        "--docker-host",
+        &endpoint,
+    ];
     let told = told(plegdoctor(&args).env("DOCKER_HOST", env.endpoint()));
     assert_eq!(told.code, 0, "{told:?}");
     assert!(option.requests().len() >= 4);

@@ -21,7 +21,14 @@ fn values_that_make_no_sense_are_one_line_that_names_option_and_value() {
             &["\"tcp://10.0.0.1:2375\"", "unix:///var/run/docker.sock"],
         ),
         (&["--docker-host", "ssh://me@node"], &["ssh://me@node"]),
-        (&["--no-log", "--no-docker"], &["--no-log", "--no-docker"]),
+        (
+            &["--no-log", "--no-docker", "--no-host"],
+            &["--no-log", "--no-docker", "--no-host"],
+        ),
+        (
+            &["--no-log", "--no-docker", "--now", "2020-01-01 12:00"],
+            &["--no-log", "--no-docker", "--now"],
+        ),
     ] {
         run(&[&["diagnose"], args].concat()).refused(words);
     }

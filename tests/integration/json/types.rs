@@ -1,6 +1,9 @@
 //! The outputs as types: what users are promised. They share no code with the printers, and refuse what they do not
 //! know.
 
+/// What is promised of the host.
+mod host;
+
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -19,6 +22,7 @@ pub(super) struct Report {
     pub(super) containers: Vec<Container>,
     pub(super) log: Log,
     pub(super) runtime: Option<Runtime>,
+    pub(super) host: Option<host::Host>,
     pub(super) stacks: Option<Stacks>,
     pub(super) gaps: Vec<Gap>,
     pub(super) notes: Vec<String>,

@@ -50,6 +50,7 @@ fn gaps(runtime: Runtime) -> Vec<String> {
         now: runtime.asked_at,
         log: None,
         runtime: Some(runtime),
+        host: None,
         gaps: Vec::new(),
         notes: Vec::new(),
     };

@@ -138,6 +138,25 @@ impl Daemon {
         made["Id"].as_str().unwrap().to_owned()
     }
 
+    /// Creates a container with a bind mount (`SOURCE:TARGET`) and returns its id.
+    #[track_caller]
+    pub(crate) fn create_with_bind(&self, name: &str, bind: &str, command: &[&str]) -> String {
+        let wanted = json!({
+            "Image": IMAGE, "Entrypoint": command, "StopSignal": "SIGKILL",
+            "HostConfig": {"NetworkMode": "none", "Binds": [bind]},
+        });
+        let made = self
+            .api("POST", &format!("/containers/create?name={name}"), &wanted)
+            .good();
+        made["Id"].as_str().unwrap().to_owned()
+    }
+
+    /// Asks for a container's start; the answer is nobody's concern.
+    pub(crate) fn start_without_waiting(&self, id: &str) {
+        let (socket, path) = (self.socket(), format!("/containers/{id}/start"));
+        thread::spawn(move || http::ask(&socket, "POST", &path, b"", PATIENCE));
+    }
+
     /// Starts a container.
     #[track_caller]
     pub(crate) fn start_container(&self, id: &str) {
@@ -317,9 +336,8 @@ impl Daemon {
             .open(self.root().join("hang"))
             .unwrap();
         writeln!(hang, "{id}").unwrap();
-        let (socket, path) = (self.socket(), format!("/containers/{id}/start"));
-        // Nobody waits for the answer: it comes when the hang is over.
-        thread::spawn(move || http::ask(&socket, "POST", &path, b"", PATIENCE));
+        // The answer comes when the hang is over.
+        self.start_without_waiting(id);
         let hangs = || {
             let mut hung = fs::read_dir(self.root().join("hung")).unwrap().flatten();
             hung.any(|one| {

@@ -1,0 +1,343 @@
+//! Processes and their threads: all of them briefly, those that matter closely.
+
+use super::{files, watch, words};
+use crate::{
+    evidence::Gap,
+    log::pump::{self, Ended},
+    node::{
+        Host, OciCommand, Process, Role, State, Thread, Threads,
+        parse::{self, Stat},
+        role, waits_for_file_system,
+    },
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+/// Most processes that are looked at, and most threads of one.
+const PROCESSES: usize = 32 << 10;
+const THREADS: usize = 1024;
+/// How deep the calls go: daemon, shim, wrapper, runtime, `init`.
+const GENERATIONS: usize = 5;
+/// Most processes in uninterruptible sleep that are kept for that alone.
+const SLEEPERS: usize = 64;
+
+/// Fills in `host.processes`.
+pub(super) fn look(
+    proc: &Path,
+    uptime: Option<Duration>,
+    until: Instant,
+    host: &mut Host,
+    gaps: &mut Vec<Gap>,
+) {
+    let (stats, complaint) = walk(proc, until);
+    if let Some(why) = complaint {
+        gaps.push(Gap {
+            what: "this host's processes".to_owned(),
+            why,
+        });
+    }
+    host.seen = stats.len();
+    let mut found = classify(proc, &stats, until, gaps);
+    let mut sleepers = 0;
+    for stat in stats.values() {
+        let sleeps = stat.state == State::Uninterruptible && !found.contains_key(&stat.pid);
+        if sleeps && sleepers < SLEEPERS {
+            sleepers += 1;
+            found.insert(stat.pid, process(stat, Role::Other));
+        }
+    }
+    for process in found.values_mut() {
+        process.age = uptime.map(|uptime| parse::age(process.start_ticks, uptime));
+    }
+    look_closely(proc, &mut found, until, gaps);
+    watch::watch(proc, &mut found, until);
+    inherit(&mut found);
+    host.processes = found.into_values().collect();
+}
+
+/// Returns every process's `stat`, and why that may not be all.
+fn walk(proc: &Path, until: Instant) -> (BTreeMap<u32, Stat>, Option<String>) {
+    let folder = proc.to_owned();
+    let mut stats = BTreeMap::new();
+    let mut complaint = None;
+    let ended = pump::pump(
+        until,
+        move |to| {
+            let entries = match fs::read_dir(&folder) {
+                Ok(entries) => entries,
+                Err(error) => {
+                    drop(to.send(Err(format!("{}: {error}", folder.display()))));
+                    return;
+                }
+            };
+            let pids = entries.flatten().filter_map(|entry| number(&entry));
+            for pid in pids.take(PROCESSES) {
+                // One that has ended meanwhile is none.
+                let text = files::text(&folder.join(pid.to_string()).join("stat"));
+                let stat = text.ok().as_deref().and_then(parse::stat);
+                if let Some(stat) = stat
+                    && to.send(Ok(stat)).is_err()
+                {
+                    return;
+                }
+            }
+        },
+        &mut |told: Result<Stat, String>| {
+            match told {
+                Ok(stat) => drop(stats.insert(stat.pid, stat)),
+                Err(why) => complaint = Some(why),
+            }
+            stats.len() < PROCESSES
+        },
+    );
+    let late = match ended {
+        Ok(Ended::Whole) => None,
+        Ok(Ended::Late) => Some("not all could be read in time".to_owned()),
+        Ok(Ended::Enough) => Some(format!("there are more than {PROCESSES}")),
+        Err(error) => Some(error.to_string()),
+    };
+    (stats, complaint.or(late))
+}
+
+fn number(entry: &fs::DirEntry) -> Option<u32> {
+    entry.file_name().to_str()?.parse().ok()
+}
+
+/// Returns the processes that have a role, each found below the one that called it.
+fn classify(
+    proc: &Path,
+    stats: &BTreeMap<u32, Stat>,
+    until: Instant,
+    gaps: &mut Vec<Gap>,
+) -> BTreeMap<u32, Process> {
+    let mut found: BTreeMap<u32, Process> = BTreeMap::new();
+    let mut asked = BTreeSet::new();
+    let mut told = words::Told::default();
+    for _ in 0..GENERATIONS {
+        let role_of = |pid: u32| {
+            found
+                .get(&pid)
+                .map_or(Role::Other, |process: &Process| process.role)
+        };
+        let next: Vec<&Stat> = stats
+            .values()
+            .filter(|stat| !stat.kernel && stat.state != State::Dead && !asked.contains(&stat.pid))
+            .filter(|stat| role::is_worth_asking(&stat.comm, role_of(stat.ppid)))
+            .collect();
+        if next.is_empty() {
+            break;
+        }
+        let pids: Vec<u32> = next.iter().map(|stat| stat.pid).collect();
+        words::read(proc, &pids, until, &mut told);
+        let mut known = Vec::new();
+        for stat in next {
+            asked.insert(stat.pid);
+            let parent = role_of(stat.ppid);
+            let words = told.words.remove(&stat.pid);
+            let (role, container) = match &words {
+                Some(words) => role::by_words(&stat.comm, words, parent),
+                None => (role::by_name(&stat.comm, parent), None),
+            };
+            if role != Role::Other {
+                let mut process = process(stat, role);
+                (process.command, process.container) = (words, container);
+                known.push(process);
+            }
+        }
+        found.extend(known.into_iter().map(|process| (process.pid, process)));
+    }
+    gaps.extend(complaints(&told));
+    found
+}
+
+fn complaints(told: &words::Told) -> Vec<Gap> {
+    let what = "command lines of processes".to_owned();
+    let mut gaps = Vec::new();
+    if let Some(why) = &told.failed {
+        gaps.push(Gap {
+            what: what.clone(),
+            why: format!("the child that reads them can't be run: {why}"),
+        });
+    }
+    if !told.stuck.is_empty() {
+        let pids: Vec<_> = told.stuck.iter().take(8).map(u32::to_string).collect();
+        gaps.push(Gap {
+            what: match told.stuck.len() {
+                1 => "the command line of 1 process".to_owned(),
+                more => format!("the command lines of {more} processes"),
+            },
+            why: format!(
+                "not read in time (a process stuck with its memory locked hangs whoever reads its command line): {}",
+                pids.join(", ")
+            ),
+        });
+    }
+    if let Some(pid) = told.survivors.first() {
+        gaps.push(Gap {
+            what,
+            why: format!(
+                "process {pid}, a child of plegdoctor's own that reads them, hangs in the kernel and ends once it is let go"
+            ),
+        });
+    }
+    gaps
+}
+
+fn process(stat: &Stat, role: Role) -> Process {
+    Process {
+        pid: stat.pid,
+        ppid: stat.ppid,
+        comm: stat.comm.clone(),
+        role,
+        state: stat.state,
+        start_ticks: stat.start_ticks,
+        age: None,
+        wchan: None,
+        stack: Vec::new(),
+        still: None,
+        command: None,
+        container: None,
+        uid: None,
+        tracer: None,
+        threads: Threads::default(),
+    }
+}
+
+/// What is looked at closely, of one process.
+struct Details {
+    pid: u32,
+    wchan: Option<String>,
+    stack: Vec<String>,
+    cgroup: Option<String>,
+    tracer: Option<u32>,
+    threads: Threads,
+}
+
+fn look_closely(
+    proc: &Path,
+    found: &mut BTreeMap<u32, Process>,
+    until: Instant,
+    gaps: &mut Vec<Gap>,
+) {
+    let wanted: Vec<(u32, Role, State)> = found
+        .values()
+        .map(|process| (process.pid, process.role, process.state))
+        .collect();
+    let folder = proc.to_owned();
+    let mut seen = 0;
+    let ended = pump::pump(
+        until,
+        move |to| {
+            for (pid, role, state) in wanted {
+                if to.send(details(&folder, pid, role, state)).is_err() {
+                    return;
+                }
+            }
+        },
+        &mut |details: Details| {
+            seen += 1;
+            if let Some(process) = found.get_mut(&details.pid) {
+                (process.wchan, process.stack) = (details.wchan, details.stack);
+                (process.tracer, process.threads) = (details.tracer, details.threads);
+                let (uid, id) = details
+                    .cgroup
+                    .as_deref()
+                    .map(parse::cgroup)
+                    .unwrap_or_default();
+                process.uid = uid;
+                // A runtime's command line names its container better than the cgroup that it was called in.
+                process.container = process.container.take().or(id);
+            }
+            true
+        },
+    );
+    if !matches!(ended, Ok(Ended::Whole)) {
+        gaps.push(Gap {
+            what: "what this host's processes wait for".to_owned(),
+            why: format!("only {seen} of {} could be read in time", found.len()),
+        });
+    }
+}
+
+fn details(proc: &Path, pid: u32, role: Role, state: State) -> Details {
+    let own = proc.join(pid.to_string());
+    let text = |name: &str| files::text(&own.join(name)).ok();
+    let stopped = matches!(state, State::Stopped | State::Traced);
+    let runs = matches!(role, Role::OciRuntime(_) | Role::CniPlugin);
+    Details {
+        pid,
+        wchan: text("wchan").as_deref().and_then(parse::wchan),
+        stack: match runs || state == State::Uninterruptible {
+            true => text("stack")
+                .map(|stack| parse::stack(&stack))
+                .unwrap_or_default(),
+            false => Vec::new(),
+        },
+        cgroup: text("cgroup"),
+        tracer: stopped
+            .then(|| text("status").as_deref().and_then(parse::tracer))
+            .flatten(),
+        threads: match role {
+            Role::Other => Threads::default(),
+            _ => threads(&own),
+        },
+    }
+}
+
+fn threads(process: &Path) -> Threads {
+    let mut threads = Threads::default();
+    let entries = fs::read_dir(process.join("task"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    for tid in entries.filter_map(|entry| number(&entry)).take(THREADS) {
+        let own = process.join("task").join(tid.to_string());
+        let text = |name: &str| files::text(&own.join(name)).ok();
+        let Some(stat) = text("stat").as_deref().and_then(parse::stat) else {
+            continue;
+        };
+        threads.seen += 1;
+        let sleeps = stat.state == State::Uninterruptible;
+        threads.uninterruptible += usize::from(sleeps);
+        threads.stopped += usize::from(matches!(stat.state, State::Stopped | State::Traced));
+        let wchan = match stat.state {
+            State::Sleeping | State::Uninterruptible => {
+                text("wchan").as_deref().and_then(parse::wchan)
+            }
+            _ => None,
+        };
+        if sleeps || wchan.as_deref().is_some_and(waits_for_file_system) {
+            threads.waiting.push(Thread {
+                tid,
+                state: stat.state,
+                wchan,
+                stack: text("stack")
+                    .map(|stack| parse::stack(&stack))
+                    .unwrap_or_default(),
+                still: None,
+            });
+        }
+    }
+    threads
+}
+
+/// An `init` works for the container of the command that made it, a plain call for that of its shim.
+fn inherit(found: &mut BTreeMap<u32, Process>) {
+    let containers: BTreeMap<u32, _> = found
+        .values()
+        .filter_map(|process| Some((process.pid, process.container.clone()?)))
+        .collect();
+    for process in found.values_mut() {
+        let anonymous = matches!(process.role, Role::OciRuntime(_)) && process.container.is_none();
+        let init = process.role == Role::OciRuntime(OciCommand::Init);
+        if (anonymous || init)
+            && let Some(id) = containers.get(&process.ppid)
+        {
+            process.container = Some(id.clone());
+        }
+    }
+}

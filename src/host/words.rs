@@ -1,0 +1,194 @@
+//! The command lines of processes, read by a child of our own.
+//!
+//! `cmdline` takes the lock of the process's memory; if that process is stuck with its lock held, the reader sleeps
+//! where only KILL reaches it, or not even that. The child is our own program again, without a standard stream of
+//! ours but one pipe; whichever process it gets stuck on is passed over by the next child.
+
+use super::files;
+use crate::{
+    child::Running,
+    log::pump::{self, Ended},
+    node::parse,
+};
+use rustix::process::setsid;
+use std::{
+    collections::BTreeMap,
+    io::{self, Read as _, Write},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+/// The subcommand that reads: ours alone, not shown.
+pub const SUBCOMMAND: &str = "read-words";
+/// How long a child may take; an ordinary one needs some 20 µs for each process.
+const PATIENCE: Duration = Duration::from_millis(700);
+/// So many processes on which a child got stuck are enough.
+const STUCK: usize = 4;
+/// How long a killed child is waited for.
+const LAST_BREATH: Duration = Duration::from_millis(100);
+/// Most bytes of one command line, and of all of a child's.
+const ONE: usize = 16 << 10;
+const ALL: u64 = 16 << 20;
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    /// Each process's words; what has ended meanwhile is left out.
+    pub(super) words: BTreeMap<u32, Vec<String>>,
+    /// The processes whose words did not come in time.
+    pub(super) stuck: Vec<u32>,
+    /// Children that the kernel does not let die.
+    pub(super) survivors: Vec<u32>,
+    /// Why no child could be run.
+    pub(super) failed: Option<String>,
+}
+
+/// Reads the words of these processes, until `until`.
+pub(super) fn read(proc: &Path, pids: &[u32], until: Instant, told: &mut Told) {
+    let mut left = pids;
+    // Files that only look like the kernel's hold nobody up.
+    if !files::is_live(proc) {
+        for &pid in left {
+            if let Ok(bytes) = files::bytes(&path(proc, pid)) {
+                told.words.insert(pid, parse::cmdline(&bytes));
+            }
+        }
+        return;
+    }
+    while !left.is_empty() && told.failed.is_none() {
+        let deadline = until.min(Instant::now() + PATIENCE);
+        if Instant::now() >= until || told.stuck.len() >= STUCK {
+            told.stuck.extend(left);
+            return;
+        }
+        let done = one_child(proc, left, deadline, told);
+        left = left.get(done..).unwrap_or_default();
+        if let Some((&first, rest)) = left.split_first() {
+            told.stuck.push(first);
+            left = rest;
+        }
+    }
+}
+
+/// Lets one child read; returns how many of `pids` it answered.
+fn one_child(proc: &Path, pids: &[u32], deadline: Instant, told: &mut Told) -> usize {
+    let mut command = Command::new("/proc/self/exe");
+    command
+        .arg(SUBCOMMAND)
+        .arg(proc)
+        .args(pids.iter().map(u32::to_string))
+        .env_clear()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut running = match Running::start(&mut command) {
+        Ok(running) => running,
+        Err(error) => {
+            told.failed = Some(error.to_string());
+            return 0;
+        }
+    };
+    let Some(stdout) = running.child.stdout.take() else {
+        return 0;
+    };
+    let mut bytes = Vec::new();
+    let ended = pump::pump(
+        deadline,
+        move |to| pump::send_blocks(stdout.take(ALL), to),
+        &mut |block: io::Result<Vec<u8>>| {
+            bytes.extend(block.unwrap_or_default());
+            true
+        },
+    );
+    let answers = records(&bytes);
+    let done = answers.len();
+    for (pid, words) in answers {
+        told.words.extend(words.map(|words| (pid, words)));
+    }
+    match ended {
+        Ok(Ended::Whole) if done == 0 => told.failed = Some("the child said nothing".to_owned()),
+        Ok(_) => told.survivors.extend(running.kill(LAST_BREATH)),
+        Err(error) => told.failed = Some(error.to_string()),
+    }
+    done
+}
+
+/// Returns what a child has said: for each process `PID LENGTH\n` and so many bytes, or `PID -\n` for one that ended.
+fn records(mut bytes: &[u8]) -> Vec<(u32, Option<Vec<String>>)> {
+    let mut found = Vec::new();
+    while let Some(end) = memchr::memchr(b'\n', bytes) {
+        let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+        let Some((pid, length)) = head
+            .split_once(' ')
+            .and_then(|(pid, length)| Some((pid.parse().ok()?, length)))
+        else {
+            return found;
+        };
+        bytes = &bytes[end + 1..];
+        if length == "-" {
+            found.push((pid, None));
+            continue;
+        }
+        let Some((words, rest)) = length
+            .parse()
+            .ok()
+            .and_then(|length: usize| bytes.split_at_checked(length))
+        else {
+            return found;
+        };
+        found.push((pid, Some(parse::cmdline(words))));
+        bytes = rest;
+    }
+    found
+}
+
+/// The child's part: writes the command lines of `pids` to `out`, each at once.
+///
+/// # Errors
+/// What `out` says.
+pub fn write(proc: &Path, pids: &[u32], out: &mut dyn Write) -> io::Result<()> {
+    // Out of the terminal's reach; a leader of a group can't, and need not.
+    let _ = setsid();
+    for &pid in pids {
+        match files::bytes(&path(proc, pid)) {
+            Ok(bytes) => {
+                let bytes = &bytes[..bytes.len().min(ONE)];
+                writeln!(out, "{pid} {}", bytes.len())?;
+                out.write_all(bytes)?;
+            }
+            Err(_) => writeln!(out, "{pid} -")?,
+        }
+        out.flush()?;
+    }
+    Ok(())
+}
+
+fn path(proc: &Path, pid: u32) -> PathBuf {
+    proc.join(pid.to_string()).join("cmdline")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back_up_to_the_one_that_never_came() {
+        let here = tempfile::tempdir().unwrap();
+        for (pid, words) in [("7", &b"runc\0--root\0/x\ny\0"[..]), ("9", b"")] {
+            std::fs::create_dir(here.path().join(pid)).unwrap();
+            std::fs::write(here.path().join(pid).join("cmdline"), words).unwrap();
+        }
+        let mut out = Vec::new();
+        write(here.path(), &[7, 8, 9], &mut out).unwrap();
+        let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+        let all = vec![
+            (7, Some(words(&["runc", "--root", "/x\ny"]))),
+            (8, None),
+            (9, Some(words(&[""]))),
+        ];
+        assert_eq!(records(&out), all);
+        for cut in 0..out.len() {
+            assert!(all.starts_with(&records(&out[..cut])), "{cut}");
+        }
+    }
+}

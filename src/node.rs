@@ -1,0 +1,317 @@
+//! The node's kernel side, as values: the processes and threads that matter, mounts, and what they wait for.
+//!
+//! `host` looks; nothing here does. `parse` reads the kernel's files, `role` tells what a process is to a
+//! container runtime.
+
+pub mod mount;
+pub mod parse;
+pub mod pressure;
+pub mod role;
+
+use crate::{
+    id::{ContainerId, PodUid},
+    runtime::DEFAULT_ENDPOINT,
+};
+use std::time::Duration;
+
+pub use mount::Mount;
+pub use pressure::{KernelKind, KernelLine, Pressure};
+pub use role::{OciCommand, Role};
+
+/// Where the kernel's files are, unless told otherwise.
+pub const DEFAULT_ROOT: &str = "/";
+
+/// What was seen of this machine.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Host {
+    /// Whose: `/`, or what was named.
+    pub root: String,
+    /// The kernel's release.
+    pub kernel: Option<String>,
+    /// Processes seen, kernel threads included.
+    pub seen: usize,
+    /// The processes that matter: daemons, shims, OCI runtimes, plugins, and all that sleep uninterruptibly.
+    pub processes: Vec<Process>,
+    /// Remote file systems, in the mount namespace of the machine's first process.
+    pub remote: Vec<Mount>,
+    /// What the machine is short of.
+    pub pressure: Pressure,
+    /// What its kernel said that matters, the last lines.
+    pub kernel_lines: Vec<KernelLine>,
+}
+
+/// What a task is doing (`proc_pid_stat(5)`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// `R`
+    Running,
+    /// `S`, and `I` of kernel threads
+    Sleeping,
+    /// `D`: in the kernel, and no signal but perhaps KILL wakes it
+    Uninterruptible,
+    /// `T`: stopped by a signal
+    Stopped,
+    /// `t`: stopped by who traces it
+    Traced,
+    /// `Z`, `X`: dead
+    Dead,
+}
+
+impl State {
+    /// Returns the state that the kernel's letter means.
+    pub fn from_letter(letter: char) -> Option<Self> {
+        Some(match letter {
+            'R' => Self::Running,
+            'S' | 'I' | 'P' | 'K' | 'W' => Self::Sleeping,
+            'D' => Self::Uninterruptible,
+            'T' => Self::Stopped,
+            't' => Self::Traced,
+            'Z' | 'X' | 'x' => Self::Dead,
+            _ => return None,
+        })
+    }
+
+    /// Returns the letter, as `ps` shows it.
+    pub fn letter(self) -> &'static str {
+        match self {
+            Self::Running => "R",
+            Self::Sleeping => "S",
+            Self::Uninterruptible => "D",
+            Self::Stopped => "T",
+            Self::Traced => "t",
+            Self::Dead => "Z",
+        }
+    }
+}
+
+/// A process that matters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    /// Its parent's.
+    pub ppid: u32,
+    /// Its name, of 15 bytes at most.
+    pub comm: String,
+    /// What it is to a container runtime.
+    pub role: Role,
+    /// What it does.
+    pub state: State,
+    /// When it was started, in the kernel's ticks since boot: with the pid it names the process for good.
+    pub start_ticks: u64,
+    /// How old it is, if the kernel's uptime is known.
+    pub age: Option<Duration>,
+    /// The function of the kernel that it sleeps in, if it tells.
+    pub wchan: Option<String>,
+    /// Its kernel stack, the innermost function first; empty if it may not be read.
+    pub stack: Vec<String>,
+    /// For how long it was watched in that one sleep, where it was watched.
+    pub still: Option<Duration>,
+    /// Its words; `None` if they could not be read in time, or are nobody's business (a workload's).
+    pub command: Option<Vec<String>>,
+    /// The container that it works on or belongs to.
+    pub container: Option<ContainerId>,
+    /// The pod that it belongs to, by its cgroup.
+    pub uid: Option<PodUid>,
+    /// Who traces it; 0 for nobody, `None` if that was not asked.
+    pub tracer: Option<u32>,
+    /// Its threads, where they were looked at.
+    pub threads: Threads,
+}
+
+/// A process's threads.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Threads {
+    /// How many were seen; 0 if nobody looked.
+    pub seen: usize,
+    /// Of these, how many are stopped (by a signal or a tracer).
+    pub stopped: usize,
+    /// Of these, how many sleep uninterruptibly.
+    pub uninterruptible: usize,
+    /// Those that sleep uninterruptibly or wait for a file system.
+    pub waiting: Vec<Thread>,
+}
+
+/// A thread that waits for something outside of its process.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Thread {
+    /// Its number.
+    pub tid: u32,
+    /// What it does.
+    pub state: State,
+    /// The function of the kernel that it sleeps in.
+    pub wchan: Option<String>,
+    /// Its kernel stack, the innermost function first; empty if it may not be read.
+    pub stack: Vec<String>,
+    /// For how long it was watched in that one sleep: a server that answers is waited for some milliseconds.
+    pub still: Option<Duration>,
+}
+
+/// The kernel's functions in which one waits for a file system's server or disk. FUSE: `request_wait_answer`
+/// (fs/fuse/dev.c); NFS: `rpc_wait_bit_killable` (net/sunrpc/sched.c) and `nfs…`; CIFS: `wait_for_response`,
+/// `cifs_…`, `SendReceive…` (fs/smb/client); Ceph: `ceph_…`; local disks: `io_schedule`, `folio_wait_bit…`, `jbd2…`.
+const FILE_SYSTEM_WAITS: &[&str] = &[
+    "request_wait_answer",
+    "fuse_",
+    "rpc_wait",
+    "nfs",
+    "cifs_",
+    "smb2_",
+    "ceph_",
+    "wait_on_page",
+    "folio_wait",
+    "io_schedule",
+    "wait_on_buffer",
+    "bit_wait_io",
+    "jbd2_",
+    "xfs_",
+];
+/// … of these, those that only a server over a network (or a process, for FUSE) can end.
+const SERVER_WAITS: &[&str] = &[
+    "request_wait_answer",
+    "fuse_",
+    "rpc_wait",
+    "nfs",
+    "cifs_",
+    "smb2_",
+    "ceph_",
+];
+
+/// Returns whether that function of the kernel waits for a file system.
+pub fn waits_for_file_system(wchan: &str) -> bool {
+    begins(wchan, FILE_SYSTEM_WAITS)
+}
+
+/// Returns whether that function of the kernel waits for a file system's server.
+pub fn waits_for_server(wchan: &str) -> bool {
+    begins(wchan, SERVER_WAITS)
+}
+
+/// Returns the function in which a task waits for a file system's server, if it does. Some kernels show a stack
+/// where they show no wait channel.
+pub fn server_wait<'a>(wchan: Option<&'a str>, stack: &'a [String]) -> Option<&'a str> {
+    let functions = wchan.into_iter().chain(stack.iter().map(String::as_str));
+    functions
+        .into_iter()
+        .find(|function| waits_for_server(function))
+}
+
+fn begins(wchan: &str, names: &[&str]) -> bool {
+    let wchan = wchan.trim_start_matches('_');
+    names.iter().any(|name| wchan.starts_with(name))
+}
+
+impl Host {
+    /// Returns what it is called, for people.
+    pub fn called(&self) -> String {
+        match self.root.as_str() {
+            DEFAULT_ROOT => "this host".to_owned(),
+            root => format!("the host at {root}"),
+        }
+    }
+
+    /// Returns the process with this number.
+    pub fn process(&self, pid: u32) -> Option<&Process> {
+        self.processes.iter().find(|process| process.pid == pid)
+    }
+
+    /// Returns the OCI runtime processes that work on this container, the one to blame first: a command before the
+    /// `init` that it made, the innermost before the wrapper that waits for it, then the oldest.
+    pub fn oci_processes(&self, id: &ContainerId) -> Vec<&Process> {
+        let works_on = |process: &&Process| {
+            matches!(process.role, Role::OciRuntime(_))
+                && process.state != State::Dead
+                && process
+                    .container
+                    .as_ref()
+                    .is_some_and(|own| own.matches(id))
+        };
+        let mut found: Vec<_> = self.processes.iter().filter(works_on).collect();
+        found.sort_by_key(|process| {
+            (
+                process.role == Role::OciRuntime(OciCommand::Init),
+                std::cmp::Reverse(self.depth(process)),
+                process.start_ticks,
+            )
+        });
+        found
+    }
+
+    /// Returns how many OCI runtime processes stand above this one.
+    fn depth(&self, process: &Process) -> usize {
+        let above = |process: &Process| {
+            self.process(process.ppid)
+                .filter(|parent| matches!(parent.role, Role::OciRuntime(_)))
+        };
+        // Bounded: a forged tree may be a ring.
+        std::iter::successors(above(process), |parent| above(parent))
+            .take(8)
+            .count()
+    }
+
+    /// Returns the dockerd that listens on this endpoint.
+    pub fn dockerd(&self, endpoint: &str) -> Option<&Process> {
+        let all = || self.processes.iter().filter(|p| p.role == Role::Dockerd);
+        let wanted = socket(endpoint);
+        let by_name = all().find(|process| process.sockets().any(|own| own == wanted));
+        if by_name.is_some() || wanted != socket(DEFAULT_ENDPOINT) {
+            return by_name;
+        }
+        // One without a socket of its own listens on the usual one.
+        let usual = |process: &&Process| match &process.command {
+            Some(_) => process.sockets().next().is_none(),
+            None => all().count() == 1,
+        };
+        all().find(usual)
+    }
+
+    /// Returns the containerd that this dockerd works with: its child, or the one that no dockerd started.
+    pub fn containerd_of(&self, dockerd: &Process) -> Option<&Process> {
+        let all = || self.processes.iter().filter(|p| p.role == Role::Containerd);
+        all()
+            .find(|process| process.ppid == dockerd.pid)
+            .or_else(|| {
+                // A test daemon's or another's own containerd is no one else's.
+                all().find(|process| {
+                    self.process(process.ppid)
+                        .is_none_or(|parent| parent.role != Role::Dockerd)
+                })
+            })
+    }
+}
+
+/// Returns the path of a socket, of which `/var/run/…` and `/run/…` are the same.
+fn socket(endpoint: &str) -> &str {
+    let path = endpoint.strip_prefix("unix://").unwrap_or(endpoint);
+    path.strip_prefix("/var")
+        .filter(|rest| rest.starts_with("/run/"))
+        .unwrap_or(path)
+}
+
+impl Process {
+    /// Returns the sockets that its words name: `-H unix:///run/docker.sock`, `--host=unix://…`.
+    fn sockets(&self) -> impl Iterator<Item = &str> {
+        let words = self.command.iter().flatten();
+        words.filter_map(|word| Some(socket(&word[word.find("unix://")?..])))
+    }
+
+    /// Returns what was called, without its folder: the last word before the options, so of `sh /opt/wrapper --root …`
+    /// the wrapper.
+    pub fn program(&self) -> &str {
+        let words = self.command.iter().flatten();
+        let last = words.take_while(|word| !word.starts_with('-')).last();
+        let base = last.and_then(|path| path.rsplit('/').next());
+        base.filter(|base| !base.is_empty()).unwrap_or(&self.comm)
+    }
+
+    /// Returns its words in one line, or its name.
+    pub fn words(&self) -> String {
+        match &self.command {
+            Some(words) if !words.is_empty() => words.join(" "),
+            _ => self.comm.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,284 @@
+//! What the machine is short of: memory, tasks, open files, and time (pressure stall information).
+
+use std::time::Duration;
+
+/// The machine's pressures; what its kernel does not tell is `None`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pressure {
+    /// Stalls for lack of a processor.
+    pub cpu: Option<Stall>,
+    /// Stalls on disks.
+    pub io: Option<Stall>,
+    /// Stalls for lack of memory.
+    pub memory: Option<Stall>,
+    /// The load average over a minute.
+    pub load: Option<f64>,
+    /// All tasks (threads) there are.
+    pub tasks: Option<u64>,
+    /// How many there may be.
+    pub tasks_limit: Option<u64>,
+    /// Memory, in bytes.
+    pub memory_total: Option<u64>,
+    /// Memory that could be used without swapping, in bytes.
+    pub memory_available: Option<u64>,
+    /// Processes killed for lack of memory since boot, those over a container's own limit included.
+    pub oom_kills: Option<u64>,
+    /// The limits of the daemons.
+    pub daemons: Vec<DaemonLimits>,
+}
+
+/// Pressure stall information (Documentation/accounting/psi.rst): shares of the last ten seconds, in per cent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stall {
+    /// At least one task waited.
+    pub some: f64,
+    /// All tasks that had something to do waited; not told for processors by old kernels.
+    pub full: Option<f64>,
+}
+
+/// A daemon's own limits and how far it has used them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DaemonLimits {
+    /// Its number.
+    pub pid: u32,
+    /// Tasks in its cgroup.
+    pub tasks: Option<u64>,
+    /// How many there may be; `None` for no limit.
+    pub tasks_limit: Option<u64>,
+    /// Files that it has open.
+    pub files: Option<u64>,
+    /// How many it may have.
+    pub files_limit: Option<u64>,
+}
+
+/// Returns what a file of `/proc/pressure` says.
+pub fn stall(text: &str) -> Option<Stall> {
+    let average = |kind: &str| -> Option<f64> {
+        let line = text.lines().find_map(|line| line.strip_prefix(kind))?;
+        let words = line.split_ascii_whitespace();
+        let share = words
+            .filter_map(|word| word.strip_prefix("avg10="))
+            .next()?;
+        share.parse().ok()
+    };
+    Some(Stall {
+        some: average("some ")?,
+        full: average("full "),
+    })
+}
+
+/// Returns the load average and the number of tasks, from `/proc/loadavg`: `12.33 10.29 8.62 11/404 22448`.
+pub fn loadavg(text: &str) -> (Option<f64>, Option<u64>) {
+    let mut words = text.split_ascii_whitespace();
+    let load = words.next().and_then(|word| word.parse().ok());
+    let tasks = words
+        .nth(2)
+        .and_then(|word| word.split_once('/')?.1.parse().ok());
+    (load, tasks)
+}
+
+/// Returns a value of `/proc/meminfo`, in bytes.
+pub fn meminfo(text: &str, name: &str) -> Option<u64> {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kilobytes.checked_mul(1024)
+}
+
+/// Returns a value of `/proc/vmstat`.
+pub fn vmstat(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| {
+        line.strip_prefix(name)?
+            .strip_prefix(' ')?
+            .trim()
+            .parse()
+            .ok()
+    })
+}
+
+/// Returns a file with a number alone in it; `max` is none.
+pub fn number(text: &str) -> Option<u64> {
+    text.trim().parse().ok()
+}
+
+/// Returns the soft limit of open files, from `/proc/PID/limits`.
+pub fn open_files(text: &str) -> Option<u64> {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Max open files"))?;
+    line.split_ascii_whitespace().next()?.parse().ok()
+}
+
+/// Returns the folder of a task's `pids` controller, below the cgroups' mount, from its `cgroup`: `pids/PATH` of
+/// version 1, else version 2's path.
+pub fn pids_folder(text: &str) -> Option<String> {
+    let find = |wanted: fn(&str) -> bool| {
+        text.lines().find_map(|line| {
+            let mut fields = line.splitn(3, ':');
+            let controllers = fields.nth(1)?;
+            let path = fields.next()?;
+            // A path that leads out of the cgroups leads nowhere.
+            let safe = path.starts_with('/') && !path.split('/').any(|part| part == "..");
+            (wanted(controllers) && safe).then(|| path.trim_start_matches('/').to_owned())
+        })
+    };
+    let first = find(|controllers| controllers.split(',').any(|name| name == "pids"));
+    first
+        .map(|path| format!("pids/{path}"))
+        .or_else(|| find(str::is_empty))
+}
+
+/// Something that the kernel said and that matters here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelLine {
+    /// What kind of thing.
+    pub kind: KernelKind,
+    /// How long ago.
+    pub ago: Duration,
+    /// Its words.
+    pub text: String,
+}
+
+/// What the kernel says that matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KernelKind {
+    /// A task has been in uninterruptible sleep for minutes (kernel/hung_task.c).
+    HungTask,
+    /// A file system's server does not respond (net/sunrpc, fs/smb/client).
+    SilentServer,
+    /// The machine ran out of memory (mm/oom_kill.c).
+    OutOfMemory,
+    /// A container ran into its own memory limit.
+    ContainerLimit,
+    /// A network device can't be removed (net/core/dev.c).
+    NetDevice,
+    /// A disk failed to read or write (block/blk-core.c).
+    DiskError,
+}
+
+/// What tells each kind, the more special before the less.
+const KINDS: &[(&str, KernelKind)] = &[
+    ("blocked for more than", KernelKind::HungTask),
+    ("not responding", KernelKind::SilentServer),
+    ("has not responded in", KernelKind::SilentServer),
+    ("Memory cgroup out of memory", KernelKind::ContainerLimit),
+    ("Out of memory:", KernelKind::OutOfMemory),
+    ("unregister_netdevice: waiting for", KernelKind::NetDevice),
+    ("I/O error", KernelKind::DiskError),
+];
+
+/// Returns what matters of a record of `/dev/kmsg` (`6,339,5140900,-;TEXT`), read `uptime` after boot.
+pub fn kernel_line(record: &str, uptime: Duration) -> Option<KernelLine> {
+    let (head, text) = record.split_once(';')?;
+    let mut fields = head.split(',');
+    // The low three bits of the first are the severity, the rest who speaks: 0 is the kernel.
+    let who = fields.next()?.parse::<u32>().ok()? >> 3;
+    let stamp = Duration::from_micros(fields.nth(1)?.parse().ok()?);
+    let text = text.lines().next()?;
+    let (_, kind) = KINDS.iter().find(|(words, _)| text.contains(words))?;
+    (who == 0).then(|| KernelLine {
+        kind: *kind,
+        ago: uptime.saturating_sub(stamp),
+        text: text.chars().take(200).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pressures_are_read_as_kernels_write_them() {
+        let text = "some avg10=92.14 avg60=92.97 avg300=83.55 total=3003580128\nfull avg10=0.50 avg60=0.00 avg300=0.00 total=0\n";
+        assert_eq!(
+            stall(text),
+            Some(Stall {
+                some: 92.14,
+                full: Some(0.5)
+            })
+        );
+        let old = "some avg10=1.00 avg60=0.00 avg300=0.00 total=0\n";
+        assert_eq!(
+            stall(old),
+            Some(Stall {
+                some: 1.0,
+                full: None
+            })
+        );
+        assert_eq!(stall(""), None);
+        assert_eq!(
+            loadavg("12.33 10.29 8.62 11/404 22448\n"),
+            (Some(12.33), Some(404))
+        );
+        assert_eq!(loadavg("x"), (None, None));
+        let memory = "MemTotal:       24683652 kB\nMemAvailable:   21654600 kB\n";
+        assert_eq!(meminfo(memory, "MemAvailable"), Some(21_654_600 * 1024));
+        assert_eq!(meminfo(memory, "Mem"), None);
+        assert_eq!(
+            vmstat("oom_kill 3\noom_kill_disable 9\n", "oom_kill"),
+            Some(3)
+        );
+        assert_eq!((number("max\n"), number("512\n")), (None, Some(512)));
+        let limits = "Limit                     Soft Limit           Hard Limit           Units     \nMax open files            20000                524288               files     \n";
+        assert_eq!(open_files(limits), Some(20000));
+    }
+
+    #[test]
+    fn the_task_limit_is_found_in_both_versions_of_cgroups() {
+        let one = "9:name=systemd:/\n8:pids:/system.slice/docker.service\n0::/\n";
+        assert_eq!(
+            pids_folder(one).as_deref(),
+            Some("pids/system.slice/docker.service")
+        );
+        let two = "0::/system.slice/docker.service\n";
+        assert_eq!(
+            pids_folder(two).as_deref(),
+            Some("system.slice/docker.service")
+        );
+        assert_eq!(pids_folder("8:pids:/../../etc\n"), None);
+    }
+
+    #[test]
+    fn the_kernels_words_are_dated_and_sorted() {
+        let up = Duration::from_secs(1000);
+        for (text, kind) in [
+            (
+                "INFO: task dockerd:4698 blocked for more than 120 seconds.",
+                KernelKind::HungTask,
+            ),
+            (
+                "nfs: server 10.0.0.5 not responding, still trying",
+                KernelKind::SilentServer,
+            ),
+            (
+                "Out of memory: Killed process 4711 (java) total-vm:9kB",
+                KernelKind::OutOfMemory,
+            ),
+            (
+                "Memory cgroup out of memory: Killed process 4711 (java)",
+                KernelKind::ContainerLimit,
+            ),
+            (
+                "unregister_netdevice: waiting for lo to become free. Usage count = 1",
+                KernelKind::NetDevice,
+            ),
+            (
+                "blk_update_request: I/O error, dev sda, sector 1",
+                KernelKind::DiskError,
+            ),
+        ] {
+            let line =
+                kernel_line(&format!("3,339,940000000,-;{text}\n SUBSYSTEM=x\n"), up).unwrap();
+            assert_eq!(
+                (line.kind, line.ago),
+                (kind, Duration::from_secs(60)),
+                "{text}"
+            );
+            // The same words from a program are only its words.
+            assert_eq!(kernel_line(&format!("12,339,940000000,-;{text}"), up), None);
+        }
+        assert_eq!(kernel_line("6,1,5,-;usb 1-1: new device", up), None);
+        assert_eq!(kernel_line("nonsense", up), None);
+    }
+}

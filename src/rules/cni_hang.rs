@@ -1,0 +1,128 @@
+//! `cni-hang`: a network plugin does not end, so its sandbox is neither made nor removed.
+//!
+//! The kubelet (with Docker) or containerd calls the plugin and waits; Docker itself answers all the while.
+
+use super::{
+    Rule,
+    holders::{self, doing, span},
+    lines::Lines,
+};
+use crate::{
+    event::{ErrorClass, Kind},
+    evidence::Evidence,
+    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    incident::CALL_TIMEOUT,
+    node::{Host, Process, Role, State},
+};
+
+pub(super) const RULE: Rule = Rule {
+    id: "cni-hang",
+    title: "A network plugin does not end",
+    explains: true,
+    check,
+};
+
+/// The calls that wait for a network plugin.
+const CALLS: &[Kind] = &[Kind::RunSandboxFailed, Kind::StopSandboxFailed];
+
+fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
+    let Some(host) = &evidence.host else {
+        return Vec::new();
+    };
+    let hung = hung(host);
+    let Some(first) = hung.first() else {
+        return Vec::new();
+    };
+    let lines = Lines::failed(evidence, CALLS, ErrorClass::Deadline).latest();
+    let logged = !lines.is_empty() && lines.go_on(evidence);
+    let age = first.age.unwrap_or_default();
+    let more = match hung.len() {
+        1 => String::new(),
+        number => format!(" So are {} others.", number - 1),
+    };
+    vec![Finding {
+        id: RULE.id,
+        title: format!(
+            "The network plugin {} (process {}) does not end",
+            first.program(),
+            first.pid
+        ),
+        severity: if logged {
+            Severity::Critical
+        } else {
+            Severity::Warning
+        },
+        confidence: if logged {
+            Confidence::Confirmed
+        } else {
+            Confidence::Suspected
+        },
+        active: true,
+        explanation: format!(
+            "The network plugin {}, process {}, has run for {} ({}); plugins take seconds, and the kubelet gives up after 2 minutes.{more} Until it ends, the pod's sandbox is neither made nor removed, and a kubelet that calls the plugin by itself may wait with its relist.",
+            first.program(),
+            first.pid,
+            span(age),
+            doing(first.state, first.wchan.as_deref())
+        ),
+        subjects: hung.iter().map(|process| subject(process)).collect(),
+        citations: hung
+            .iter()
+            .take(3)
+            .map(|process| cite(evidence, process))
+            .collect(),
+        remedies: remedies(first),
+        spans: Vec::new(),
+    }]
+}
+
+/// Returns the plugins that have outlasted the kubelet's call, the oldest first; of a plugin and the one that it
+/// called in turn, the latter.
+fn hung(host: &Host) -> Vec<&Process> {
+    let limit = CALL_TIMEOUT.to_std().unwrap_or(holders::STUCK);
+    let plugins = || {
+        host.processes
+            .iter()
+            .filter(|process| process.role == Role::CniPlugin && process.state != State::Dead)
+    };
+    let mut hung: Vec<_> = plugins()
+        .filter(|process| process.age.is_some_and(|age| age >= limit))
+        .filter(|process| !plugins().any(|other| other.ppid == process.pid))
+        .collect();
+    hung.sort_by_key(|process| process.start_ticks);
+    hung
+}
+
+fn subject(process: &Process) -> Subject {
+    Subject {
+        kind: SubjectKind::Process,
+        id: None,
+        name: Some(process.program().to_owned()),
+        pod: None,
+        uid: None,
+        pid: Some(process.pid),
+    }
+}
+
+fn cite(evidence: &Evidence, process: &Process) -> Citation {
+    let (source, text) = holders::cited(process);
+    holders::cite(evidence, source, text)
+}
+
+fn remedies(process: &Process) -> Vec<Remedy> {
+    let pid = process.pid;
+    vec![
+        Remedy {
+            title: "See what it waits for".to_owned(),
+            risk: Risk::Safe,
+            command: format!("ps -o pid,ppid,stat,etime,wchan:24,args --pid {pid} --ppid {pid}; ls -l /proc/{pid}/fd"),
+            cost: "nothing; mostly it waits for its agent or its address server, and mending that is the cure".to_owned(),
+        },
+        Remedy {
+            title: "End that one plugin".to_owned(),
+            risk: Risk::Disruptive,
+            command: format!("kill {pid}"),
+            cost: "that one sandbox fails, and the kubelet tries again; an address may be left reserved".to_owned(),
+        },
+    ]
+}

@@ -1,0 +1,218 @@
+//! `frozen-daemon`: dockerd or containerd is there and does not run: stopped by a signal or a debugger, or asleep in
+//! the kernel with most of its threads.
+//!
+//! `hung-runtime` says that a daemon does not answer; this says why, where the kernel tells.
+
+use super::{
+    Rule, count, daemon,
+    holders::{self, doing},
+    hung_runtime,
+    lines::Lines,
+    remedies::restart_runtime,
+};
+use crate::{
+    event::ErrorClass,
+    evidence::Evidence,
+    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    node::{Process, Role, State},
+    runtime::{Outcome, Runtime},
+};
+
+pub(super) const RULE: Rule = Rule {
+    id: "frozen-daemon",
+    title: "Docker's daemon or containerd is stopped, or asleep in the kernel",
+    explains: true,
+    check,
+};
+
+/// Fewer threads than a Go daemon ever has say nothing in numbers.
+const FEWEST: usize = 4;
+
+/// How a daemon is frozen.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Frozen {
+    /// By a signal.
+    Stopped,
+    /// By who traces it.
+    Traced,
+    /// In the kernel, without anyone's will.
+    Asleep,
+}
+
+fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
+    daemons(evidence)
+        .into_iter()
+        .filter_map(|process| accuse(evidence, process, frozen(process)?))
+        .collect()
+}
+
+/// Returns the daemons of the runtime that was asked; on a node without Docker, containerd.
+fn daemons(evidence: &Evidence) -> Vec<&Process> {
+    let Some(host) = &evidence.host else {
+        return Vec::new();
+    };
+    match holders::dockerd(evidence, host) {
+        Some(dockerd) => [Some(dockerd), host.containerd_of(dockerd)]
+            .into_iter()
+            .flatten()
+            .collect(),
+        None if evidence.runtime.is_some() => Vec::new(),
+        None => host
+            .processes
+            .iter()
+            .filter(|process| process.role == Role::Containerd)
+            .filter(|process| {
+                host.process(process.ppid)
+                    .is_none_or(|parent| parent.role != Role::Dockerd)
+            })
+            .collect(),
+    }
+}
+
+fn frozen(process: &Process) -> Option<Frozen> {
+    let threads = &process.threads;
+    let most = |some: usize| threads.seen >= FEWEST && some * 2 > threads.seen;
+    match process.state {
+        State::Stopped if process.tracer.is_none_or(|pid| pid == 0) => Some(Frozen::Stopped),
+        State::Stopped | State::Traced => Some(Frozen::Traced),
+        _ if most(threads.uninterruptible) => Some(Frozen::Asleep),
+        _ => None,
+    }
+}
+
+fn accuse(evidence: &Evidence, process: &Process, frozen: Frozen) -> Option<Finding> {
+    let mut logged = Lines::failed(evidence, hung_runtime::CALLS, ErrorClass::Deadline).latest();
+    if !logged.go_on(evidence) {
+        logged = Lines::default();
+    }
+    let silent: Vec<&str> = evidence
+        .runtime
+        .iter()
+        .flat_map(Runtime::own_calls)
+        .filter(|(_, probe)| probe.outcome == Outcome::TimedOut)
+        .map(|(call, _)| call)
+        .collect();
+    let told = !silent.is_empty() || !logged.is_empty();
+    // Threads meet on a slow disk for moments, too: only with silence it is a freeze.
+    if frozen == Frozen::Asleep && !told {
+        return None;
+    }
+    let mut citations = logged.cite(4);
+    let (source, text) = holders::cited(process);
+    citations.push(holders::cite(evidence, source, text));
+    let mut subject = daemon(&process.comm);
+    subject.pid = Some(process.pid);
+    Some(Finding {
+        id: RULE.id,
+        title: title(process, frozen),
+        severity: if told {
+            Severity::Critical
+        } else {
+            Severity::Warning
+        },
+        confidence: if told {
+            Confidence::Confirmed
+        } else {
+            Confidence::Suspected
+        },
+        active: true,
+        explanation: explain(process, frozen, &silent, !logged.is_empty()),
+        subjects: vec![subject],
+        citations,
+        remedies: remedies(evidence, process, frozen),
+        spans: logged.spans(),
+    })
+}
+
+fn title(process: &Process, frozen: Frozen) -> String {
+    let (comm, pid) = (&process.comm, process.pid);
+    match frozen {
+        Frozen::Stopped => format!("{comm} (process {pid}) is stopped"),
+        Frozen::Traced => format!("{comm} (process {pid}) is stopped by a debugger"),
+        Frozen::Asleep => format!("{comm} (process {pid}) is asleep in the kernel"),
+    }
+}
+
+fn explain(process: &Process, frozen: Frozen, silent: &[&str], logged: bool) -> String {
+    let (comm, pid, threads) = (&process.comm, process.pid, &process.threads);
+    let mut text = vec![match frozen {
+        Frozen::Stopped => format!(
+            "{comm}, process {pid}, is stopped ({}): a signal (SIGSTOP) did that, and it stays so until it gets SIGCONT.",
+            doing(process.state, None)
+        ),
+        Frozen::Traced => format!(
+            "{comm}, process {pid}, is held by the process that traces it{} ({}): a debugger or strace.",
+            process
+                .tracer
+                .filter(|&pid| pid > 0)
+                .map_or_else(String::new, |pid| format!(", {pid}")),
+            doing(process.state, None)
+        ),
+        Frozen::Asleep => {
+            let waits = threads
+                .waiting
+                .iter()
+                .find_map(|thread| thread.wchan.as_deref());
+            format!(
+                "{} of {} of {comm}, process {pid}, sleep in the kernel (state D{}): a disk, a file system or the kernel itself does not answer them.",
+                threads.uninterruptible,
+                count(threads.seen, "thread"),
+                waits.map_or_else(String::new, |wchan| format!(", in {wchan}"))
+            )
+        }
+    }];
+    if !silent.is_empty() {
+        text.push(format!("Docker does not answer: {}.", silent.join(", ")));
+    }
+    if logged {
+        text.push("The kubelet's calls that concern the whole runtime time out.".to_owned());
+    }
+    text.push("The kernel goes on taking connections for it, so callers wait instead of failing, and the node goes NotReady.".to_owned());
+    text.join(" ")
+}
+
+fn remedies(evidence: &Evidence, process: &Process, frozen: Frozen) -> Vec<Remedy> {
+    let pid = process.pid;
+    let look = |title: &str, command: String| Remedy {
+        title: title.to_owned(),
+        risk: Risk::Safe,
+        command,
+        cost: "nothing; it only looks".to_owned(),
+    };
+    let again = look(
+        "See that it is still so",
+        format!("ps -o pid,stat,etime,wchan:24,args -p {pid}"),
+    );
+    match frozen {
+        Frozen::Stopped => vec![
+            again,
+            Remedy {
+                title: "Let it go on".to_owned(),
+                risk: Risk::Disruptive,
+                command: format!("kill -CONT {pid}"),
+                cost: "nothing is lost: it answers what has piled up; whoever stopped it may have had a reason".to_owned(),
+            },
+        ],
+        Frozen::Traced => match process.tracer.filter(|&tracer| tracer > 0) {
+            Some(tracer) => vec![
+                again,
+                look(
+                    "See who holds it; ending that lets it go on",
+                    format!("ps -o pid,stat,etime,args -p {tracer}"),
+                ),
+            ],
+            None => vec![again],
+        },
+        Frozen::Asleep => vec![
+            look(
+                "Save where in the kernel its threads sleep",
+                format!("tail -n +1 /proc/{pid}/task/*/stack > {}-kernel-stacks.txt", process.comm),
+            ),
+            look(
+                "See what the kernel says of disks and tasks",
+                "dmesg -T | grep -iE 'blocked for more than|not responding|I/O error' | tail".to_owned(),
+            ),
+            restart_runtime(evidence),
+        ],
+    }
+}

@@ -1,0 +1,266 @@
+//! Who holds a container up, and how to tell it: an OCI runtime process, or a thread of dockerd that waits for a file
+//! system. Several rules name them.
+
+use crate::{
+    duration,
+    evidence::Evidence,
+    finding::{Citation, Remedy, Risk, Subject, SubjectKind},
+    id::ContainerId,
+    node::{Host, OciCommand, Process, Role, State, Thread},
+    runtime::DEFAULT_ENDPOINT,
+};
+use chrono::TimeDelta;
+use std::time::Duration;
+
+/// An OCI runtime command is done within seconds, on a loaded node too; one of this age is stuck.
+pub(super) const STUCK: Duration = Duration::from_secs(30);
+
+/// What holds a container's lock.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Holder<'a> {
+    /// A run of the OCI runtime for that container.
+    Runtime(&'a Process),
+    /// A thread of the daemon itself: no OCI runtime runs, but this waits for a file system.
+    Thread(&'a Process, &'a Thread),
+}
+
+/// Returns the OCI runtime process that works on a container.
+pub(super) fn of_container<'a>(evidence: &'a Evidence, id: &ContainerId) -> Option<Holder<'a>> {
+    let host = evidence.host.as_ref()?;
+    host.oci_processes(id).first().copied().map(Holder::Runtime)
+}
+
+/// Returns the thread of dockerd that waits for a file system, if there is one.
+pub(super) fn waiting_thread(evidence: &Evidence) -> Option<Holder<'_>> {
+    let dockerd = dockerd(evidence, evidence.host.as_ref()?)?;
+    // One that was seen not to wake up, before one that may be slow.
+    let waiting = dockerd.threads.waiting.iter();
+    let thread = waiting.max_by_key(|thread| (thread.still, std::cmp::Reverse(thread.tid)))?;
+    Some(Holder::Thread(dockerd, thread))
+}
+
+/// Returns the dockerd that was asked, or the usual one.
+pub(super) fn dockerd<'a>(evidence: &Evidence, host: &'a Host) -> Option<&'a Process> {
+    match &evidence.runtime {
+        Some(runtime) => host.dockerd(&runtime.endpoint),
+        None => host.dockerd(DEFAULT_ENDPOINT),
+    }
+}
+
+impl Holder<'_> {
+    /// Returns whether it has held for longer than any ordinary work takes. A thread's age says nothing.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.age().is_some_and(|age| age >= STUCK)
+    }
+
+    /// Returns how long an OCI runtime process has run.
+    pub(super) fn age(&self) -> Option<Duration> {
+        match self {
+            Self::Runtime(process) => process.age,
+            Self::Thread(..) => None,
+        }
+    }
+
+    /// Returns the process to end, if ending one process is the cure.
+    pub(super) fn pid(&self) -> Option<u32> {
+        match self {
+            Self::Runtime(process) => Some(process.pid),
+            Self::Thread(..) => None,
+        }
+    }
+
+    /// Returns what is told of it, as a sentence.
+    pub(super) fn told(&self) -> String {
+        match self {
+            Self::Runtime(process) => {
+                let command = match process.role {
+                    Role::OciRuntime(command) => command.word(),
+                    _ => "call",
+                };
+                let age = process.age.map_or_else(
+                    || "for an unknown time".to_owned(),
+                    |age| format!("for {}", span(age)),
+                );
+                format!(
+                    "The OCI runtime's {command} for it, process {}, has run {age} ({}).",
+                    process.pid,
+                    doing(process.state, process.wchan.as_deref())
+                )
+            }
+            Self::Thread(daemon, thread) => format!(
+                "No OCI runtime process works on it, but thread {} of {} (process {}) waits for a file system ({}).",
+                thread.tid,
+                daemon.comm,
+                daemon.pid,
+                doing(thread.state, thread.wchan.as_deref())
+            ),
+        }
+    }
+
+    /// Returns it as proof.
+    pub(super) fn cite(&self, evidence: &Evidence) -> Citation {
+        let (source, text) = match self {
+            Self::Runtime(process) => cited(process),
+            Self::Thread(daemon, thread) => (
+                format!("process {}", daemon.pid),
+                format!(
+                    "{}: thread {}, {}{}",
+                    daemon.comm,
+                    thread.tid,
+                    doing(thread.state, thread.wchan.as_deref()),
+                    stack(thread.state, &thread.stack)
+                ),
+            ),
+        };
+        cite(evidence, source, text)
+    }
+
+    /// Returns it as a subject, which belongs to container `id`.
+    pub(super) fn subject(&self, id: &ContainerId) -> Subject {
+        let process = match self {
+            Self::Runtime(process) | Self::Thread(process, _) => process,
+        };
+        Subject {
+            kind: SubjectKind::Process,
+            id: Some(id.clone()),
+            name: Some(process.program().to_owned()),
+            pod: None,
+            uid: process.uid.clone(),
+            pid: Some(process.pid),
+        }
+    }
+
+    /// Returns the remedy that looks at it again.
+    pub(super) fn look(&self) -> Remedy {
+        let (title, command) = match self {
+            Self::Runtime(process) => (
+                "See that the process is still there, and still the same",
+                format!("ps -o pid,ppid,stat,etime,wchan:24,args -p {}", process.pid),
+            ),
+            Self::Thread(daemon, thread) => (
+                "See where in the kernel the thread waits",
+                format!("cat /proc/{}/task/{}/stack", daemon.pid, thread.tid),
+            ),
+        };
+        Remedy {
+            title: title.to_owned(),
+            risk: Risk::Safe,
+            command,
+            cost: "nothing; it only looks".to_owned(),
+        }
+    }
+}
+
+/// Returns whether a process is one of the runtime's daemons.
+pub(super) fn is_daemon(process: &Process) -> bool {
+    matches!(process.role, Role::Dockerd | Role::Containerd)
+}
+
+/// Returns what was seen of the host as a citation.
+pub(super) fn cite(evidence: &Evidence, source: impl Into<String>, text: String) -> Citation {
+    Citation {
+        source: source.into(),
+        // Nor is it a line of a log.
+        is_call: true,
+        line: None,
+        time: Some(evidence.now),
+        text,
+    }
+}
+
+/// Returns the source and the text of a citation of a process.
+pub(super) fn cited(process: &Process) -> (String, String) {
+    let age = process
+        .age
+        .map_or_else(String::new, |age| format!(", {} old", span(age)));
+    (
+        format!("process {}", process.pid),
+        format!(
+            "{}, {}{age}{}: {}",
+            process.program(),
+            doing(process.state, process.wchan.as_deref()),
+            stack(process.state, &process.stack),
+            process.words()
+        ),
+    )
+}
+
+/// Returns the remedy that ends OCI runtime processes.
+pub(super) fn end(holders: &[Holder<'_>]) -> Option<Remedy> {
+    let pids: Vec<_> = holders
+        .iter()
+        .filter_map(Holder::pid)
+        .map(|pid| pid.to_string())
+        .collect();
+    if pids.is_empty() {
+        return None;
+    }
+    let asleep = holders.iter().any(|holder| {
+        matches!(holder, Holder::Runtime(process) if process.state == State::Uninterruptible)
+    });
+    let young = !holders.iter().all(Holder::is_stuck);
+    let init = holders.iter().any(|holder| {
+        matches!(holder, Holder::Runtime(process) if process.role == Role::OciRuntime(OciCommand::Init))
+    });
+    let what = if pids.len() == 1 {
+        "that one OCI runtime process"
+    } else {
+        "those OCI runtime processes"
+    };
+    let when = if young {
+        ", if it is still there in a minute"
+    } else {
+        ""
+    };
+    let mut cost = "that one start, stop or exec fails, and the kubelet tries again".to_owned();
+    if asleep {
+        cost.push_str("; one in state D may not end before what it waits for answers");
+    }
+    if init {
+        cost.push_str(
+            "; `init` is the container's own process to be, so that container dies with it",
+        );
+    }
+    Some(Remedy {
+        title: format!("End {what}{when}"),
+        risk: Risk::Disruptive,
+        command: format!("kill {}", pids.join(" ")),
+        cost,
+    })
+}
+
+/// Returns "state S, in do_wait".
+pub(super) fn doing(state: State, wchan: Option<&str>) -> String {
+    match wchan {
+        Some(wchan) => format!("state {}, in {wchan}", state.letter()),
+        None => format!("state {}", state.letter()),
+    }
+}
+
+/// Returns where in the kernel it sleeps; of interest where it can't be woken.
+fn stack(state: State, stack: &[String]) -> String {
+    match stack {
+        _ if state != State::Uninterruptible => String::new(),
+        [] => String::new(),
+        functions => format!(
+            ", below {}",
+            functions
+                .iter()
+                .take(6)
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(" < ")
+        ),
+    }
+}
+
+/// Returns a duration for people, in whole seconds.
+pub(super) fn span(span: Duration) -> String {
+    match span.as_secs() {
+        seconds @ 0..60 => format!("{seconds}s"),
+        seconds => {
+            let span = TimeDelta::from_std(Duration::from_secs(seconds));
+            duration::human(span.unwrap_or(TimeDelta::MAX))
+        }
+    }
+}

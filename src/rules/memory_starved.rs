@@ -1,0 +1,107 @@
+//! `memory-starved`: the machine has no memory left, so that its daemons wait for it or were killed.
+//!
+//! A container that ran into its own limit is not the machine's want. The kernel alone says all this: suspected.
+
+use super::{
+    Rule,
+    holders::{self, span},
+    node,
+};
+use crate::{
+    evidence::{Evidence, FRESH},
+    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    node::{Host, KernelKind, KernelLine},
+};
+
+pub(super) const RULE: Rule = Rule {
+    id: "memory-starved",
+    title: "The machine has no memory left",
+    explains: true,
+    check,
+};
+
+/// In that share of the last ten seconds, in per cent, all that had something to do waited for memory. A machine that
+/// is well has 0; systemd-oomd kills at 60.
+const STALLED: f64 = 10.0;
+/// The kubelet evicts pods below that (its default `memory.available<100Mi`).
+const LOW: u64 = 100 << 20;
+
+fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
+    let Some(host) = &evidence.host else {
+        return Vec::new();
+    };
+    let mut told = Vec::new();
+    let mut citations = Vec::new();
+    let mut cite = |source: &str, text: String| {
+        citations.push(holders::cite(evidence, source, text));
+    };
+    if let Some(stalled) = stalled(host) {
+        told.push(format!(
+            "In {stalled:.0} % of the last ten seconds everything that had something to do waited for memory."
+        ));
+        cite("pressure/memory", format!("full avg10={stalled:.2}"));
+    }
+    if let Some(left) = host.pressure.memory_available.filter(|&left| left < LOW) {
+        told.push(format!(
+            "{} MiB are left of {} MiB.",
+            left >> 20,
+            host.pressure.memory_total.unwrap_or(0) >> 20
+        ));
+        cite("meminfo", format!("MemAvailable: {} kB", left >> 10));
+    }
+    if let Some(killed) = killed(host) {
+        told.push(format!(
+            "The kernel killed a process for it {} ago.",
+            span(killed.ago)
+        ));
+        cite("kernel", killed.text.clone());
+    }
+    if told.is_empty() {
+        return Vec::new();
+    }
+    vec![Finding {
+        id: RULE.id,
+        title: RULE.title.to_owned(),
+        severity: Severity::Warning,
+        confidence: Confidence::Suspected,
+        active: true,
+        explanation: format!(
+            "{} Daemons that wait for memory answer late or never, and one that was killed leaves its containers to nobody; the kubelet's relist is then slow or fails.",
+            told.join(" ")
+        ),
+        subjects: vec![node(evidence)],
+        citations,
+        remedies: remedies(),
+        spans: Vec::new(),
+    }]
+}
+
+fn stalled(host: &Host) -> Option<f64> {
+    host.pressure.memory?.full.filter(|&full| full >= STALLED)
+}
+
+/// Returns the machine's last kill for lack of memory, if it was a moment ago.
+fn killed(host: &Host) -> Option<&KernelLine> {
+    let fresh = FRESH.to_std().unwrap_or_default();
+    let kills = host.kernel_lines.iter().rev();
+    kills
+        .filter(|line| line.kind == KernelKind::OutOfMemory)
+        .find(|line| line.ago <= fresh)
+}
+
+fn remedies() -> Vec<Remedy> {
+    vec![
+        Remedy {
+            title: "See who has the memory".to_owned(),
+            risk: Risk::Safe,
+            command: "ps -eo rss,pid,ppid,args --sort=-rss | head -20".to_owned(),
+            cost: "nothing".to_owned(),
+        },
+        Remedy {
+            title: "See whom the kernel killed".to_owned(),
+            risk: Risk::Safe,
+            command: "dmesg -T | grep -iE 'out of memory|oom-kill' | tail".to_owned(),
+            cost: "nothing; what was killed may have to be started again, and pods without limits be given some".to_owned(),
+        },
+    ]
+}

@@ -1,0 +1,287 @@
+//! `network-storage`: tasks sleep in the kernel until a file system's server answers, and it does not.
+//!
+//! Everyone waits for milliseconds for such a server; only who was watched in one sleep for a second counts. Which
+//! mount a task waits for the kernel does not tell: a server is accused only where no other is mounted.
+
+use super::{
+    Rule, count,
+    holders::{self, doing},
+    hung_container,
+    lines::Lines,
+    remedies::restart_runtime,
+};
+use crate::{
+    event::ErrorClass,
+    evidence::Evidence,
+    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    id::PodName,
+    node::{Host, Mount, Process, Role, State, server_wait},
+    runtime::Outcome,
+};
+use std::collections::BTreeSet;
+
+pub(super) const RULE: Rule = Rule {
+    id: "network-storage",
+    title: "A file system's server does not answer, and the runtime waits for it",
+    explains: true,
+    check,
+};
+
+/// Most mounts that are named.
+const MOUNTS: usize = 3;
+
+/// A task that is stuck.
+struct Stuck<'a> {
+    process: &'a Process,
+    tid: u32,
+    state: State,
+    function: &'a str,
+}
+
+fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
+    let Some(host) = &evidence.host else {
+        return Vec::new();
+    };
+    let stuck = stuck(host);
+    let waited_for = |mount: &&Mount| {
+        stuck
+            .iter()
+            .any(|task| mount.is_waited_for_in(task.function))
+    };
+    let mounts: Vec<&Mount> = host.remote.iter().filter(waited_for).collect();
+    if stuck.is_empty() {
+        return Vec::new();
+    }
+    vec![accuse(evidence, &stuck, &mounts)]
+}
+
+/// Returns the tasks that did not wake up while they were watched, a daemon's first.
+fn stuck(host: &Host) -> Vec<Stuck<'_>> {
+    let mut stuck = Vec::new();
+    for process in &host.processes {
+        for thread in process
+            .threads
+            .waiting
+            .iter()
+            .filter(|thread| thread.still.is_some())
+        {
+            let function = server_wait(thread.wchan.as_deref(), &thread.stack);
+            stuck.extend(function.map(|function| Stuck {
+                process,
+                tid: thread.tid,
+                state: thread.state,
+                function,
+            }));
+        }
+        if process.still.is_some()
+            && process.threads.seen == 0
+            && let Some(function) = server_wait(process.wchan.as_deref(), &process.stack)
+        {
+            stuck.push(Stuck {
+                process,
+                tid: process.pid,
+                state: process.state,
+                function,
+            });
+        }
+    }
+    stuck.sort_by_key(|task| (task.process.role, task.process.pid, task.tid));
+    stuck
+}
+
+fn accuse(evidence: &Evidence, stuck: &[Stuck], mounts: &[&Mount]) -> Finding {
+    let hangs = evidence
+        .runtime
+        .iter()
+        .flat_map(|runtime| &runtime.containers)
+        .any(|container| container.probe.outcome == Outcome::TimedOut);
+    let lines = Lines::failed(evidence, hung_container::CALLS, ErrorClass::Deadline).latest();
+    let logged = !lines.is_empty() && lines.go_on(evidence);
+    let blocks = stuck.iter().any(|task| task.process.role != Role::Other);
+    let told = (hangs || logged) && blocks;
+    let mut subjects: Vec<_> = mounts
+        .iter()
+        .take(MOUNTS)
+        .map(|mount| subject(evidence, mount))
+        .collect();
+    subjects.extend(stuck.iter().take(MOUNTS).map(|task| Subject {
+        kind: SubjectKind::Process,
+        id: task.process.container.clone(),
+        name: Some(task.process.comm.clone()),
+        pod: None,
+        uid: task.process.uid.clone(),
+        pid: Some(task.process.pid),
+    }));
+    Finding {
+        id: RULE.id,
+        title: title(stuck, mounts),
+        severity: if logged && blocks {
+            Severity::Critical
+        } else {
+            Severity::Warning
+        },
+        confidence: if told {
+            Confidence::Confirmed
+        } else {
+            Confidence::Suspected
+        },
+        active: true,
+        explanation: explain(evidence, stuck, mounts, told),
+        subjects,
+        citations: stuck
+            .iter()
+            .take(MOUNTS)
+            .map(|task| cite(evidence, task))
+            .collect(),
+        remedies: remedies(evidence, stuck, mounts),
+        spans: Vec::new(),
+    }
+}
+
+fn subject(evidence: &Evidence, mount: &Mount) -> Subject {
+    Subject {
+        kind: SubjectKind::Mount,
+        id: None,
+        name: Some(mount.point.clone()),
+        pod: pod(evidence, mount),
+        uid: mount.uid.clone(),
+        pid: None,
+    }
+}
+
+/// Returns the pod whose volume it is, by its UID in Docker's list.
+fn pod(evidence: &Evidence, mount: &Mount) -> Option<PodName> {
+    let containers = &evidence.runtime.as_ref()?.containers;
+    let own = containers
+        .iter()
+        .find(|container| container.uid.is_some() && container.uid == mount.uid)?;
+    own.pod.clone()
+}
+
+fn cite(evidence: &Evidence, task: &Stuck) -> Citation {
+    let text = format!(
+        "{}: thread {}, {}, did not wake up while it was watched",
+        task.process.comm,
+        task.tid,
+        doing(task.state, Some(task.function))
+    );
+    holders::cite(evidence, format!("process {}", task.process.pid), text)
+}
+
+fn servers<'a>(mounts: &[&'a Mount]) -> BTreeSet<&'a str> {
+    mounts.iter().map(|mount| mount.server()).collect()
+}
+
+fn title(stuck: &[Stuck], mounts: &[&Mount]) -> String {
+    let tasks = count(stuck.len(), "task");
+    let servers = servers(mounts);
+    match servers.first().filter(|_| servers.len() == 1) {
+        Some(server) => format!("{tasks} wait for {server}, which does not answer"),
+        None => format!("{tasks} wait for a file system's server that does not answer"),
+    }
+    .replace("1 task wait ", "1 task waits ")
+}
+
+fn explain(evidence: &Evidence, stuck: &[Stuck], mounts: &[&Mount], told: bool) -> String {
+    let mut names: Vec<_> = stuck
+        .iter()
+        .map(|task| format!("{} (process {})", task.process.comm, task.process.pid))
+        .collect();
+    names.dedup();
+    let more = names.len().saturating_sub(MOUNTS);
+    names.truncate(MOUNTS);
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    let functions: BTreeSet<_> = stuck.iter().map(|task| task.function).collect();
+    let functions: Vec<_> = functions.into_iter().collect();
+    let mut text = vec![format!(
+        "{} of {} sleep in the kernel until a file system's server answers (in {}), and did not wake up for a second.",
+        count(stuck.len(), "thread"),
+        names.join(", "),
+        functions.join(", ")
+    )
+    .replace("1 thread of", "A thread of")
+    .replacen(" sleep in", if stuck.len() == 1 { " sleeps in" } else { " sleep in" }, 1)
+    .replace("and did not wake up", if stuck.len() == 1 { "and did not wake up" } else { "and none woke up" })];
+    let named: Vec<_> = mounts
+        .iter()
+        .take(MOUNTS)
+        .map(|mount| {
+            let pod = pod(evidence, mount).map(|pod| pod.to_string());
+            let pod = pod.or_else(|| mount.uid.as_ref().map(ToString::to_string));
+            let pod = pod.map_or_else(String::new, |pod| format!(" of pod {pod}"));
+            format!(
+                "{} ({}, from {}){pod}",
+                mount.point, mount.fs_type, mount.source
+            )
+        })
+        .collect();
+    match (named.as_slice(), mounts.len() - named.len()) {
+        ([], _) => text
+            .push("No mount of that kind is seen: it sits in another mount namespace.".to_owned()),
+        ([one], 0) => text.push(format!("The only such mount is {one}.")),
+        (some, 0) => text.push(format!("It is one of these mounts: {}.", some.join("; "))),
+        (some, more) => text.push(format!(
+            "It is one of these mounts: {} and {more} more.",
+            some.join("; ")
+        )),
+    }
+    if told {
+        text.push("Docker does not answer for a container meanwhile: a start, stop or inspect waits for the same server, and so does the kubelet's relist.".to_owned());
+    }
+    text.join(" ")
+}
+
+fn remedies(evidence: &Evidence, stuck: &[Stuck], mounts: &[&Mount]) -> Vec<Remedy> {
+    let mut remedies = Vec::new();
+    if let Some(task) = stuck.first() {
+        remedies.push(Remedy {
+            title: "See where in the kernel it waits".to_owned(),
+            risk: Risk::Safe,
+            command: format!("cat /proc/{}/task/{}/stack", task.process.pid, task.tid),
+            cost: "nothing; df, ls or stat on the mount would hang, too".to_owned(),
+        });
+    }
+    // With several it is not known which: nothing is detached on a guess.
+    if let [mount] = mounts {
+        remedies.push(match mount.fuse_connection() {
+            Some(connection) => Remedy {
+                title: "See whether the process that serves it is there, and runs".to_owned(),
+                risk: Risk::Safe,
+                command: format!(
+                    "ps -eo pid,stat,etime,args | grep -F '{}'",
+                    mount.source.replace('\'', "'\\''")
+                ),
+                cost: format!(
+                    "nothing; /sys/fs/fuse/connections/{connection}/waiting counts who waits"
+                ),
+            },
+            None => Remedy {
+                title: "See whether the server is there, and bring it back: all goes on then"
+                    .to_owned(),
+                risk: Risk::Safe,
+                command: format!("ping -c 3 -W 2 {}", mount.server()),
+                cost: "nothing".to_owned(),
+            },
+        });
+        remedies.push(match mount.fuse_connection() {
+            Some(connection) => Remedy {
+                title: "Give the server up: all who wait get an error".to_owned(),
+                risk: Risk::Disruptive,
+                command: format!("echo 1 > /sys/fs/fuse/connections/{connection}/abort"),
+                cost: "the pods that use this mount lose it until it is mounted again (the file is there once fusectl is mounted: mount -t fusectl none /sys/fs/fuse/connections)".to_owned(),
+            },
+            None => Remedy {
+                title: "Give the server up: detach its mount, by force".to_owned(),
+                risk: Risk::Disruptive,
+                command: format!("umount -f -l '{}'", mount.point.replace('\'', "'\\''")),
+                cost: "the pods that use this mount lose it until it is mounted again; data not yet written is lost".to_owned(),
+            },
+        });
+    }
+    if stuck.iter().any(|task| holders::is_daemon(task.process)) {
+        remedies.push(restart_runtime(evidence));
+    }
+    remedies
+}

@@ -1,0 +1,137 @@
+//! `tasks-exhausted`: the machine, or a daemon's unit, has (nearly) as many tasks as it may have: nothing new can be
+//! started, and Go programs die of it.
+
+use super::{Rule, daemon, holders, node};
+use crate::{
+    evidence::Evidence,
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject},
+};
+
+pub(super) const RULE: Rule = Rule {
+    id: "tasks-exhausted",
+    title: "There are as many tasks as there may be",
+    explains: true,
+    check,
+};
+
+/// From this share of the limit on, in per cent, a start may fail: a container's start needs some dozens of tasks at
+/// once.
+const NEARLY: u64 = 95;
+
+fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
+    let Some(host) = &evidence.host else {
+        return Vec::new();
+    };
+    let pressure = &host.pressure;
+    let mut findings = Vec::new();
+    if let Some((tasks, limit)) = nearly(pressure.tasks, pressure.tasks_limit) {
+        findings.push(finding(
+            evidence,
+            node(evidence),
+            &format!("The machine has {tasks} tasks of {limit} that its kernel allows"),
+            ("loadavg, kernel.pid_max, kernel.threads-max", tasks, limit),
+            remedies("sysctl kernel.pid_max kernel.threads-max", None),
+        ));
+    }
+    let asked = holders::dockerd(evidence, host);
+    let containerd = asked.and_then(|dockerd| host.containerd_of(dockerd));
+    let mut told = Vec::new();
+    for limits in &pressure.daemons {
+        let Some(process) = host.process(limits.pid) else {
+            continue;
+        };
+        // Another Docker's daemons are not this node's runtime.
+        let ours = [asked, containerd]
+            .iter()
+            .flatten()
+            .any(|own| own.pid == process.pid);
+        let Some((tasks, limit)) = nearly(limits.tasks, limits.tasks_limit).filter(|_| ours) else {
+            continue;
+        };
+        // Daemons of one cgroup have one limit.
+        if told.contains(&(tasks, limit)) {
+            continue;
+        }
+        told.push((tasks, limit));
+        let mut subject = daemon(&process.comm);
+        subject.pid = Some(process.pid);
+        findings.push(finding(
+            evidence,
+            subject,
+            &format!(
+                "{} (process {}) and what shares its cgroup have {tasks} tasks of {limit} that its unit allows",
+                process.comm, process.pid
+            ),
+            ("pids.current, pids.max", tasks, limit),
+            remedies(
+                &format!("cat /proc/{}/cgroup; systemd-cgls -u {}.service", process.pid, unit(&process.comm)),
+                Some(unit(&process.comm)),
+            ),
+        ));
+    }
+    findings
+}
+
+fn unit(comm: &str) -> &str {
+    match comm {
+        "dockerd" => "docker",
+        other => other,
+    }
+}
+
+fn nearly(tasks: Option<u64>, limit: Option<u64>) -> Option<(u64, u64)> {
+    let (tasks, limit) = tasks.zip(limit)?;
+    (limit > 0 && tasks.saturating_mul(100) >= limit.saturating_mul(NEARLY))
+        .then_some((tasks, limit))
+}
+
+fn finding(
+    evidence: &Evidence,
+    subject: Subject,
+    what: &str,
+    (source, tasks, limit): (&str, u64, u64),
+    remedies: Vec<Remedy>,
+) -> Finding {
+    Finding {
+        id: RULE.id,
+        title: what.to_owned(),
+        severity: Severity::Warning,
+        confidence: Confidence::Suspected,
+        active: true,
+        explanation: format!(
+            "{what}. At the limit nothing new starts (\"resource temporarily unavailable\"): no container, no probe, no thread of the daemon itself, which may die of it."
+        ),
+        subjects: vec![subject],
+        citations: vec![holders::cite(
+            evidence,
+            source,
+            format!("{tasks} of {limit}"),
+        )],
+        remedies,
+        spans: Vec::new(),
+    }
+}
+
+fn remedies(look: &str, unit: Option<&str>) -> Vec<Remedy> {
+    let mut remedies = vec![
+        Remedy {
+            title: "See which processes have the most threads".to_owned(),
+            risk: Risk::Safe,
+            command: "ps -eo nlwp,pid,ppid,args --sort=-nlwp | head -20".to_owned(),
+            cost: "nothing; ending the one that leaks is the cure".to_owned(),
+        },
+        Remedy {
+            title: "See the limit".to_owned(),
+            risk: Risk::Safe,
+            command: look.to_owned(),
+            cost: "nothing".to_owned(),
+        },
+    ];
+    remedies.extend(unit.map(|unit| Remedy {
+        title: "Lift the unit's limit".to_owned(),
+        risk: Risk::Disruptive,
+        command: format!("systemctl set-property {unit}.service TasksMax=infinity"),
+        cost: "nothing restarts; a leak then goes on to the machine's own limit".to_owned(),
+    }));
+    remedies
+}

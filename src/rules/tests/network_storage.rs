@@ -1,0 +1,188 @@
+use super::*;
+use crate::{
+    finding::{Confidence, Severity, SubjectKind},
+    node::{Mount, Thread, mount::mountinfo},
+    rules::network_storage::RULE,
+};
+
+/// dockerd with a thread in that function of the kernel, watched in one sleep for a second, or not.
+fn dockerd(wchan: &str, watched: bool) -> Process {
+    let mut dockerd = process(80, 1, "dockerd", Role::Dockerd, 9000);
+    dockerd.threads.waiting = vec![Thread {
+        tid: 85,
+        state: State::Uninterruptible,
+        wchan: Some(wchan.to_owned()),
+        stack: Vec::new(),
+        still: watched.then_some(Duration::from_secs(1)),
+    }];
+    dockerd
+}
+
+fn mounts(of: &[(&str, &str)]) -> Vec<Mount> {
+    let line = |(kind, source): &(&str, &str)| {
+        format!(
+            "90 29 0:51 / /var/lib/kubelet/pods/{UID}/volumes/x/{kind} rw - {kind} {source} rw\n"
+        )
+    };
+    mountinfo(&of.iter().map(line).collect::<String>())
+}
+
+fn seen(process: Process, remote: Vec<Mount>, runtime: Option<Runtime>) -> Evidence {
+    let mut evidence = evidence(&[], runtime);
+    let mut host = host(vec![process]);
+    host.remote = remote;
+    evidence.host = Some(host);
+    evidence
+}
+
+const NFS: &[(&str, &str)] = &[("nfs4", "10.0.0.5:/export"), ("fuse", "/srv")];
+
+fn one_hangs() -> Option<Runtime> {
+    Some(daemon_with(vec![
+        sandbox(ID, None),
+        sandbox(OTHER, Some("running")),
+    ]))
+}
+
+#[test]
+fn server_and_pod_are_named_and_docker_confirms() {
+    let found = only(
+        &RULE,
+        &seen(
+            dockerd("rpc_wait_bit_killable", true),
+            mounts(NFS),
+            one_hangs(),
+        ),
+    );
+    assert_eq!(
+        (found.severity, found.confidence),
+        (Severity::Warning, Confidence::Confirmed)
+    );
+    assert_eq!(
+        found.title,
+        "1 task waits for 10.0.0.5, which does not answer"
+    );
+    assert_eq!(found.subjects[0].kind, SubjectKind::Mount);
+    assert_eq!(
+        found.subjects[0].pod.as_ref().unwrap().to_string(),
+        "default/web-2"
+    );
+    assert_eq!(found.subjects[1].pid, Some(80));
+    assert!(
+        found.explanation.contains("(nfs4, from 10.0.0.5:/export)"),
+        "{}",
+        found.explanation
+    );
+    let commands: Vec<_> = found
+        .remedies
+        .iter()
+        .map(|remedy| remedy.command.as_str())
+        .collect();
+    assert!(
+        commands
+            .iter()
+            .any(|command| command.starts_with("umount -f -l ")),
+        "{commands:?}"
+    );
+}
+
+#[test]
+fn without_docker_or_log_it_is_suspected() {
+    let found = only(
+        &RULE,
+        &seen(dockerd("rpc_wait_bit_killable", true), mounts(NFS), None),
+    );
+    assert_eq!(found.confidence, Confidence::Suspected);
+}
+
+#[test]
+fn the_log_makes_it_critical() {
+    let mut seen = seen(dockerd("rpc_wait_bit_killable", true), mounts(NFS), None);
+    seen.log = evidence(&[status_deadline("03:35:50", ID)], None).log;
+    let found = only(&RULE, &seen);
+    assert_eq!(
+        (found.severity, found.confidence),
+        (Severity::Critical, Confidence::Confirmed)
+    );
+}
+
+#[test]
+fn who_woke_up_meanwhile_or_waits_for_a_local_disk_is_not_stuck_here() {
+    quiet(
+        &RULE,
+        &seen(
+            dockerd("rpc_wait_bit_killable", false),
+            mounts(NFS),
+            one_hangs(),
+        ),
+    );
+    quiet(
+        &RULE,
+        &seen(
+            dockerd("folio_wait_bit_common", true),
+            mounts(NFS),
+            one_hangs(),
+        ),
+    );
+    quiet(
+        &RULE,
+        &seen(dockerd("futex_do_wait", true), mounts(NFS), one_hangs()),
+    );
+}
+
+#[test]
+fn between_two_servers_nothing_is_detached_on_a_guess() {
+    let two = mounts(&[("nfs4", "10.0.0.5:/export"), ("nfs", "10.0.0.6:/export")]);
+    let found = only(
+        &RULE,
+        &seen(dockerd("rpc_wait_bit_killable", true), two, one_hangs()),
+    );
+    assert!(!found.title.contains("10.0.0."), "{}", found.title);
+    assert!(
+        found.explanation.contains("one of these mounts"),
+        "{}",
+        found.explanation
+    );
+    assert!(
+        !found
+            .remedies
+            .iter()
+            .any(|remedy| remedy.command.contains("umount"))
+    );
+}
+
+#[test]
+fn a_workloads_own_wait_accuses_the_server_but_explains_no_hang() {
+    let mut workload = process(90, 1, "postgres", Role::Other, 9000);
+    workload.state = State::Uninterruptible;
+    workload.wchan = None;
+    workload.stack = vec!["rpc_wait_bit_killable".to_owned()];
+    workload.still = Some(Duration::from_secs(1));
+    workload.threads.seen = 0;
+    let found = only(&RULE, &seen(workload, mounts(NFS), one_hangs()));
+    assert_eq!(
+        (found.severity, found.confidence),
+        (Severity::Warning, Confidence::Suspected)
+    );
+}
+
+#[test]
+fn a_fuse_connection_may_be_aborted() {
+    let found = only(
+        &RULE,
+        &seen(
+            dockerd("request_wait_answer", true),
+            mounts(NFS),
+            one_hangs(),
+        ),
+    );
+    let commands: Vec<_> = found
+        .remedies
+        .iter()
+        .map(|remedy| remedy.command.as_str())
+        .collect();
+    assert!(
+        commands.contains(&"echo 1 > /sys/fs/fuse/connections/51/abort"),
+        "{commands:?}"
+    );
+}

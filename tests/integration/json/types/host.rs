@@ -1,0 +1,152 @@
+//! The host in the report, as users are promised it.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::json) struct Host {
+    pub(in crate::json) root: String,
+    pub(in crate::json) kernel: Option<String>,
+    pub(in crate::json) processes_seen: u64,
+    pub(in crate::json) processes: Vec<Process>,
+    pub(in crate::json) remote_mounts: Vec<Mount>,
+    pub(in crate::json) pressure: Pressure,
+    pub(in crate::json) kernel_lines: Vec<KernelLine>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::json) struct Pressure {
+    pub(in crate::json) cpu: Option<Stall>,
+    pub(in crate::json) io: Option<Stall>,
+    pub(in crate::json) memory: Option<Stall>,
+    pub(in crate::json) load: Option<f64>,
+    pub(in crate::json) tasks: Option<u64>,
+    pub(in crate::json) tasks_limit: Option<u64>,
+    pub(in crate::json) memory_total_bytes: Option<u64>,
+    pub(in crate::json) memory_available_bytes: Option<u64>,
+    pub(in crate::json) oom_kills: Option<u64>,
+    pub(in crate::json) daemons: Vec<DaemonLimits>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::json) struct Stall {
+    pub(in crate::json) some_percent: f64,
+    pub(in crate::json) full_percent: Option<f64>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::json) struct DaemonLimits {
+    pub(in crate::json) pid: u64,
+    pub(in crate::json) tasks: Option<u64>,
+    pub(in crate::json) tasks_limit: Option<u64>,
+    pub(in crate::json) files: Option<u64>,
+    pub(in crate::json) files_limit: Option<u64>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::json) struct KernelLine {
+    pub(in crate::json) kind: KernelKind,
+    pub(in crate::json) seconds_ago: f64,
+    pub(in crate::json) text: String,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::json) struct Process {
+    pub(in crate::json) pid: u64,
+    pub(in crate::json) ppid: u64,
+    pub(in crate::json) name: String,
+    pub(in crate::json) role: Role,
+    pub(in crate::json) oci_command: Option<OciCommand>,
+    pub(in crate::json) command: Option<Vec<String>>,
+    pub(in crate::json) state: State,
+    pub(in crate::json) start_ticks: u64,
+    pub(in crate::json) age_seconds: Option<f64>,
+    pub(in crate::json) wchan: Option<String>,
+    pub(in crate::json) stack: Vec<String>,
+    pub(in crate::json) still_seconds: Option<f64>,
+    pub(in crate::json) container: Option<String>,
+    pub(in crate::json) uid: Option<String>,
+    pub(in crate::json) tracer: Option<u64>,
+    pub(in crate::json) threads: Threads,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::json) struct Threads {
+    pub(in crate::json) seen: u64,
+    pub(in crate::json) stopped: u64,
+    pub(in crate::json) uninterruptible: u64,
+    pub(in crate::json) waiting: Vec<Thread>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::json) struct Thread {
+    pub(in crate::json) tid: u64,
+    pub(in crate::json) state: State,
+    pub(in crate::json) wchan: Option<String>,
+    pub(in crate::json) stack: Vec<String>,
+    pub(in crate::json) still_seconds: Option<f64>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::json) struct Mount {
+    pub(in crate::json) device: String,
+    pub(in crate::json) point: String,
+    pub(in crate::json) fs_type: String,
+    pub(in crate::json) source: String,
+    pub(in crate::json) uid: Option<String>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::json) enum Role {
+    Dockerd,
+    Containerd,
+    Kubelet,
+    Shim,
+    OciRuntime,
+    CniPlugin,
+    Other,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::json) enum OciCommand {
+    Create,
+    Start,
+    Kill,
+    Delete,
+    Exec,
+    Call,
+    Init,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::json) enum KernelKind {
+    HungTask,
+    SilentServer,
+    OutOfMemory,
+    ContainerLimit,
+    NetDevice,
+    DiskError,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+pub(in crate::json) enum State {
+    R,
+    S,
+    D,
+    T,
+    /// Traced.
+    #[serde(rename = "t")]
+    Traced,
+    Z,
+}
