@@ -211,10 +211,14 @@ fn holds(frames: &[Frame], verb: Verb, waits: &Wait) -> bool {
     {
         return false;
     }
+    // A closure is run later, often after the method that made it gave the lock back: the wait before a restart is.
+    let itself = |frame: &Frame| frame.function.ends_with(&format!(").{}", frame.name()));
+    let runs = |frame: &&Frame| !frame.created && frame.is_of("Daemon") && itself(frame);
     let within = |method: &str| {
         frames
             .iter()
-            .any(|frame| frame.is_of("Daemon") && frame.name() == method)
+            .filter(runs)
+            .any(|frame| frame.name() == method)
     };
     match verb {
         // Only while it is being started, which is when a call to containerd is on the stack.

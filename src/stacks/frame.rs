@@ -12,6 +12,8 @@ pub struct Frame {
     /// marks the value as unsure (`0x30?`: the register may have been used for something else since). Empty for an
     /// inlined function, of which Go prints `(...)`.
     pub arguments: Vec<Option<u64>>,
+    /// Whether it only tells which function started the goroutine: that one does not run in it.
+    pub created: bool,
     /// The source file; empty if not told.
     pub file: String,
     /// The line in it; 0 if not told.
@@ -32,6 +34,7 @@ impl Frame {
         };
         Some(Self {
             function: function.to_owned(),
+            created: line.starts_with("created by "),
             arguments: words(arguments),
             file: String::new(),
             line: 0,

@@ -72,7 +72,8 @@ impl Stacks {
 
     /// Returns the one call of those that `may` hold the lock; addresses decide where there are several.
     fn only(&self, waiters: &[&Call], may: impl Fn(&Call) -> bool) -> Option<&Call> {
-        let lasting = |call: &&Call| call.verb != Verb::Inspect || call.waits != Wait::Other;
+        // One that waits for nothing we know may be about to go on.
+        let lasting = |call: &&Call| call.waits != Wait::Other;
         let all: Vec<_> = self
             .calls
             .iter()

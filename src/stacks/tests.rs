@@ -134,3 +134,18 @@ fn a_stop_that_waits_for_the_process_to_end_holds_nothing() {
         .unwrap();
     assert_eq!((&stop.waits, stop.holds), (&Wait::Other, false));
 }
+
+#[test]
+fn the_wait_before_a_restart_holds_no_lock() {
+    // Our inspect of the real dump waits; the only other call is a closure made by the clean-up after an exit.
+    let path = format!("{}/fixtures/stacks/start.txt", env!("CARGO_MANIFEST_DIR"));
+    let real = std::fs::read_to_string(path).unwrap();
+    let ours = real
+        .split("\n\n")
+        .filter(|goroutine| goroutine.contains("(*Daemon).ContainerInspect("));
+    let back_off = "goroutine 900 [chan receive]:\ngithub.com/docker/docker/daemon.(*Daemon).handleContainerExit.func1()\n\t/build/src/github.com/docker/docker/daemon/monitor.go:81 +0x3f\ncreated by github.com/docker/docker/daemon.(*Daemon).handleContainerExit\n\t/build/src/github.com/docker/docker/daemon/monitor.go:80 +0x9a5";
+    let dump: Vec<_> = ours.chain([back_off]).collect();
+    let stacks = Stacks::read(format!("{}\n", dump.join("\n\n")).as_bytes());
+    let held = stacks.our_lock().unwrap_or_else(|| panic!("{stacks:#?}"));
+    assert_eq!(held.holder, None);
+}

@@ -2,10 +2,12 @@
 
 use super::{Suspect, hangs};
 use crate::{
+    event::Time,
     evidence::Evidence,
     finding::Citation,
     rules::daemon_stacks::{cite, doing, listed},
-    stacks::Held,
+    runtime::Container,
+    stacks::{Call, Held},
 };
 
 /// Returns who holds the container's lock and waits for what; without the container's name where the stacks,
@@ -21,12 +23,13 @@ pub(super) fn told(evidence: &Evidence, suspects: &[Suspect]) -> Option<(String,
         && let Some(held) = pending.stacks.our_lock()
         && let Some(holder) = held.holder
     {
+        let holder = within_its_life(holder, one.container, runtime.asked_at);
         let sentence = format!(
             "dockerd's own stacks show who holds its lock: {}{}.",
-            doing(holder),
+            doing(&holder),
             behind(&held)
         );
-        return Some((sentence, cite(runtime, &[holder])));
+        return Some((sentence, cite(runtime, &[&holder])));
     }
     let hanging = pending.stacks.hanging();
     if hanging.is_empty() {
@@ -37,6 +40,20 @@ pub(super) fn told(evidence: &Evidence, suspects: &[Suspect]) -> Option<(String,
         listed(&hanging)
     );
     Some((sentence, cite(runtime, &hanging)))
+}
+
+/// Returns the holder without its minutes where they are more than the container's age: Go's count was seen to be
+/// ahead of the clock, and a lock is not older than what it guards.
+fn within_its_life(holder: &Call, container: Option<&Container>, now: Time) -> Call {
+    let age = container
+        .and_then(|container| container.created)
+        .map(|created| now - created);
+    let minutes = i64::try_from(holder.minutes).unwrap_or(i64::MAX);
+    let older = age.is_some_and(|age| age.num_minutes() < minutes);
+    Call {
+        minutes: if older { 0 } else { holder.minutes },
+        ..holder.clone()
+    }
 }
 
 fn behind(held: &Held<'_>) -> String {

@@ -379,6 +379,28 @@ fn a_start_blocked_in_a_bind_mounts_file_system_is_told_with_its_minutes() {
 }
 
 #[test]
+fn minutes_beyond_the_containers_age_are_not_told() {
+    let mut young = sandbox(ID, None);
+    young.created = Some(at("03:59:10"));
+    let daemon = with_stacks(
+        daemon_with(vec![young, sandbox(OTHER, Some("running"))]),
+        "stale-volume",
+        &[ID],
+    );
+    let found = only(&RULE, &evidence(&[], Some(daemon)));
+    assert!(
+        !found.explanation.contains("minutes;"),
+        "{}",
+        found.explanation
+    );
+    assert!(
+        !found.explanation.contains("at least"),
+        "{}",
+        found.explanation
+    );
+}
+
+#[test]
 fn stacks_of_a_container_that_answers_again_are_not_told() {
     let daemon = daemon_with(vec![sandbox(ID, Some("running"))]);
     let daemon = with_stacks(daemon, "start", &[]);
