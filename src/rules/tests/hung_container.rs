@@ -380,23 +380,28 @@ fn a_start_blocked_in_a_bind_mounts_file_system_is_told_with_its_minutes() {
 
 #[test]
 fn minutes_beyond_the_containers_age_are_not_told() {
-    let mut young = sandbox(ID, None);
-    young.created = Some(at("03:59:10"));
-    let daemon = with_stacks(
-        daemon_with(vec![young, sandbox(OTHER, Some("running"))]),
-        "stale-volume",
-        &[ID],
-    );
-    let found = only(&RULE, &evidence(&[], Some(daemon)));
+    let path = format!("{}/fixtures/stacks/start.txt", env!("CARGO_MANIFEST_DIR"));
+    let dump = std::fs::read_to_string(path)
+        .unwrap()
+        .replace("[select]:", "[select, 2 minutes]:");
+    let told = |created: &str| {
+        let mut hung = sandbox(ID, None);
+        hung.created = Some(at(created));
+        let mut daemon = daemon_with(vec![hung, sandbox(OTHER, Some("running"))]);
+        daemon.stacks = Some(crate::runtime::PendingStacks {
+            stacks: crate::stacks::Stacks::read(dump.as_bytes()),
+            pending: vec![ContainerId::parse(ID).unwrap()],
+        });
+        only(&RULE, &evidence(&[], Some(daemon))).explanation
+    };
     assert!(
-        !found.explanation.contains("minutes;"),
-        "{}",
-        found.explanation
+        told("03:00:00")
+            .contains("has waited for containerd (tasks.Create) for at least 2 minutes")
     );
+    let young = told("03:59:10");
     assert!(
-        !found.explanation.contains("at least"),
-        "{}",
-        found.explanation
+        young.contains("a start that waits for containerd (tasks.Create)"),
+        "{young}"
     );
 }
 
