@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --bench scan [-- MEGABYTES]` makes two logs from the fixtures' real lines (mild: one line in 500 is
 //! of interest; severe: every line is), and prints for each tool the median of five runs, its speed, and the ratio
-//! to `wc -l`. What was measured, and what it means: BENCHMARKS.md.
+//! to `wc -l`. Tools that are not installed are left out.
 
 #![expect(
     clippy::print_stdout,
