@@ -185,6 +185,8 @@ fn what_only_looks_like_a_runtime_is_none() {
         (Role::Shim, "/app/server --root /data serve"),
         (Role::Shim, "/sbin/init"),
         (Role::Shim, "mysqld --log start.log"),
+        (Role::Shim, "/app/server --log=stdout start --password=x"),
+        (Role::Shim, "/app/server --log=stdout start 1fcd1df51209"),
         // Runs for as long as someone watches, or the container lives.
         (Role::Shim, "runc --root /r --log /l events ID"),
     ] {

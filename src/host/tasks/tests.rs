@@ -1,0 +1,134 @@
+//! Folders written as the kernel would fill them.
+
+use crate::{
+    evidence::Gap,
+    node::{Host, OciCommand, Role},
+};
+use std::{fs, path::Path, time::Duration};
+
+const ID: &str = "1fcd1df51209e8abaec1722303603dd7d9ecd65ebd6b77b0b037c0b82f51fecb";
+const SHIM: &str = "containerd-shim-runc-v2 -namespace moby -id ID -address /x";
+
+/// Writes a process: its name, its words, with `ID` for the container, and its cgroup.
+fn put(root: &Path, (pid, ppid): (u32, u32), comm: &str, words: &str, cgroup: &str) {
+    let own = root.join(format!("proc/{pid}"));
+    fs::create_dir_all(&own).unwrap();
+    let stat =
+        format!("{pid} ({comm}) S {ppid} 1 1 0 -1 4194560 1 1 0 0 1 1 0 0 20 0 1 0 5 1 1 1\n");
+    fs::write(own.join("stat"), stat).unwrap();
+    let words = words.replace("ID", ID).replace(' ', "\0") + "\0";
+    fs::write(own.join("cmdline"), words).unwrap();
+    fs::write(
+        own.join("cgroup"),
+        format!("0::{}\n", cgroup.replace("ID", ID)),
+    )
+    .unwrap();
+}
+
+fn look(root: &Path) -> (Host, Vec<Gap>) {
+    let (host, gaps, _) = crate::host::look(root, Duration::from_secs(3));
+    (host, gaps)
+}
+
+#[test]
+fn a_workload_is_no_runtime_whatever_its_options_are_called_and_its_words_are_not_kept() {
+    let workload = format!("/docker/{ID}");
+    for (words, cgroup) in [
+        (
+            "/app/appserver --log=stdout start --password=hunter2",
+            workload.as_str(),
+        ),
+        // Even one that names a container: its own …
+        (
+            "/app/appserver --log=stdout start ID --password=hunter2",
+            workload.as_str(),
+        ),
+        // … or another one.
+        (
+            "/app/appserver --log=stdout start a6d4ID --password=hunter2",
+            "/",
+        ),
+        (
+            "/app/a --log=x start 00001df51209e8abaec1722303603dd7d9ecd65ebd6b77b0b037c0b82f51fecb hunter2",
+            "/",
+        ),
+    ] {
+        let here = tempfile::tempdir().unwrap();
+        put(here.path(), (70, 1), "containerd-shim", SHIM, "/");
+        put(here.path(), (71, 70), "appserver", words, cgroup);
+        // Its child is no wrapper's runtime either.
+        put(here.path(), (72, 71), "appserver", words, cgroup);
+        let (host, _) = look(here.path());
+        assert_eq!(host.processes.len(), 1, "{words}: {host:#?}");
+        assert!(!format!("{host:?}").contains("hunter2"), "{words}");
+    }
+}
+
+#[test]
+fn a_runtime_in_its_shims_cgroup_is_kept_and_its_init_in_the_containers() {
+    // As in a node that is itself a container: the shim's cgroup names one, too.
+    let outer = "/docker/74a457c34b3abc731b76516a1517c0dd255898f8cbfe2dac291cc2352a743ca6";
+    for cgroup in ["/system.slice/docker.service", outer] {
+        let here = tempfile::tempdir().unwrap();
+        let call = "--root /r --log /l start ID";
+        put(here.path(), (70, 1), "containerd-shim", SHIM, cgroup);
+        put(
+            here.path(),
+            (71, 70),
+            "sh",
+            &format!("/bin/sh /opt/wrapper {call}"),
+            cgroup,
+        );
+        put(
+            here.path(),
+            (72, 71),
+            "runc",
+            &format!("runc {call}"),
+            cgroup,
+        );
+        put(
+            here.path(),
+            (73, 72),
+            "runc:[2:INIT]",
+            "runc init",
+            "/docker/ID",
+        );
+        let (host, _) = look(here.path());
+        let roles: Vec<_> = host.processes.iter().map(|process| process.role).collect();
+        assert_eq!(
+            roles,
+            [
+                Role::Shim,
+                Role::OciRuntime(OciCommand::Start),
+                Role::OciRuntime(OciCommand::Start),
+                Role::OciRuntime(OciCommand::Init)
+            ]
+        );
+        let of = |pid| {
+            host.process(pid)
+                .unwrap()
+                .container
+                .as_ref()
+                .unwrap()
+                .to_string()
+        };
+        assert!(
+            ID.starts_with(&of(72)) && ID.starts_with(&of(73)),
+            "{}",
+            of(72)
+        );
+    }
+}
+
+#[test]
+fn who_only_calls_itself_init_keeps_its_words_to_itself() {
+    let here = tempfile::tempdir().unwrap();
+    put(
+        here.path(),
+        (71, 1),
+        "runc:[2:INIT]",
+        "x --password hunter2",
+        "/",
+    );
+    assert!(!format!("{:?}", look(here.path())).contains("hunter2"));
+}
