@@ -265,6 +265,14 @@ fn look_closely(
                 // A runtime's command line alone names its container: its cgroup is its caller's.
                 let called = matches!(process.role, Role::OciRuntime(command) if command != OciCommand::Init);
                 process.container = process.container.take().or(id.filter(|_| !called));
+                // A daemon within a container is a workload.
+                let daemon = matches!(
+                    process.role,
+                    Role::Dockerd | Role::Containerd | Role::Kubelet
+                );
+                if daemon && process.is_contained() {
+                    process.command = None;
+                }
             }
             true
         },

@@ -16,7 +16,8 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     id: "memory-starved",
     title: "The machine has no memory left",
-    explains: true,
+    // Only suspected: what it says must not silence that nothing is known.
+    explains: false,
     check,
 };
 

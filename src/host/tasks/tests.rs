@@ -132,3 +132,25 @@ fn who_only_calls_itself_init_keeps_its_words_to_itself() {
     );
     assert!(!format!("{:?}", look(here.path())).contains("hunter2"));
 }
+
+#[test]
+fn of_a_daemon_within_a_container_no_words_are_kept() {
+    let here = tempfile::tempdir().unwrap();
+    put(
+        here.path(),
+        (70, 1),
+        "dockerd",
+        "dockerd -H fd://",
+        "/system.slice",
+    );
+    put(
+        here.path(),
+        (71, 1),
+        "dockerd",
+        "dockerd --registry-token=x",
+        "/docker/ID",
+    );
+    let (host, _) = look(here.path());
+    let told = |pid| host.process(pid).unwrap().command.is_some();
+    assert_eq!((told(70), told(71)), (true, false));
+}
