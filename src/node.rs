@@ -30,6 +30,8 @@ pub struct Host {
     pub kernel: Option<String>,
     /// Processes seen, kernel threads included.
     pub seen: usize,
+    /// Why only some of the machine's processes are seen, if so.
+    pub blind: Option<String>,
     /// The processes that matter: daemons, shims, OCI runtimes, plugins, and all that sleep uninterruptibly.
     pub processes: Vec<Process>,
     /// Remote file systems, in the mount namespace of the machine's first process.

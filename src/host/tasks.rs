@@ -14,6 +14,7 @@ use crate::{
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
+    io::{self, ErrorKind},
     path::Path,
     time::{Duration, Instant},
 };
@@ -34,7 +35,14 @@ pub(super) fn look(
     host: &mut Host,
     gaps: &mut Vec<Gap>,
 ) {
-    let (stats, complaint) = walk(proc, until);
+    let walk = walk(proc, until);
+    // A walk that was cut short is no proof of what is missing.
+    if files::is_live(proc) && walk.complaint.is_none() {
+        host.blind = blind(&walk);
+    }
+    let Walk {
+        stats, complaint, ..
+    } = walk;
     if let Some(why) = complaint {
         gaps.push(Gap {
             what: "this host's processes".to_owned(),
@@ -61,39 +69,57 @@ pub(super) fn look(
     host.processes = found.into_values().collect();
 }
 
-/// Returns every process's `stat`, and why that may not be all.
-fn walk(proc: &Path, until: Instant) -> (BTreeMap<u32, Stat>, Option<String>) {
+/// What the walk through all processes yields.
+#[derive(Default)]
+struct Walk {
+    stats: BTreeMap<u32, Stat>,
+    /// Processes that are listed and may not be looked at.
+    hidden: usize,
+    /// Why that may not be all.
+    complaint: Option<String>,
+}
+
+/// What is told on the way.
+enum Told {
+    Stat(Stat),
+    Hidden,
+    Failed(String),
+}
+
+/// Returns every process's `stat`.
+fn walk(proc: &Path, until: Instant) -> Walk {
     let folder = proc.to_owned();
-    let mut stats = BTreeMap::new();
-    let mut complaint = None;
+    let mut walk = Walk::default();
     let ended = pump::pump(
         until,
         move |to| {
             let entries = match fs::read_dir(&folder) {
                 Ok(entries) => entries,
                 Err(error) => {
-                    drop(to.send(Err(format!("{}: {error}", folder.display()))));
+                    drop(to.send(Told::Failed(format!("{}: {error}", folder.display()))));
                     return;
                 }
             };
             let pids = entries.flatten().filter_map(|entry| number(&entry));
             for pid in pids.take(PROCESSES) {
-                // One that has ended meanwhile is none.
-                let text = files::text(&folder.join(pid.to_string()).join("stat"));
-                let stat = text.ok().as_deref().and_then(parse::stat);
-                if let Some(stat) = stat
-                    && to.send(Ok(stat)).is_err()
+                let told = match files::text(&folder.join(pid.to_string()).join("stat")) {
+                    Ok(text) => parse::stat(&text).map(Told::Stat),
+                    Err(error) => told_by(&error),
+                };
+                if let Some(told) = told
+                    && to.send(told).is_err()
                 {
                     return;
                 }
             }
         },
-        &mut |told: Result<Stat, String>| {
+        &mut |told| {
             match told {
-                Ok(stat) => drop(stats.insert(stat.pid, stat)),
-                Err(why) => complaint = Some(why),
+                Told::Stat(stat) => drop(walk.stats.insert(stat.pid, stat)),
+                Told::Hidden => walk.hidden += 1,
+                Told::Failed(why) => walk.complaint = Some(why),
             }
-            stats.len() < PROCESSES
+            walk.stats.len() < PROCESSES
         },
     );
     let late = match ended {
@@ -102,7 +128,26 @@ fn walk(proc: &Path, until: Instant) -> (BTreeMap<u32, Stat>, Option<String>) {
         Ok(Ended::Enough) => Some(format!("there are more than {PROCESSES}")),
         Err(error) => Some(error.to_string()),
     };
-    (stats, complaint.or(late))
+    walk.complaint = walk.complaint.or(late);
+    walk
+}
+
+/// Returns what an error with a process's `stat` tells: one that has ended meanwhile is none, one that may not be looked
+/// at is hidden (`hidepid=1`, `proc(5)`).
+fn told_by(error: &io::Error) -> Option<Told> {
+    (error.kind() == ErrorKind::PermissionDenied).then_some(Told::Hidden)
+}
+
+/// Returns why only some of the machine's processes are seen, if so. Every machine's second process is `kthreadd`, a
+/// thread of the kernel (init/main.c); where it is missing, a pid namespace or `hidepid=2` hides the machine.
+fn blind(walk: &Walk) -> Option<String> {
+    let kthreadd = walk.stats.get(&2).is_some_and(|stat| stat.kernel);
+    match walk.hidden {
+        0 if kthreadd => None,
+        0 => Some("only this place's own processes are seen, not the machine's (root sees them on the host, a pod with hostPID)".to_owned()),
+        1 => Some("1 process of another user is hidden (root sees it)".to_owned()),
+        hidden => Some(format!("{hidden} processes of other users are hidden (root sees them)")),
+    }
 }
 
 fn number(entry: &fs::DirEntry) -> Option<u32> {

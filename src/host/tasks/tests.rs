@@ -154,3 +154,39 @@ fn of_a_daemon_within_a_container_no_words_are_kept() {
     let told = |pid| host.process(pid).unwrap().command.is_some();
     assert_eq!((told(70), told(71)), (true, false));
 }
+
+#[test]
+fn a_place_without_the_machines_processes_says_so() {
+    let here = tempfile::tempdir().unwrap();
+    put(here.path(), (1, 0), "sh", "sh", "/");
+    // A recording has what was recorded.
+    assert_eq!(look(here.path()).0.blind, None);
+    std::os::unix::fs::symlink("1", here.path().join("proc/self")).unwrap();
+    let why = look(here.path()).0.blind.unwrap();
+    assert!(why.starts_with("only this place's own processes"), "{why}");
+    // Not a container's own second process, but the kernel's.
+    put(here.path(), (2, 0), "kthreadd", "", "/");
+    assert!(look(here.path()).0.blind.is_some());
+    let kthreadd = "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 1 0 0\n";
+    fs::write(here.path().join("proc/2/stat"), kthreadd).unwrap();
+    assert_eq!(look(here.path()).0.blind, None);
+}
+
+#[test]
+fn a_process_that_may_not_be_looked_at_is_hidden_and_one_that_ended_is_none() {
+    use super::{Told, Walk, blind, told_by};
+    let hidden = told_by(&std::io::Error::from_raw_os_error(1));
+    assert!(matches!(hidden, Some(Told::Hidden)));
+    for gone in [2, 3] {
+        assert!(told_by(&std::io::Error::from_raw_os_error(gone)).is_none());
+    }
+    let walk = Walk {
+        hidden: 9,
+        ..Walk::default()
+    };
+    assert!(
+        blind(&walk)
+            .unwrap()
+            .starts_with("9 processes of other users")
+    );
+}

@@ -174,7 +174,7 @@ fn a_workloads_own_wait_is_nothing_unless_the_kernel_says_so_too_and_explains_no
     quiet(&RULE, &seen);
     seen.host.as_mut().unwrap().kernel_lines = vec![KernelLine {
         kind: KernelKind::SilentServer,
-        ago: Duration::from_secs(90),
+        ago: Some(Duration::from_secs(90)),
         text: "nfs: server 10.0.0.5 not responding, still trying".to_owned(),
     }];
     let found = only(&RULE, &seen);
