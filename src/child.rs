@@ -81,7 +81,7 @@ impl Running {
         let pid = Pid::from_child(&self.child);
         // Only a look: as long as it is not waited for, its number and its group's are no one else's.
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        self.gone |= waitid(WaitId::Pid(pid), look) == Err(Errno::CHILD);
+        self.gone |= waitid(WaitId::Pid(pid), look).err() == Some(Errno::CHILD);
         if !self.is_over() {
             // Gone already is as good. One that sleeps in the kernel dies later; nobody waits for it.
             let _ = kill_process_group(pid, Signal::KILL);
