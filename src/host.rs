@@ -7,6 +7,7 @@
 mod files;
 mod pressure;
 mod tasks;
+mod walk;
 mod watch;
 pub mod words;
 
