@@ -3,7 +3,10 @@
 //! What reads a sick process's memory, or a dead disk, may sleep in the kernel where no signal reaches it. In a
 //! thread of ours it would keep us from ending; in a child it keeps only the child.
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::{
+    io::Errno,
+    process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid},
+};
 use std::{
     io,
     os::unix::process::CommandExt as _,
@@ -21,6 +24,8 @@ pub(crate) struct Running {
     /// The child.
     pub(crate) child: Child,
     ended: Option<ExitStatus>,
+    /// Whether it ended without a word: who started us ignores SIGCHLD, and the kernel keeps no status then (wait(2)).
+    gone: bool,
     patience: Duration,
 }
 
@@ -34,17 +39,22 @@ impl Running {
         Ok(Self {
             child,
             ended: None,
+            gone: false,
             patience: LAST_BREATH,
         })
     }
 
-    /// Returns how the child ended, if it does so within `patience`.
+    /// Returns how the child ended, if it does so within `patience` and that can be known.
     pub(crate) fn wait(&mut self, patience: Duration) -> Option<ExitStatus> {
         let until = Instant::now() + patience;
-        while self.ended.is_none() {
-            // A child that cannot be waited for is none of ours any more.
-            self.ended = self.child.try_wait().unwrap_or_default();
-            if self.ended.is_none() {
+        while !self.is_over() {
+            match self.child.try_wait() {
+                Ok(ended) => self.ended = ended,
+                Err(error) => {
+                    self.gone = error.raw_os_error() == Some(Errno::CHILD.raw_os_error());
+                }
+            }
+            if !self.is_over() {
                 if Instant::now() >= until {
                     return None;
                 }
@@ -59,16 +69,22 @@ impl Running {
         // The one who lets it go waits no second time.
         self.patience = Duration::ZERO;
         self.strike();
-        match self.wait(patience) {
-            Some(_) => None,
-            None => Some(self.child.id()),
-        }
+        self.wait(patience);
+        (!self.is_over()).then(|| self.child.id())
     }
 
-    fn strike(&self) {
-        if self.ended.is_none() {
+    fn is_over(&self) -> bool {
+        self.ended.is_some() || self.gone
+    }
+
+    fn strike(&mut self) {
+        let pid = Pid::from_child(&self.child);
+        // Only a look: as long as it is not waited for, its number and its group's are no one else's.
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        self.gone |= waitid(WaitId::Pid(pid), look).err() == Some(Errno::CHILD);
+        if !self.is_over() {
             // Gone already is as good. One that sleeps in the kernel dies later; nobody waits for it.
-            let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+            let _ = kill_process_group(pid, Signal::KILL);
         }
     }
 }
@@ -77,5 +93,30 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.strike();
         self.wait(self.patience);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::{WaitOptions, waitpid};
+
+    #[test]
+    fn a_child_of_which_the_kernel_keeps_no_status_has_ended_and_does_not_hang() {
+        let mut running = Running::start(&mut Command::new("true")).unwrap();
+        // As the kernel does for one whose parent ignores SIGCHLD.
+        let pid = Pid::from_child(&running.child);
+        waitpid(Some(pid), WaitOptions::empty()).unwrap();
+        assert_eq!(running.wait(Duration::from_secs(9)), None);
+        assert!(running.gone);
+        assert_eq!(running.kill(Duration::ZERO), None);
+    }
+
+    #[test]
+    fn a_child_that_lives_is_killed_and_one_that_fails_says_so() {
+        let sleep = Running::start(Command::new("sleep").arg("99")).unwrap();
+        assert_eq!(sleep.kill(Duration::from_secs(9)), None);
+        let mut fails = Running::start(&mut Command::new("false")).unwrap();
+        assert_eq!(fails.wait(Duration::from_secs(9)).unwrap().code(), Some(1));
     }
 }

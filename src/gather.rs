@@ -91,11 +91,27 @@ pub fn gather(
     if let Some(looking) = looking
         && let Ok((host, gaps, notes)) = looking.join()
     {
+        blind(&host, &mut evidence);
         evidence.host = Some(host);
         evidence.gaps.extend(gaps);
         evidence.notes.extend(notes);
     }
     Ok(evidence)
+}
+
+/// Tells that the machine's processes are hidden: a gap where nothing else was asked, for nothing is known then.
+fn blind(host: &Host, evidence: &mut Evidence) {
+    let Some(why) = host.blind.clone() else {
+        return;
+    };
+    if evidence.log.is_none() && evidence.runtime.is_none() {
+        evidence.gaps.push(Gap {
+            what: "this host's processes".to_owned(),
+            why,
+        });
+    } else {
+        evidence.notes.push(format!("this host's processes: {why}"));
+    }
 }
 
 /// What looking at the host yields: what is seen, what is not, and what there is to say of that.

@@ -7,6 +7,7 @@
 mod files;
 mod pressure;
 mod tasks;
+mod walk;
 mod watch;
 pub mod words;
 
@@ -16,6 +17,7 @@ use crate::{
     node::{Host, KernelLine, Mount, Pressure, Role, mount, parse},
 };
 use anyhow::Context as _;
+use rustix::process::geteuid;
 use std::{
     fs,
     io::{self, ErrorKind},
@@ -56,9 +58,16 @@ pub fn look(root: &Path, patience: Duration) -> (Host, Vec<Gap>, Vec<String>) {
     let uptime = files::text(&proc.join("uptime")).ok();
     let uptime = uptime.as_deref().and_then(parse::uptime);
     tasks::look(&proc, uptime, until, &mut host, &mut gaps);
+    notes.extend(shy(&proc, geteuid().is_root()));
     let complaints = (&mut gaps, &mut notes);
     look_around(root, uptime, until, &mut host, complaints);
     (host, gaps, notes)
+}
+
+/// Returns the note that others' processes do not tell where in the kernel they sleep, but to root.
+fn shy(proc: &Path, root: bool) -> Option<String> {
+    let note = "left out where in the kernel processes sleep (wchan, stack): only root may read that of all";
+    (files::is_live(proc) && !root).then(|| note.to_owned())
 }
 
 /// What is seen of the machine as a whole.
@@ -92,7 +101,7 @@ fn look_around(
             // Nobody listens any more where a send fails.
             drop(to.send(mounts(&root)));
             drop(to.send(Part::Pressure(pressure::look(&root, &daemons))));
-            drop(to.send(kernel(&root, uptime.unwrap_or_default())));
+            drop(to.send(kernel(&root, uptime)));
         },
         &mut |part| {
             match part {
@@ -130,7 +139,7 @@ fn mounts(root: &Path) -> Part {
     }
 }
 
-fn kernel(root: &Path, uptime: Duration) -> Part {
+fn kernel(root: &Path, uptime: Option<Duration>) -> Part {
     match pressure::kernel_lines(root, uptime) {
         Ok(lines) => Part::Kernel(lines),
         // A recording need not have them.
@@ -188,7 +197,17 @@ mod tests {
         std::os::unix::fs::symlink("1", root.path().join("proc/self")).unwrap();
         let (_, gaps, notes) = super::look(root.path(), Duration::from_secs(3));
         assert!(gaps.is_empty(), "{gaps:?}");
-        assert!(notes[0].contains("dev/kmsg"), "{notes:?}");
+        let told = |note: &String| note.contains("dev/kmsg");
+        assert!(notes.iter().any(told), "{notes:?}");
+    }
+
+    #[test]
+    fn who_is_not_root_is_told_what_the_kernel_hides() {
+        let live = Path::new("/proc");
+        assert!(super::shy(live, false).unwrap().contains("wchan"));
+        assert_eq!(super::shy(live, true), None);
+        let recorded = tempfile::tempdir().unwrap();
+        assert_eq!(super::shy(recorded.path(), false), None);
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub struct Host {
     pub kernel: Option<String>,
     /// Processes seen, kernel threads included.
     pub seen: usize,
+    /// Why only some of the machine's processes are seen, if so.
+    pub blind: Option<String>,
     /// The processes that matter: daemons, shims, OCI runtimes, plugins, and all that sleep uninterruptibly.
     pub processes: Vec<Process>,
     /// Remote file systems, in the mount namespace of the machine's first process.
@@ -249,35 +251,63 @@ impl Host {
             .count()
     }
 
-    /// Returns the dockerd that listens on this endpoint.
+    /// Returns the dockerd that listens on this endpoint; `None` where several might.
     pub fn dockerd(&self, endpoint: &str) -> Option<&Process> {
-        let all = || self.processes.iter().filter(|p| p.role == Role::Dockerd);
+        let all = || self.daemons(Role::Dockerd);
         let wanted = socket(endpoint);
-        let by_name = all().find(|process| process.sockets().any(|own| own == wanted));
-        if by_name.is_some() || wanted != socket(DEFAULT_ENDPOINT) {
-            return by_name;
+        let by_name = || all().filter(|process| process.sockets().any(|own| own == wanted));
+        if by_name().next().is_some() || wanted != socket(DEFAULT_ENDPOINT) {
+            return only(by_name());
         }
         // One without a socket of its own listens on the usual one.
-        let usual = |process: &&Process| match &process.command {
+        only(all().filter(|process| match &process.command {
             Some(_) => process.sockets().next().is_none(),
             None => all().count() == 1,
-        };
-        all().find(usual)
+        }))
     }
 
-    /// Returns the containerd that this dockerd works with: its child, or the one that no dockerd started.
+    /// Returns the containerd that this dockerd works with: its child, or the one at the address that it was given;
+    /// `None` where several might be.
     pub fn containerd_of(&self, dockerd: &Process) -> Option<&Process> {
-        let all = || self.processes.iter().filter(|p| p.role == Role::Containerd);
-        all()
-            .find(|process| process.ppid == dockerd.pid)
-            .or_else(|| {
-                // A test daemon's or another's own containerd is no one else's.
-                all().find(|process| {
-                    self.process(process.ppid)
-                        .is_none_or(|parent| parent.role != Role::Dockerd)
-                })
-            })
+        let child = |process: &&Process| process.ppid == dockerd.pid;
+        if self.daemons(Role::Containerd).any(|own| child(&own)) {
+            return only(self.daemons(Role::Containerd).filter(child));
+        }
+        let wanted = dockerd.option(&["--containerd"]);
+        let wanted = socket(wanted.unwrap_or(CONTAINERD_SOCKET));
+        let at = |process: &&Process| process.containerd_socket() == Some(wanted);
+        // Its file of settings may name another address than the usual one.
+        let untold = |process: &&Process| process.option(&["--address", "-a"]).is_none();
+        let all = || self.containerds();
+        match all().any(|process| at(&process)) {
+            true => only(all().filter(at)),
+            false => only(all().filter(untold)),
+        }
     }
+
+    /// Returns the machine's containerds that no dockerd started: a test daemon's or another's own is no one else's.
+    pub fn containerds(&self) -> impl Iterator<Item = &Process> {
+        self.daemons(Role::Containerd).filter(|process| {
+            self.process(process.ppid)
+                .is_none_or(|parent| parent.role != Role::Dockerd)
+        })
+    }
+
+    /// Returns the machine's daemons of that role; one within a container (Docker in Docker) is a workload.
+    fn daemons(&self, role: Role) -> impl Iterator<Item = &Process> {
+        self.processes
+            .iter()
+            .filter(move |process| process.role == role && !process.is_contained())
+    }
+}
+
+/// Where containerd listens unless told otherwise.
+const CONTAINERD_SOCKET: &str = "/run/containerd/containerd.sock";
+
+/// Returns the only one; of several nobody knows which is meant.
+pub fn only<'a>(mut processes: impl Iterator<Item = &'a Process>) -> Option<&'a Process> {
+    let first = processes.next()?;
+    processes.next().is_none().then_some(first)
 }
 
 /// Returns the path of a socket, of which `/var/run/…` and `/run/…` are the same.
@@ -289,6 +319,31 @@ fn socket(endpoint: &str) -> &str {
 }
 
 impl Process {
+    /// Returns whether it belongs to a container or a pod.
+    pub fn is_contained(&self) -> bool {
+        self.container.is_some() || self.uid.is_some()
+    }
+
+    /// Returns the value of the first of these options that its words hold: `--containerd X`, `--containerd=X`.
+    fn option(&self, names: &[&str]) -> Option<&str> {
+        let words = self.command.as_deref()?;
+        words.iter().enumerate().find_map(|(at, word)| {
+            let rest = names.iter().find_map(|name| word.strip_prefix(name))?;
+            match rest {
+                "" => words.get(at + 1).map(String::as_str),
+                rest => rest.strip_prefix('='),
+            }
+        })
+    }
+
+    /// Returns where this containerd listens, if its words tell.
+    fn containerd_socket(&self) -> Option<&str> {
+        let told = self.option(&["--address", "-a"]);
+        let usual = self.command.is_some() && self.option(&["--config", "-c"]).is_none();
+        told.map(socket)
+            .or(usual.then(|| socket(CONTAINERD_SOCKET)))
+    }
+
     /// Returns the sockets that its words name: `-H unix:///run/docker.sock`, `--host=unix://…`.
     fn sockets(&self) -> impl Iterator<Item = &str> {
         let words = self.command.iter().flatten();

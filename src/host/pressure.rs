@@ -67,7 +67,7 @@ fn limits_of(root: &Path, pid: u32) -> DaemonLimits {
 ///
 /// # Errors
 /// Its log can't be opened.
-pub(super) fn kernel_lines(root: &Path, uptime: Duration) -> io::Result<Vec<KernelLine>> {
+pub(super) fn kernel_lines(root: &Path, uptime: Option<Duration>) -> io::Result<Vec<KernelLine>> {
     let mut lines = VecDeque::new();
     let mut keep = |record: &str| {
         if let Some(line) = kernel_line(record, uptime) {

@@ -1,8 +1,13 @@
 //! Processes and their threads: all of them briefly, those that matter closely.
 
-use super::{files, watch, words};
+use super::{
+    files,
+    walk::{Walk, blind, number, walk},
+    watch, words,
+};
 use crate::{
     evidence::Gap,
+    id::ContainerId,
     log::pump::{self, Ended},
     node::{
         Host, OciCommand, Process, Role, State, Thread, Threads,
@@ -17,8 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Most processes that are looked at, and most threads of one.
-const PROCESSES: usize = 32 << 10;
+/// Most threads of one process that are looked at.
 const THREADS: usize = 1024;
 /// How deep the calls go: daemon, shim, wrapper, runtime, `init`.
 const GENERATIONS: usize = 5;
@@ -33,7 +37,14 @@ pub(super) fn look(
     host: &mut Host,
     gaps: &mut Vec<Gap>,
 ) {
-    let (stats, complaint) = walk(proc, until);
+    let walk = walk(proc, until);
+    // A walk that was cut short is no proof of what is missing.
+    if files::is_live(proc) && walk.complaint.is_none() {
+        host.blind = blind(&walk);
+    }
+    let Walk {
+        stats, complaint, ..
+    } = walk;
     if let Some(why) = complaint {
         gaps.push(Gap {
             what: "this host's processes".to_owned(),
@@ -53,58 +64,11 @@ pub(super) fn look(
     for process in found.values_mut() {
         process.age = uptime.map(|uptime| parse::age(process.start_ticks, uptime));
     }
-    look_closely(proc, &mut found, until, gaps);
+    let cgroups = look_closely(proc, &mut found, until, gaps);
+    drop_workloads(&mut found, &cgroups);
     watch::watch(proc, &mut found, until);
     inherit(&mut found);
     host.processes = found.into_values().collect();
-}
-
-/// Returns every process's `stat`, and why that may not be all.
-fn walk(proc: &Path, until: Instant) -> (BTreeMap<u32, Stat>, Option<String>) {
-    let folder = proc.to_owned();
-    let mut stats = BTreeMap::new();
-    let mut complaint = None;
-    let ended = pump::pump(
-        until,
-        move |to| {
-            let entries = match fs::read_dir(&folder) {
-                Ok(entries) => entries,
-                Err(error) => {
-                    drop(to.send(Err(format!("{}: {error}", folder.display()))));
-                    return;
-                }
-            };
-            let pids = entries.flatten().filter_map(|entry| number(&entry));
-            for pid in pids.take(PROCESSES) {
-                // One that has ended meanwhile is none.
-                let text = files::text(&folder.join(pid.to_string()).join("stat"));
-                let stat = text.ok().as_deref().and_then(parse::stat);
-                if let Some(stat) = stat
-                    && to.send(Ok(stat)).is_err()
-                {
-                    return;
-                }
-            }
-        },
-        &mut |told: Result<Stat, String>| {
-            match told {
-                Ok(stat) => drop(stats.insert(stat.pid, stat)),
-                Err(why) => complaint = Some(why),
-            }
-            stats.len() < PROCESSES
-        },
-    );
-    let late = match ended {
-        Ok(Ended::Whole) => None,
-        Ok(Ended::Late) => Some("not all could be read in time".to_owned()),
-        Ok(Ended::Enough) => Some(format!("there are more than {PROCESSES}")),
-        Err(error) => Some(error.to_string()),
-    };
-    (stats, complaint.or(late))
-}
-
-fn number(entry: &fs::DirEntry) -> Option<u32> {
-    entry.file_name().to_str()?.parse().ok()
 }
 
 /// Returns the processes that have a role, each found below the one that called it.
@@ -142,9 +106,15 @@ fn classify(
                 Some(words) => role::by_words(&stat.comm, words, parent),
                 None => (role::by_name(&stat.comm, parent), None),
             };
-            if role != Role::Other {
+            let only = found.get(&stat.ppid).and_then(role::only_container);
+            let anothers = matches!(role, Role::OciRuntime(_))
+                && only
+                    .zip(container.as_ref())
+                    .is_some_and(|(only, id)| only != id);
+            if role != Role::Other && !anothers {
                 let mut process = process(stat, role);
-                (process.command, process.container) = (words, container);
+                process.command = words.filter(|words| role::may_keep_words(role, words));
+                process.container = container;
                 known.push(process);
             }
         }
@@ -217,18 +187,22 @@ struct Details {
     threads: Threads,
 }
 
+/// The containers that the cgroups of processes name.
+type Cgroups = BTreeMap<u32, ContainerId>;
+
+/// Looks closely; returns the containers of whose cgroups the processes are.
 fn look_closely(
     proc: &Path,
     found: &mut BTreeMap<u32, Process>,
     until: Instant,
     gaps: &mut Vec<Gap>,
-) {
+) -> Cgroups {
     let wanted: Vec<(u32, Role, State)> = found
         .values()
         .map(|process| (process.pid, process.role, process.state))
         .collect();
     let folder = proc.to_owned();
-    let mut seen = 0;
+    let (mut seen, mut cgroups) = (0, Cgroups::new());
     let ended = pump::pump(
         until,
         move |to| {
@@ -249,8 +223,18 @@ fn look_closely(
                     .map(parse::cgroup)
                     .unwrap_or_default();
                 process.uid = uid;
-                // A runtime's command line names its container better than the cgroup that it was called in.
-                process.container = process.container.take().or(id);
+                cgroups.extend(id.clone().map(|id| (details.pid, id)));
+                // A runtime's command line alone names its container: its cgroup is its caller's.
+                let called = matches!(process.role, Role::OciRuntime(command) if command != OciCommand::Init);
+                process.container = process.container.take().or(id.filter(|_| !called));
+                // A daemon within a container is a workload.
+                let daemon = matches!(
+                    process.role,
+                    Role::Dockerd | Role::Containerd | Role::Kubelet
+                );
+                if daemon && process.is_contained() {
+                    process.command = None;
+                }
             }
             true
         },
@@ -260,6 +244,40 @@ fn look_closely(
             what: "what this host's processes wait for".to_owned(),
             why: format!("only {seen} of {} could be read in time", found.len()),
         });
+    }
+    cgroups
+}
+
+/// Takes workloads for what they are: of those that only looked like OCI runtimes nothing is kept but a deep sleep.
+fn drop_workloads(found: &mut BTreeMap<u32, Process>, cgroups: &Cgroups) {
+    let caller = |mut pid: u32| {
+        // A wrapper stands between: whoever called it counts.
+        for _ in 0..GENERATIONS {
+            let process = found.get(&pid)?;
+            if !matches!(process.role, Role::OciRuntime(_)) {
+                return cgroups.get(&pid);
+            }
+            pid = process.ppid;
+        }
+        None
+    };
+    let workloads: Vec<u32> = found
+        .values()
+        .filter(|process| {
+            let own = cgroups.get(&process.pid);
+            role::is_workload(process.role, own, caller(process.ppid))
+        })
+        .map(|process| process.pid)
+        .collect();
+    for pid in workloads {
+        let asleep = |process: &Process| process.state == State::Uninterruptible;
+        if !found.get(&pid).is_some_and(asleep) {
+            found.remove(&pid);
+        } else if let Some(process) = found.get_mut(&pid) {
+            (process.role, process.command) = (Role::Other, None);
+            process.container = cgroups.get(&pid).cloned();
+            process.threads = Threads::default();
+        }
     }
 }
 
@@ -341,3 +359,6 @@ fn inherit(found: &mut BTreeMap<u32, Process>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

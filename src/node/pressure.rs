@@ -134,8 +134,8 @@ pub fn pids_folder(text: &str) -> Option<String> {
 pub struct KernelLine {
     /// What kind of thing.
     pub kind: KernelKind,
-    /// How long ago.
-    pub ago: Duration,
+    /// How long ago, if that can be told.
+    pub ago: Option<Duration>,
     /// Its words.
     pub text: String,
 }
@@ -168,8 +168,12 @@ const KINDS: &[(&str, KernelKind)] = &[
     ("I/O error", KernelKind::DiskError),
 ];
 
-/// Returns what matters of a record of `/dev/kmsg` (`6,339,5140900,-;TEXT`), read `uptime` after boot.
-pub fn kernel_line(record: &str, uptime: Duration) -> Option<KernelLine> {
+/// How much later than the uptime a line may be that came while the rest was read.
+const MEANWHILE: Duration = Duration::from_secs(5);
+
+/// Returns what matters of a record of `/dev/kmsg` (`6,339,5140900,-;TEXT`), read `uptime` after boot. A stamp that is
+/// later than that is of another boot, or clock, and dates nothing.
+pub fn kernel_line(record: &str, uptime: Option<Duration>) -> Option<KernelLine> {
     let (head, text) = record.split_once(';')?;
     let mut fields = head.split(',');
     // The low three bits of the first are the severity, the rest who speaks: 0 is the kernel.
@@ -179,7 +183,9 @@ pub fn kernel_line(record: &str, uptime: Duration) -> Option<KernelLine> {
     let (_, kind) = KINDS.iter().find(|(words, _)| text.contains(words))?;
     (who == 0).then(|| KernelLine {
         kind: *kind,
-        ago: uptime.saturating_sub(stamp),
+        ago: uptime
+            .filter(|&uptime| stamp <= uptime.saturating_add(MEANWHILE))
+            .map(|uptime| uptime.saturating_sub(stamp)),
         text: text.chars().take(200).collect(),
     })
 }
@@ -240,8 +246,22 @@ mod tests {
     }
 
     #[test]
+    fn words_from_after_the_uptime_or_without_one_have_no_age() {
+        let ago = |uptime: Option<u64>| {
+            let record = "3,339,940000000,-;Out of memory: Killed process 4711 (java)";
+            kernel_line(record, uptime.map(Duration::from_secs))
+                .unwrap()
+                .ago
+        };
+        assert_eq!(ago(Some(1000)), Some(Duration::from_secs(60)));
+        assert_eq!(ago(Some(935)), Some(Duration::ZERO));
+        assert_eq!(ago(Some(934)), None);
+        assert_eq!(ago(None), None);
+    }
+
+    #[test]
     fn the_kernels_words_are_dated_and_sorted() {
-        let up = Duration::from_secs(1000);
+        let up = Some(Duration::from_secs(1000));
         for (text, kind) in [
             (
                 "INFO: task dockerd:4698 blocked for more than 120 seconds.",
@@ -272,7 +292,7 @@ mod tests {
                 kernel_line(&format!("3,339,940000000,-;{text}\n SUBSYSTEM=x\n"), up).unwrap();
             assert_eq!(
                 (line.kind, line.ago),
-                (kind, Duration::from_secs(60)),
+                (kind, Some(Duration::from_secs(60))),
                 "{text}"
             );
             // The same words from a program are only its words.

@@ -1,6 +1,7 @@
 //! What a process is to a container runtime, told by who called it and how, not by its name alone: a node's OCI
 //! runtime may be a wrapper with any name.
 
+use super::Process;
 use crate::id::ContainerId;
 
 /// What a process is.
@@ -125,7 +126,7 @@ pub fn by_words(comm: &str, words: &[String], parent: Role) -> (Role, Option<Con
     if is_caller(parent)
         && let Some((command, id)) = oci_call(words)
     {
-        return (Role::OciRuntime(command), id);
+        return (Role::OciRuntime(command), Some(id));
     }
     if matches!(parent, Role::OciRuntime(_)) && words.len() == 2 && words[1] == "init" {
         return (Role::OciRuntime(OciCommand::Init), None);
@@ -147,8 +148,9 @@ fn is_caller(parent: Role) -> bool {
     )
 }
 
-/// Returns the command and container of a call to an OCI runtime: `… --root DIR --log FILE … kill … <id> 9`.
-fn oci_call(words: &[String]) -> Option<(OciCommand, Option<ContainerId>)> {
+/// Returns the command and container of a call to an OCI runtime: `… --root DIR --log FILE … kill … <id> 9`. A call
+/// names its container in full; what does not is a workload with options of the same names.
+fn oci_call(words: &[String]) -> Option<(OciCommand, ContainerId)> {
     let options = words.iter().position(|word| {
         ["--root", "--log", "--systemd-cgroup"]
             .iter()
@@ -165,15 +167,34 @@ fn oci_call(words: &[String]) -> Option<(OciCommand, Option<ContainerId>)> {
         // Not an option's value that is spelled like a command.
         (at == 0 || !takes_value(&rest[at - 1])).then_some((at, known.1))
     })?;
-    let id = rest[at + 1..]
-        .iter()
-        .filter_map(|word| ContainerId::parse(word))
-        .find(ContainerId::is_whole);
+    let id = rest[at + 1..].iter().find_map(|word| whole(word));
     let id = id.or_else(|| {
         let bundle = rest.iter().position(|word| word == "--bundle")?;
-        ContainerId::parse(base(rest.get(bundle + 1)?)).filter(ContainerId::is_whole)
-    });
+        whole(base(rest.get(bundle + 1)?))
+    })?;
     Some((command, id))
+}
+
+/// Returns the one container that the OCI runtimes called by this process may work on, if it keeps a single one: a
+/// shim of Docker's. (containerd's shims for the kubelet keep a whole pod.)
+pub fn only_container(caller: &Process) -> Option<&ContainerId> {
+    let mut words = caller.command.iter().flatten();
+    let docker = |word: &String| word == "moby" || word.contains("/moby/") || word == "docker-runc";
+    let id = caller.container.as_ref()?;
+    (caller.role == Role::Shim && words.any(docker)).then_some(id)
+}
+
+/// Returns whether a process that looks like an OCI runtime's is a workload, by the containers that its own cgroup and
+/// its caller's name: a runtime runs in the cgroup of the one that called it; only its `init` moves.
+pub fn is_workload(role: Role, own: Option<&ContainerId>, callers: Option<&ContainerId>) -> bool {
+    let command = matches!(role, Role::OciRuntime(command) if command != OciCommand::Init);
+    command && own.is_some() && own != callers
+}
+
+/// Returns whether such a process's words may be kept: a runtime's `init` has but two, and one that calls itself that
+/// may be anybody.
+pub fn may_keep_words(role: Role, words: &[String]) -> bool {
+    role != Role::OciRuntime(OciCommand::Init) || matches!(words, [_, word] if word == "init")
 }
 
 fn takes_value(word: &str) -> bool {
@@ -189,11 +210,14 @@ fn shim_container(words: &[String]) -> Option<ContainerId> {
             .position(|word| names.contains(&word.as_str()))?;
         words.get(at + 1)
     };
-    let whole = |text: &str| ContainerId::parse(text).filter(ContainerId::is_whole);
     value(&["-id", "--id"])
         .and_then(|id| whole(id))
         .or_else(|| value(&["-workdir", "--workdir"]).and_then(|folder| whole(base(folder))))
         .or_else(|| words.get(1).and_then(|id| whole(id)))
+}
+
+fn whole(text: &str) -> Option<ContainerId> {
+    ContainerId::parse(text).filter(ContainerId::is_whole)
 }
 
 fn base(path: &str) -> &str {

@@ -185,6 +185,8 @@ fn what_only_looks_like_a_runtime_is_none() {
         (Role::Shim, "/app/server --root /data serve"),
         (Role::Shim, "/sbin/init"),
         (Role::Shim, "mysqld --log start.log"),
+        (Role::Shim, "/app/server --log=stdout start --password=x"),
+        (Role::Shim, "/app/server --log=stdout start 1fcd1df51209"),
         // Runs for as long as someone watches, or the container lives.
         (Role::Shim, "runc --root /r --log /l events ID"),
     ] {
@@ -264,15 +266,70 @@ fn the_innermost_command_is_blamed_before_its_wrapper_and_its_init() {
     assert_eq!(ring.oci_processes(&id).len(), 2);
 }
 
+/// A daemon of the machine's own, called with these words.
+fn daemon(pid: u32, ppid: u32, role: Role, line: &str) -> Process {
+    let mut process = process(pid, ppid, role);
+    process.command = Some(words(line));
+    process.container = None;
+    process
+}
+
 #[test]
-fn the_daemon_asked_is_found_among_several() {
-    let dockerd = |pid, line: &str| {
-        let mut process = process(pid, 1, Role::Dockerd);
-        process.command = Some(words(line));
+fn a_daemon_within_a_container_is_not_the_one_asked() {
+    let inner = |mut process: Process| {
+        process.container = ContainerId::parse(ID);
         process
     };
-    let mut own = process(7, 6, Role::Containerd);
-    own.command = Some(words("containerd --config /x"));
+    let named = "dockerd --host=unix:///var/run/docker.sock";
+    let mut host = Host {
+        processes: vec![
+            inner(daemon(5, 1, Role::Dockerd, named)),
+            inner(daemon(6, 1, Role::Containerd, "containerd")),
+            daemon(8, 1, Role::Dockerd, "/usr/bin/dockerd -H fd://"),
+            daemon(9, 1, Role::Containerd, "containerd"),
+        ],
+        ..Host::default()
+    };
+    let asked = host.dockerd(DEFAULT_ENDPOINT).unwrap();
+    assert_eq!(asked.pid, 8);
+    assert_eq!(host.containerd_of(asked).unwrap().pid, 9);
+    host.processes.truncate(2);
+    assert_eq!(host.dockerd(DEFAULT_ENDPOINT), None);
+    assert_eq!(host.containerds().count(), 0);
+}
+
+#[test]
+fn of_several_containerds_the_one_at_dockerds_address_is_meant_or_none() {
+    let containerd = |lines: [&str; 2], option: &str| {
+        let dockerd = format!("dockerd -H fd:// {option}");
+        let host = Host {
+            processes: vec![
+                daemon(4, 1, Role::Containerd, lines[0]),
+                daemon(5, 1, Role::Containerd, lines[1]),
+                daemon(8, 1, Role::Dockerd, &dockerd),
+            ],
+            ..Host::default()
+        };
+        host.containerd_of(&host.processes[2]).map(|own| own.pid)
+    };
+    let k3s = "containerd -c /k3s.toml -a /run/k3s/containerd.sock";
+    assert_eq!(containerd([k3s, "containerd"], ""), Some(5));
+    let given = "--containerd=/run/k3s/containerd.sock";
+    assert_eq!(containerd([k3s, "containerd"], given), Some(4));
+    let given = "--containerd /var/run/containerd/containerd.sock";
+    assert_eq!(containerd([k3s, "containerd"], given), Some(5));
+    // Where a file of settings may say anything, nobody is named.
+    let settings = "containerd --config /x.toml";
+    assert_eq!(containerd([settings, settings], ""), None);
+    assert_eq!(containerd([k3s, settings], ""), Some(5));
+    assert_eq!(containerd(["containerd", "containerd"], ""), None);
+    assert_eq!(containerd([k3s, k3s], ""), None);
+}
+
+#[test]
+fn the_daemon_asked_is_found_among_several() {
+    let dockerd = |pid, line: &str| daemon(pid, 1, Role::Dockerd, line);
+    let own = daemon(7, 6, Role::Containerd, "containerd --config /x");
     let host = Host {
         processes: vec![
             dockerd(6, "dockerd --host unix:///tmp/other.sock"),
@@ -281,7 +338,7 @@ fn the_daemon_asked_is_found_among_several() {
                 8,
                 "/usr/bin/dockerd -H fd:// --containerd=/run/containerd/containerd.sock",
             ),
-            process(9, 1, Role::Containerd),
+            daemon(9, 1, Role::Containerd, "containerd"),
         ],
         ..Host::default()
     };

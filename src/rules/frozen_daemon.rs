@@ -14,7 +14,7 @@ use crate::{
     event::ErrorClass,
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity},
-    node::{Process, Role, State},
+    node::{Process, State},
     runtime::{Outcome, Runtime},
 };
 
@@ -40,33 +40,10 @@ enum Frozen {
 }
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
-    daemons(evidence)
+    holders::daemons(evidence)
         .into_iter()
         .filter_map(|process| accuse(evidence, process, frozen(process)?))
         .collect()
-}
-
-/// Returns the daemons of the runtime that was asked; on a node without Docker, containerd.
-fn daemons(evidence: &Evidence) -> Vec<&Process> {
-    let Some(host) = &evidence.host else {
-        return Vec::new();
-    };
-    match holders::dockerd(evidence, host) {
-        Some(dockerd) => [Some(dockerd), host.containerd_of(dockerd)]
-            .into_iter()
-            .flatten()
-            .collect(),
-        None if evidence.runtime.is_some() => Vec::new(),
-        None => host
-            .processes
-            .iter()
-            .filter(|process| process.role == Role::Containerd)
-            .filter(|process| {
-                host.process(process.ppid)
-                    .is_none_or(|parent| parent.role != Role::Dockerd)
-            })
-            .collect(),
-    }
 }
 
 fn frozen(process: &Process) -> Option<Frozen> {

@@ -6,7 +6,7 @@ use crate::{
     evidence::Evidence,
     finding::{Citation, Remedy, Risk, Subject, SubjectKind},
     id::ContainerId,
-    node::{Host, OciCommand, Process, Role, State, Thread},
+    node::{self, Host, OciCommand, Process, Role, State, Thread},
     runtime::DEFAULT_ENDPOINT,
 };
 use chrono::TimeDelta;
@@ -33,8 +33,9 @@ pub(super) fn of_container<'a>(evidence: &'a Evidence, id: &ContainerId) -> Opti
 /// Returns the thread of dockerd that waits for a file system, if there is one.
 pub(super) fn waiting_thread(evidence: &Evidence) -> Option<Holder<'_>> {
     let dockerd = dockerd(evidence, evidence.host.as_ref()?)?;
-    // One that was seen not to wake up, before one that may be slow.
+    // One that was not seen to stay asleep may only be slow.
     let waiting = dockerd.threads.waiting.iter();
+    let waiting = waiting.filter(|thread| thread.still.is_some());
     let thread = waiting.max_by_key(|thread| (thread.still, std::cmp::Reverse(thread.tid)))?;
     Some(Holder::Thread(dockerd, thread))
 }
@@ -44,6 +45,21 @@ pub(super) fn dockerd<'a>(evidence: &Evidence, host: &'a Host) -> Option<&'a Pro
     match &evidence.runtime {
         Some(runtime) => host.dockerd(&runtime.endpoint),
         None => host.dockerd(DEFAULT_ENDPOINT),
+    }
+}
+
+/// Returns the daemons of the runtime that was asked; on a node without Docker, containerd.
+pub(super) fn daemons(evidence: &Evidence) -> Vec<&Process> {
+    let Some(host) = &evidence.host else {
+        return Vec::new();
+    };
+    match dockerd(evidence, host) {
+        Some(dockerd) => [Some(dockerd), host.containerd_of(dockerd)]
+            .into_iter()
+            .flatten()
+            .collect(),
+        None if evidence.runtime.is_some() => Vec::new(),
+        None => node::only(host.containerds()).into_iter().collect(),
     }
 }
 
@@ -149,11 +165,6 @@ impl Holder<'_> {
             cost: "nothing; it only looks".to_owned(),
         }
     }
-}
-
-/// Returns whether a process is one of the runtime's daemons.
-pub(super) fn is_daemon(process: &Process) -> bool {
-    matches!(process.role, Role::Dockerd | Role::Containerd)
 }
 
 /// Returns what was seen of the host as a citation.

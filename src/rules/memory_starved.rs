@@ -12,11 +12,13 @@ use crate::{
     finding::{Confidence, Finding, Remedy, Risk, Severity},
     node::{Host, KernelKind, KernelLine},
 };
+use std::time::Duration;
 
 pub(super) const RULE: Rule = Rule {
     id: "memory-starved",
     title: "The machine has no memory left",
-    explains: true,
+    // Only suspected: what it says must not silence that nothing is known.
+    explains: false,
     check,
 };
 
@@ -49,10 +51,10 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
         ));
         cite("meminfo", format!("MemAvailable: {} kB", left >> 10));
     }
-    if let Some(killed) = killed(host) {
+    if let Some((killed, ago)) = killed(host) {
         told.push(format!(
             "The kernel killed a process for it {} ago.",
-            span(killed.ago)
+            span(ago)
         ));
         cite("kernel", killed.text.clone());
     }
@@ -80,13 +82,14 @@ fn stalled(host: &Host) -> Option<f64> {
     host.pressure.memory?.full.filter(|&full| full >= STALLED)
 }
 
-/// Returns the machine's last kill for lack of memory, if it was a moment ago.
-fn killed(host: &Host) -> Option<&KernelLine> {
+/// Returns the machine's last kill for lack of memory and how long ago it was, if that was a moment ago.
+fn killed(host: &Host) -> Option<(&KernelLine, Duration)> {
     let fresh = FRESH.to_std().unwrap_or_default();
     let kills = host.kernel_lines.iter().rev();
     kills
         .filter(|line| line.kind == KernelKind::OutOfMemory)
-        .find(|line| line.ago <= fresh)
+        .filter_map(|line| Some((line, line.ago?)))
+        .find(|&(_, ago)| ago <= fresh)
 }
 
 fn remedies() -> Vec<Remedy> {

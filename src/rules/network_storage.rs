@@ -15,8 +15,8 @@ use crate::{
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
     id::PodName,
-    node::{Host, Mount, Process, Role, State, server_wait},
-    runtime::Outcome,
+    node::{Host, KernelKind, Mount, Process, Role, State, server_wait},
+    runtime::{Container, Outcome},
 };
 use std::collections::BTreeSet;
 
@@ -49,10 +49,49 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
             .any(|task| mount.is_waited_for_in(task.function))
     };
     let mounts: Vec<&Mount> = host.remote.iter().filter(waited_for).collect();
-    if stuck.is_empty() {
+    // One workload may be slow by itself: the kernel must say so, too, or the runtime's own be stuck.
+    let lines = Lines::failed(evidence, hung_container::CALLS, ErrorClass::Deadline).latest();
+    let known = is_silent(host)
+        || stuck
+            .iter()
+            .any(|task| task.process.role != Role::Other || blocks(evidence, &lines, task));
+    if stuck.is_empty() || !known {
         return Vec::new();
     }
-    vec![accuse(evidence, &stuck, &mounts)]
+    vec![accuse(evidence, &lines, &stuck, &mounts)]
+}
+
+/// Whether the kernel says that a server does not answer.
+fn is_silent(host: &Host) -> bool {
+    let mut lines = host.kernel_lines.iter();
+    lines.any(|line| line.kind == KernelKind::SilentServer)
+}
+
+/// Whether the runtime that was asked waits by that task: one of its daemons, the kubelet, or a process of a container
+/// that does not answer. Another Docker's daemon holds nobody up here.
+fn blocks(evidence: &Evidence, logged: &Lines, task: &Stuck) -> bool {
+    let process = task.process;
+    let kubelet = process.role == Role::Kubelet && process.uid.is_none();
+    let daemons = holders::daemons(evidence);
+    if kubelet || daemons.iter().any(|own| own.pid == process.pid) {
+        return true;
+    }
+    let Some(id) = &process.container else {
+        return false;
+    };
+    // A daemon within a container that hangs is that container's process like any other.
+    let hangs = containers(evidence).any(|hanging| hanging.id.matches(id));
+    let named = logged.0.iter().filter_map(|group| group.first.subject());
+    hangs || named.into_iter().any(|named| named.matches(id))
+}
+
+/// Returns the containers for which Docker does not answer.
+fn containers(evidence: &Evidence) -> impl Iterator<Item = &Container> {
+    let all = evidence
+        .runtime
+        .iter()
+        .flat_map(|runtime| &runtime.containers);
+    all.filter(|container| container.probe.outcome == Outcome::TimedOut)
 }
 
 /// Returns the tasks that did not wake up while they were watched, a daemon's first.
@@ -89,15 +128,10 @@ fn stuck(host: &Host) -> Vec<Stuck<'_>> {
     stuck
 }
 
-fn accuse(evidence: &Evidence, stuck: &[Stuck], mounts: &[&Mount]) -> Finding {
-    let hangs = evidence
-        .runtime
-        .iter()
-        .flat_map(|runtime| &runtime.containers)
-        .any(|container| container.probe.outcome == Outcome::TimedOut);
-    let lines = Lines::failed(evidence, hung_container::CALLS, ErrorClass::Deadline).latest();
+fn accuse(evidence: &Evidence, lines: &Lines, stuck: &[Stuck], mounts: &[&Mount]) -> Finding {
+    let hangs = containers(evidence).next().is_some();
     let logged = !lines.is_empty() && lines.go_on(evidence);
-    let blocks = stuck.iter().any(|task| task.process.role != Role::Other);
+    let blocks = stuck.iter().any(|task| blocks(evidence, lines, task));
     let told = (hangs || logged) && blocks;
     let mut subjects: Vec<_> = mounts
         .iter()
@@ -133,7 +167,7 @@ fn accuse(evidence: &Evidence, stuck: &[Stuck], mounts: &[&Mount]) -> Finding {
             .take(MOUNTS)
             .map(|task| cite(evidence, task))
             .collect(),
-        remedies: remedies(evidence, stuck, mounts),
+        remedies: remedies(evidence, stuck, mounts, told),
         spans: Vec::new(),
     }
 }
@@ -233,7 +267,7 @@ fn explain(evidence: &Evidence, stuck: &[Stuck], mounts: &[&Mount], told: bool) 
     text.join(" ")
 }
 
-fn remedies(evidence: &Evidence, stuck: &[Stuck], mounts: &[&Mount]) -> Vec<Remedy> {
+fn remedies(evidence: &Evidence, stuck: &[Stuck], mounts: &[&Mount], told: bool) -> Vec<Remedy> {
     let mut remedies = Vec::new();
     if let Some(task) = stuck.first() {
         remedies.push(Remedy {
@@ -265,6 +299,10 @@ fn remedies(evidence: &Evidence, stuck: &[Stuck], mounts: &[&Mount]) -> Vec<Reme
                 cost: "nothing".to_owned(),
             },
         });
+    }
+    // Nor on the word of one alone: the runtime or the kernel says so, too.
+    let twice = told || evidence.host.as_ref().is_some_and(is_silent);
+    if let ([mount], true) = (mounts, twice) {
         remedies.push(match mount.fuse_connection() {
             Some(connection) => Remedy {
                 title: "Give the server up: all who wait get an error".to_owned(),
@@ -280,7 +318,9 @@ fn remedies(evidence: &Evidence, stuck: &[Stuck], mounts: &[&Mount]) -> Vec<Reme
             },
         });
     }
-    if stuck.iter().any(|task| holders::is_daemon(task.process)) {
+    let daemons = holders::daemons(evidence);
+    let own = |task: &Stuck| daemons.iter().any(|own| own.pid == task.process.pid);
+    if stuck.iter().any(own) {
         remedies.push(restart_runtime(evidence));
     }
     remedies

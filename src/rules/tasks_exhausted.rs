@@ -10,7 +10,8 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     id: "tasks-exhausted",
     title: "There are as many tasks as there may be",
-    explains: true,
+    // Only suspected: what it says must not silence that nothing is known.
+    explains: false,
     check,
 };
 
@@ -33,18 +34,14 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
             remedies("sysctl kernel.pid_max kernel.threads-max", None),
         ));
     }
-    let asked = holders::dockerd(evidence, host);
-    let containerd = asked.and_then(|dockerd| host.containerd_of(dockerd));
+    let daemons = holders::daemons(evidence);
     let mut told = Vec::new();
     for limits in &pressure.daemons {
         let Some(process) = host.process(limits.pid) else {
             continue;
         };
         // Another Docker's daemons are not this node's runtime.
-        let ours = [asked, containerd]
-            .iter()
-            .flatten()
-            .any(|own| own.pid == process.pid);
+        let ours = daemons.iter().any(|own| own.pid == process.pid);
         let Some((tasks, limit)) = nearly(limits.tasks, limits.tasks_limit).filter(|_| ours) else {
             continue;
         };

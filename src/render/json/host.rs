@@ -53,7 +53,7 @@ struct DaemonLimitsV1 {
 #[derive(Serialize)]
 struct KernelLineV1<'a> {
     kind: &'static str,
-    seconds_ago: f64,
+    seconds_ago: Option<f64>,
     text: &'a str,
 }
 
@@ -163,7 +163,7 @@ impl<'a> From<&'a KernelLine> for KernelLineV1<'a> {
                 KernelKind::NetDevice => "net_device",
                 KernelKind::DiskError => "disk_error",
             },
-            seconds_ago: seconds(line.ago),
+            seconds_ago: line.ago.map(seconds),
             text: &line.text,
         }
     }

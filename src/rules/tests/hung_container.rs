@@ -551,7 +551,7 @@ fn a_thread_of_dockerd_is_blamed_only_where_a_single_container_hangs_without_a_r
         state: State::Sleeping,
         wchan: Some("request_wait_answer".to_owned()),
         stack: Vec::new(),
-        still: None,
+        still: Some(Duration::from_secs(1)),
     }];
     let found = only(&RULE, &on_host(&[], one_hangs(), vec![dockerd.clone()]));
     assert!(
@@ -568,6 +568,11 @@ fn a_thread_of_dockerd_is_blamed_only_where_a_single_container_hangs_without_a_r
         "{:?}",
         commands(&found)
     );
+
+    let mut slow = dockerd.clone();
+    slow.threads.waiting[0].still = None;
+    let found = only(&RULE, &on_host(&[], one_hangs(), vec![slow]));
+    assert!(!found.explanation.contains("thread 85"), "{found:#?}");
 
     let two = Some(daemon_with(vec![sandbox(ID, None), sandbox(OTHER, None)]));
     let mut two = on_host(&[], two, vec![dockerd]);

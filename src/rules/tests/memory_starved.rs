@@ -16,7 +16,7 @@ fn seen(full: f64, available: u64, kill: Option<(KernelKind, u64)>) -> Evidence 
     host.kernel_lines = kill
         .map(|(kind, seconds)| KernelLine {
             kind,
-            ago: Duration::from_secs(seconds),
+            ago: Some(Duration::from_secs(seconds)),
             text: "Out of memory: Killed process 4711 (java)".to_owned(),
         })
         .into_iter()
@@ -59,4 +59,7 @@ fn an_ordinary_machine_an_old_kill_and_a_containers_own_limit_do_not() {
         &seen(0.0, PLENTY, Some((KernelKind::ContainerLimit, 5))),
     );
     quiet(&RULE, &evidence(&[], None));
+    let mut undated = seen(0.0, PLENTY, Some((KernelKind::OutOfMemory, 5)));
+    undated.host.as_mut().unwrap().kernel_lines[0].ago = None;
+    quiet(&RULE, &undated);
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
-    finding::{Confidence, Severity, SubjectKind},
-    node::{Mount, Thread, mount::mountinfo},
+    finding::{Confidence, Remedy, Severity, SubjectKind},
+    node::{KernelKind, KernelLine, Mount, Thread, mount::mountinfo},
     rules::network_storage::RULE,
 };
 
@@ -151,19 +151,62 @@ fn between_two_servers_nothing_is_detached_on_a_guess() {
     );
 }
 
-#[test]
-fn a_workloads_own_wait_accuses_the_server_but_explains_no_hang() {
+/// A workload in uninterruptible sleep.
+fn workload(container: Option<&str>) -> Process {
     let mut workload = process(90, 1, "postgres", Role::Other, 9000);
     workload.state = State::Uninterruptible;
     workload.wchan = None;
     workload.stack = vec!["rpc_wait_bit_killable".to_owned()];
     workload.still = Some(Duration::from_secs(1));
     workload.threads.seen = 0;
-    let found = only(&RULE, &seen(workload, mounts(NFS), one_hangs()));
+    workload.container = container.and_then(ContainerId::parse);
+    workload
+}
+
+fn may_detach(found: &Finding) -> bool {
+    let mut remedies = found.remedies.iter();
+    remedies.any(|remedy| remedy.command.contains("umount"))
+}
+
+#[test]
+fn a_workloads_own_wait_is_nothing_unless_the_kernel_says_so_too_and_explains_no_hang() {
+    let mut seen = seen(workload(None), mounts(NFS), one_hangs());
+    quiet(&RULE, &seen);
+    seen.host.as_mut().unwrap().kernel_lines = vec![KernelLine {
+        kind: KernelKind::SilentServer,
+        ago: Some(Duration::from_secs(90)),
+        text: "nfs: server 10.0.0.5 not responding, still trying".to_owned(),
+    }];
+    let found = only(&RULE, &seen);
     assert_eq!(
         (found.severity, found.confidence),
         (Severity::Warning, Confidence::Suspected)
     );
+    assert!(may_detach(&found));
+}
+
+#[test]
+fn the_wait_of_the_container_that_hangs_confirms_and_that_of_another_does_not() {
+    let found = only(&RULE, &seen(workload(Some(ID)), mounts(NFS), one_hangs()));
+    assert_eq!(found.confidence, Confidence::Confirmed);
+    quiet(
+        &RULE,
+        &seen(workload(Some(OTHER)), mounts(NFS), one_hangs()),
+    );
+}
+
+#[test]
+fn another_dockers_daemon_confirms_nothing_and_is_not_restarted() {
+    let mut inner = dockerd("rpc_wait_bit_killable", true);
+    inner.container = ContainerId::parse(OTHER);
+    let found = only(&RULE, &seen(inner, mounts(NFS), one_hangs()));
+    assert_eq!(found.confidence, Confidence::Suspected);
+    assert!(!may_detach(&found));
+    let restarts = |remedy: &Remedy| remedy.command.contains("restart");
+    assert!(!found.remedies.iter().any(restarts), "{found:#?}");
+    let own = dockerd("rpc_wait_bit_killable", true);
+    let found = only(&RULE, &seen(own, mounts(NFS), one_hangs()));
+    assert!(found.remedies.iter().any(restarts), "{found:#?}");
 }
 
 #[test]

@@ -39,6 +39,19 @@ fn an_outage_with_a_cause_is_not_unexplained() {
 }
 
 #[test]
+fn what_the_machine_is_short_of_alone_explains_no_outage() {
+    let mut evidence = evidence(&outage(), None);
+    let mut host = host(Vec::new());
+    (host.pressure.tasks, host.pressure.tasks_limit) = (Some(32_768), Some(32_768));
+    host.pressure.memory_available = Some(0);
+    evidence.host = Some(host);
+    let mut found = check_all(&evidence).into_iter().map(|finding| finding.id);
+    for id in ["tasks-exhausted", "memory-starved", "pleg-unexplained"] {
+        assert!(found.any(|found| found == id), "{id}");
+    }
+}
+
+#[test]
 fn a_cause_of_long_before_explains_nothing_now() {
     let mut lines = vec![status_deadline("02:00:00", ID), ready("02:01:00")];
     lines.extend(outage());

@@ -50,7 +50,7 @@ pub(in crate::json) struct DaemonLimits {
 #[serde(deny_unknown_fields)]
 pub(in crate::json) struct KernelLine {
     pub(in crate::json) kind: KernelKind,
-    pub(in crate::json) seconds_ago: f64,
+    pub(in crate::json) seconds_ago: Option<f64>,
     pub(in crate::json) text: String,
 }
 
