@@ -189,7 +189,7 @@ const FLAP_PERIOD: TimeDelta = TimeDelta::minutes(6);
 
 fn rank(group: &Group) -> u8 {
     match (group.first.kind, group.first.is_deadline()) {
-        (Kind::SandboxStatusFailed | Kind::ContainerStatusFailed, true) => 0,
+        (kind, true) if kind.is_status() => 0,
         (_, true) => 1,
         _ => 2,
     }

@@ -236,14 +236,22 @@ impl Kind {
         self.message().id
     }
 
-    /// Returns whether it fills a healthy log: read only around trouble.
-    pub fn is_bulk(self) -> bool {
+    /// Returns whether a call failed that lists the node's sandboxes or containers: the relist's first part.
+    pub fn is_list(self) -> bool {
         matches!(
             self,
-            Self::PlegRelisting
-                | Self::PlegStateChange
-                | Self::PlegContainerFinished
-                | Self::PlegEvent
+            Self::ListSandboxesFailed
+                | Self::ListContainersFailed
+                | Self::ListStreamFailed
+                | Self::RelistFailed
+        )
+    }
+
+    /// Returns whether a call failed that asks one sandbox or container for its status: the relist's second part.
+    pub fn is_status(self) -> bool {
+        matches!(
+            self,
+            Self::SandboxStatusFailed | Self::ContainerStatusFailed
         )
     }
 }

@@ -1,6 +1,11 @@
 //! All that rules may look at: what the log told, what the runtime answered, what could not be seen.
 
-use crate::{digest::Log, event::Time, node::Host, runtime::Runtime};
+use crate::{
+    digest::Log,
+    event::Time,
+    node::Host,
+    runtime::{Outcome, Runtime},
+};
 use chrono::TimeDelta;
 
 /// Something that could not be seen. Never taken for health.
@@ -27,6 +32,14 @@ pub struct Evidence {
     pub gaps: Vec<Gap>,
     /// What was left out on purpose, with the reason, for the reader: no gap.
     pub notes: Vec<String>,
+}
+
+impl Evidence {
+    /// Returns the runtime if it listed its containers: only then is one that is not listed not there.
+    pub fn listed(&self) -> Option<&Runtime> {
+        let listed = |runtime: &&Runtime| runtime.list.outcome == Outcome::Answered;
+        self.runtime.as_ref().filter(listed)
+    }
 }
 
 /// How far apart a log's end and the present may be for the two to be one story.

@@ -107,13 +107,8 @@ impl Incidents {
             },
             Kind::PlegNever => self.never(event, at),
             Kind::NodeReady | Kind::PlegEvent | Kind::PlegContainerFinished => self.recovered(at),
-            Kind::ListSandboxesFailed
-            | Kind::ListContainersFailed
-            | Kind::RelistFailed
-            | Kind::ListStreamFailed => {
-                self.list_failed(at);
-            }
-            Kind::SandboxStatusFailed | Kind::ContainerStatusFailed if event.is_deadline() => {
+            kind if kind.is_list() => self.list_failed(at),
+            kind if kind.is_status() && event.is_deadline() => {
                 self.status_blocked(at, event.subject());
             }
             _ => {}

@@ -24,11 +24,7 @@ const SLOW_LIST: Duration = Duration::from_secs(1);
 const SLOW_INSPECT: Duration = Duration::from_millis(500);
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
-    let Some(runtime) = evidence
-        .runtime
-        .as_ref()
-        .filter(|r| r.list.outcome == Outcome::Answered)
-    else {
+    let Some(runtime) = evidence.listed() else {
         return Vec::new();
     };
     let pile = stopped(runtime);

@@ -15,7 +15,7 @@ use crate::{
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject},
     id::ContainerId,
-    runtime::{Container, Outcome, Runtime},
+    runtime::{Container, Runtime},
 };
 use chrono::TimeDelta;
 
@@ -164,10 +164,7 @@ fn from_log(evidence: &Evidence, logged: &Lines) -> Finding {
         .iter()
         .filter(|group| group.first.subject().is_some());
     let subjects: Vec<Subject> = named.map(|group| subject_from(&group.first)).collect();
-    let listed = evidence
-        .runtime
-        .as_ref()
-        .filter(|runtime| runtime.list.outcome == Outcome::Answered);
+    let listed = evidence.listed();
     let gone = |id: &ContainerId| listed.is_some_and(|runtime| runtime.find(id).is_none());
     let all_gone = !subjects.is_empty() && subjects.iter().filter_map(|s| s.id.as_ref()).all(gone);
     let active = !all_gone && logged.are_recent(evidence, RETRIES);

@@ -189,12 +189,8 @@ fn proof(evidence: &Evidence, suspect: &Suspect) -> Proof {
 }
 
 fn has_status(suspect: &Suspect) -> bool {
-    let calls = [Kind::SandboxStatusFailed, Kind::ContainerStatusFailed];
-    suspect
-        .deadlines
-        .0
-        .iter()
-        .any(|group| calls.contains(&group.first.kind))
+    let mut groups = suspect.deadlines.0.iter();
+    groups.any(|group| group.first.kind.is_status())
 }
 
 fn hangs(suspect: &Suspect) -> bool {

@@ -31,13 +31,6 @@ pub(super) const CALLS: &[Kind] = &[
     Kind::RuntimeStatusFailed,
     Kind::RuntimeSanityFailed,
 ];
-/// Those of them that list.
-const LISTS: &[Kind] = &[
-    Kind::ListSandboxesFailed,
-    Kind::ListContainersFailed,
-    Kind::ListStreamFailed,
-    Kind::RelistFailed,
-];
 /// The calls that make something.
 const STARTS: &[Kind] = &[Kind::RunSandboxFailed, Kind::CreateContainerFailed];
 /// One that takes too long is an everyday matter: a large image, a busy disk.
@@ -175,8 +168,7 @@ const INSPECTS: &str = "docker inspect of every container";
 /// `/version` and `/info` ask containerd; lists do not (seen with containerd stopped).
 fn part(logged: &Lines, silent: &[String]) -> Part {
     let silent_list = silent.iter().any(|call| call == "docker list");
-    if silent_list || (silent.is_empty() && logged.0.iter().any(|g| LISTS.contains(&g.first.kind)))
-    {
+    if silent_list || (silent.is_empty() && logged.0.iter().any(|g| g.first.kind.is_list())) {
         Part::Lists
     } else if silent.iter().any(|call| call == INSPECTS) {
         Part::Inspects

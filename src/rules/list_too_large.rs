@@ -10,7 +10,7 @@ use crate::{
     event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
-    runtime::{Outcome, Runtime},
+    runtime::Runtime,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -39,10 +39,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let Some((_, (got, limit))) = sizes.max() else {
         return Vec::new();
     };
-    let listed = evidence
-        .runtime
-        .as_ref()
-        .filter(|runtime| runtime.list.outcome == Outcome::Answered);
+    let listed = evidence.listed();
     // Docker's own answer is JSON and somewhat larger than the kubelet's message about the same containers.
     let still = listed.map(|runtime| runtime.list_bytes >= limit);
     let active = still != Some(false) && logged.go_on(evidence);

@@ -9,7 +9,7 @@ use crate::{
     event::{ErrorClass, Event, Kind},
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject},
-    runtime::{Container, Outcome},
+    runtime::Container,
 };
 use chrono::TimeDelta;
 
@@ -126,10 +126,7 @@ fn stuck_in_log(evidence: &Evidence, log: &Log, group: &Group) -> Option<Left> {
     }
     let event = &group.first;
     let id = event.subject()?;
-    let listed = evidence
-        .runtime
-        .as_ref()
-        .filter(|runtime| runtime.list.outcome == Outcome::Answered);
+    let listed = evidence.listed();
     if listed.is_some_and(|runtime| runtime.find(id).is_none()) {
         return None;
     }

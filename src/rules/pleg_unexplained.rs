@@ -5,7 +5,7 @@ use super::{Rule, clock, is_cause, lasts, lines::Lines, node, remedies::save_sta
 use crate::{
     digest::Log,
     duration,
-    event::{Kind, Time},
+    event::{Event, Kind, Time},
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity},
     incident::{CALL_TIMEOUT, Incident, Shape},
@@ -150,26 +150,12 @@ fn tell_untimed(evidence: &Evidence, lines: &Lines) -> Finding {
 
 /// Returns what the evidence excludes, in words.
 fn ruled_out(evidence: &Evidence, log: &Log) -> String {
-    let failed = |kinds: &[Kind]| {
-        log.groups
-            .iter()
-            .any(|group| kinds.contains(&group.first.kind))
-    };
-    let status = [Kind::SandboxStatusFailed, Kind::ContainerStatusFailed];
-    let timed_out = |kinds: &[Kind]| {
-        log.groups
-            .iter()
-            .any(|group| kinds.contains(&group.first.kind) && group.first.is_deadline())
-    };
+    let any = |fits: fn(&Event) -> bool| log.groups.iter().any(|group| fits(&group.first));
     let mut out = Vec::new();
-    if !failed(&[
-        Kind::ListSandboxesFailed,
-        Kind::ListContainersFailed,
-        Kind::RelistFailed,
-    ]) {
+    if !any(|event| event.kind.is_list()) {
         out.push("no listing failed");
     }
-    if !timed_out(&status) {
+    if !any(|event| event.kind.is_status() && event.is_deadline()) {
         out.push("no status call timed out");
     }
     if let Some(runtime) = evidence

@@ -90,7 +90,7 @@ fn explain_one(evidence: &Evidence, suspect: &Suspect) -> String {
         }
     }
     text.extend(suspect.holder.map(|holder| holder.told()));
-    if suspect.container.is_none() && runtime.is_some_and(|r| r.list.outcome == Outcome::Answered) {
+    if suspect.container.is_none() && evidence.listed().is_some() {
         text.push("It is not in Docker any more.".to_owned());
     }
     let subject = subject(suspect);
