@@ -115,6 +115,9 @@ pub struct DiagnoseArgs {
     /// This machine
     #[command(flatten)]
     pub host: HostArgs,
+    /// The kubelet's own endpoints
+    #[command(flatten)]
+    pub kubelet: KubeletArgs,
     /// How to print
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     pub format: Format,
@@ -175,6 +178,19 @@ pub struct HostArgs {
     /// Do not look at this host's processes and mounts
     #[arg(long, conflicts_with = "host_root")]
     pub no_host: bool,
+}
+
+/// What to ask the kubelet.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "The kubelet itself")]
+pub struct KubeletArgs {
+    /// The kubelet's metrics: an http:// URL, or a file that holds what `kubectl get --raw
+    /// /api/v1/nodes/NODE/proxy/metrics` printed [default: port 10255 of this host, beside /healthz on 10248]
+    #[arg(long, value_name = "URL|FILE")]
+    pub kubelet_metrics: Option<String>,
+    /// Do not ask the kubelet for its health and metrics (--no-host leaves them out, too)
+    #[arg(long, conflicts_with = "kubelet_metrics")]
+    pub no_kubelet: bool,
 }
 
 /// `plegdoctor clean`

@@ -8,6 +8,7 @@ use crate::{
     digest::{Digest, Log},
     evidence::{Evidence, FRESH, Gap},
     host,
+    kubelet::{self, Kubelet, ask::Target},
     log::{self, DockerLog},
     node::{DEFAULT_ROOT, Host},
     runtime::{
@@ -19,7 +20,7 @@ use anyhow::bail;
 use std::{
     collections::BTreeSet,
     net::IpAddr,
-    path::PathBuf,
+    path::{Path, PathBuf},
     thread::{self, JoinHandle},
     time::Duration,
 };
@@ -27,19 +28,44 @@ use std::{
 /// For how long inspects are sent; a daemon that needs longer shows enough by then.
 const INSPECT_BUDGET: Duration = Duration::from_secs(10);
 
-/// Returns what can be seen; `ask` asks Docker (`docker::probe`, or `docker::replay` for a recording).
+/// Who is asked: the live ones, or what was recorded of them.
+#[derive(Clone)]
+pub struct Asked<'a> {
+    /// Asks Docker: `docker::probe`, or `docker::replay` for a recording.
+    pub docker: &'a dyn Fn(&Ask<'_>) -> anyhow::Result<Runtime>,
+    /// The kubelet's recorded answers; `None` to ask it.
+    pub kubelet: Option<Vec<kubelet::Answer>>,
+}
+
+impl Asked<'_> {
+    /// The live ones.
+    pub const LIVE: Asked<'static> = Asked {
+        docker: &docker::probe,
+        kubelet: None,
+    };
+}
+
+/// Returns what can be seen.
 ///
 /// # Errors
 /// Nothing was asked for, an option's value makes no sense, or a log that was named can't be read.
 pub fn gather(
     args: &DiagnoseArgs,
     moments: &Moments,
-    ask: &dyn Fn(&Ask<'_>) -> anyhow::Result<Runtime>,
+    asked: &Asked<'_>,
 ) -> anyhow::Result<Evidence> {
-    if args.log.no_log && args.no_docker && args.host.no_host {
+    let metrics = args.kubelet.kubelet_metrics.as_deref();
+    let metrics = metrics.map(Target::parse).transpose()?;
+    let none_named = metrics.is_none() && asked.kubelet.is_none();
+    if args.log.no_log && args.no_docker && args.host.no_host && none_named {
         bail!("--no-log, --no-docker and --no-host together leave nothing to look at");
     }
-    if args.log.no_log && args.no_docker && args.host.host_root.is_none() && moments.replayed {
+    if args.log.no_log
+        && args.no_docker
+        && args.host.host_root.is_none()
+        && moments.replayed
+        && none_named
+    {
         bail!(
             "--no-log and --no-docker leave only this host to look at, and --now is not the present"
         );
@@ -53,6 +79,7 @@ pub fn gather(
         log: None,
         runtime: None,
         host: None,
+        kubelet: None,
         gaps: Vec::new(),
         notes: Vec::new(),
     };
@@ -71,13 +98,15 @@ pub fn gather(
         None => look_at_host(args, &mut evidence),
         Some(_) => None,
     };
+    let here = apart.is_none() && unseen.is_none() && is_this_machine(args);
+    let asking = ask_kubelet(args, metrics, here, asked, &mut evidence);
     // Each of the two is joined all the same if it was named.
     match apart.filter(|_| args.docker.docker_host.is_none()) {
         _ if args.no_docker => {}
         Some(why) => evidence.notes.push(format!(
             "Docker was not asked: {why} (--docker-host asks it all the same)"
         )),
-        None => ask_docker(args, &endpoint, ask, &mut evidence)?,
+        None => ask_docker(args, &endpoint, asked.docker, &mut evidence)?,
     }
     // Nobody expects a look at this machine without Docker, or with one that was named.
     if let Some(Some(why)) = unseen
@@ -96,6 +125,10 @@ pub fn gather(
         evidence.gaps.extend(gaps);
         evidence.notes.extend(notes);
     }
+    let answers = asking.and_then(|asking| asking.join().ok());
+    evidence.kubelet = answers
+        .filter(|answers| !answers.is_empty())
+        .map(|answers| Kubelet::read(answers, evidence.now));
     Ok(evidence)
 }
 
@@ -112,6 +145,43 @@ fn blind(host: &Host, evidence: &mut Evidence) {
     } else {
         evidence.notes.push(format!("this host's processes: {why}"));
     }
+}
+
+/// Returns whether the host to look at is the machine that this runs on, whose ports can be asked.
+fn is_this_machine(args: &DiagnoseArgs) -> bool {
+    let root = args.host.host_root.as_deref();
+    root.is_none_or(|root| root == Path::new(DEFAULT_ROOT))
+}
+
+/// Starts to ask the kubelet: that of this machine if that is meant (`here`), and where it was named.
+fn ask_kubelet(
+    args: &DiagnoseArgs,
+    metrics: Option<Target>,
+    here: bool,
+    asked: &Asked<'_>,
+    evidence: &mut Evidence,
+) -> Option<JoinHandle<Vec<kubelet::Answer>>> {
+    let recorded = asked.kubelet.clone();
+    let here = here && !args.kubelet.no_kubelet;
+    let timeout = args.probe_timeout;
+    let ask = move || {
+        recorded.unwrap_or_else(|| {
+            kubelet::ask::ask(&kubelet::ask::Ask {
+                named: metrics.as_ref(),
+                here,
+                timeout,
+            })
+        })
+    };
+    let asking = thread::Builder::new().name("kubelet".to_owned()).spawn(ask);
+    asking
+        .map_err(|error| {
+            evidence.gaps.push(Gap {
+                what: "the kubelet".to_owned(),
+                why: error.to_string(),
+            });
+        })
+        .ok()
 }
 
 /// What looking at the host yields: what is seen, what is not, and what there is to say of that.

@@ -2,6 +2,7 @@
 
 pub mod clean;
 pub mod json;
+mod kubelet;
 pub mod plain;
 pub mod text;
 

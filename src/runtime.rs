@@ -4,6 +4,7 @@
 
 pub mod docker;
 pub mod name;
+pub mod relist;
 
 use crate::{
     event::Time,

@@ -2,13 +2,9 @@
 
 use crate::{
     cli::{self, DiagnoseArgs},
-    gather::gather,
+    gather::{Asked, gather},
     render::{self, Style},
     report::{self, Report},
-    runtime::{
-        Runtime,
-        docker::{self, Ask},
-    },
 };
 use anyhow::Context as _;
 use std::{io::Write, process::ExitCode};
@@ -18,7 +14,7 @@ use std::{io::Write, process::ExitCode};
 /// # Errors
 /// The question could not be asked: bad values, an unreadable log; or `out` fails.
 pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
-    let report = answer(args, &docker::probe)?;
+    let report = answer(args, &Asked::LIVE)?;
     let style = Style {
         width: cli::width(),
         color: cli::color(args.color),
@@ -29,14 +25,11 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
     Ok(ExitCode::from(report.exit_code()))
 }
 
-/// Returns the report, with whatever `ask` says Docker answers.
+/// Returns the report, of whatever those who are asked say.
 ///
 /// # Errors
 /// As `run`.
-pub fn answer(
-    args: &DiagnoseArgs,
-    ask: &dyn Fn(&Ask<'_>) -> anyhow::Result<Runtime>,
-) -> anyhow::Result<Report> {
+pub fn answer(args: &DiagnoseArgs, asked: &Asked<'_>) -> anyhow::Result<Report> {
     let moments = args.log.moments()?;
-    Ok(report::diagnose(&gather(args, &moments, ask)?))
+    Ok(report::diagnose(&gather(args, &moments, asked)?))
 }

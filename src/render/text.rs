@@ -1,7 +1,7 @@
 //! The report for people: readable at 80 columns, in a pipe, without colour.
 
 use super::{
-    Style,
+    Style, kubelet,
     plain::{brief, cut, cut_middle, paragraph, visible},
 };
 use crate::{
@@ -246,6 +246,7 @@ impl Page<'_> {
             let (which, seen) = (host.called(), processes(host.seen));
             format!("{which}: kernel {kernel}, {seen}")
         }));
+        looked.extend(report.kubelet.iter().flat_map(kubelet::items));
         looked.extend(report.notes.iter().cloned());
         if looked.is_empty() {
             looked.push("nothing".to_owned());

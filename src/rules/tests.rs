@@ -82,6 +82,7 @@ pub(super) fn evidence(lines: &[String], runtime: Option<Runtime>) -> Evidence {
         log,
         runtime,
         host: None,
+        kubelet: None,
         gaps: Vec::new(),
         notes: Vec::new(),
     }

@@ -8,6 +8,8 @@ use clap::Parser as _;
 use plegdoctor::{
     cli::{Cli, Command, Format},
     commands::diagnose,
+    gather::Asked,
+    kubelet::recording,
     render::{self, Style},
     report::Report,
     runtime::docker,
@@ -54,7 +56,12 @@ fn report(folder: &Path) -> Report {
         panic!("{} is no diagnose case", folder.display())
     };
     let recording = folder.join("docker");
-    let mut report = diagnose::answer(&args, &|ask| docker::replay(&recording, ask)).unwrap();
+    let kubelet = recording::open(&folder.join("kubelet")).unwrap();
+    let asked = Asked {
+        docker: &|ask| docker::replay(&recording, ask),
+        kubelet: Some(kubelet),
+    };
+    let mut report = diagnose::answer(&args, &asked).unwrap();
     // As if it had been run within the folder.
     let prefix = format!("{}/", folder.display());
     let cited = report
@@ -69,6 +76,10 @@ fn report(folder: &Path) -> Report {
     }
     for gap in &mut report.gaps {
         gap.what = gap.what.replace(&prefix, "");
+    }
+    let kubelet = report.kubelet.iter_mut().flat_map(|it| &mut it.source);
+    for source in kubelet {
+        source.name = source.name.replace(&prefix, "");
     }
     if let Some(host) = &mut report.host {
         host.root = host.root.replace(&prefix, "");

@@ -8,10 +8,30 @@ use std::{
 /// A name, and the only files (or folders) that may use it.
 const OWNERS: &[(&str, &[&str])] = &[
     ("bollard::", &["runtime/docker"]),
-    ("hyper::", &["runtime/docker"]),
-    ("tokio::", &["runtime/docker", "apply"]),
-    ("std::fs", &["log", "host", "apply", "runtime/docker"]),
-    ("fs::", &["log", "host", "apply", "runtime/docker"]),
+    ("hyper::", &["http", "runtime/docker"]),
+    ("tokio::", &["http", "runtime/docker", "apply"]),
+    (
+        "std::fs",
+        &[
+            "log",
+            "host",
+            "apply",
+            "runtime/docker",
+            "kubelet/recording",
+        ],
+    ),
+    (
+        "fs::",
+        &[
+            "log",
+            "host",
+            "apply",
+            "runtime/docker",
+            "kubelet/ask",
+            "kubelet/recording",
+        ],
+    ),
+    ("File::open", &["log", "host", "apply", "kubelet/ask"]),
     ("std::process::Command", &["log", "child", "host"]),
     ("Command::new", &["log", "host"]),
     ("\"/proc", &["host"]),
@@ -32,6 +52,11 @@ const CORE: &[&str] = &[
     "parser",
     "digest",
     "incident",
+    "kubelet.rs",
+    "kubelet/exposition",
+    "kubelet/health",
+    "kubelet/metrics",
+    "kubelet/spread",
     "evidence",
     "finding",
     "node",
@@ -40,6 +65,7 @@ const CORE: &[&str] = &[
     "rules",
     "runtime.rs",
     "runtime/name",
+    "runtime/relist",
     "stacks",
 ];
 const EDGES: &[&str] = &[
@@ -47,10 +73,13 @@ const EDGES: &[&str] = &[
     "crate::commands",
     "crate::gather",
     "crate::host",
+    "crate::http",
     "crate::log",
     "crate::render",
     "crate::apply",
     "runtime::docker",
+    "kubelet::ask",
+    "kubelet::recording",
     "std::io",
 ];
 

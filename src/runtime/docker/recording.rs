@@ -4,11 +4,11 @@
 //! status, milliseconds, file of the body (or the JSON itself); separated by tabs. `api-version` holds what `/_ping` said of it. A
 //! path without a line is answered with 404, as by a daemon that knows nothing of it.
 
-use super::{
-    Outcome, Probe,
-    http::{Answer, unhappy},
+use super::{Outcome, Probe};
+use crate::{
+    http::{Answer, failed, unhappy},
+    id::ContainerId,
 };
-use crate::id::ContainerId;
 use anyhow::{Context as _, bail};
 use hyper::{HeaderMap, StatusCode, header::HeaderValue};
 use std::{collections::HashMap, fs, path::Path, time::Duration};
@@ -112,19 +112,6 @@ impl Recording {
                 Vec::new()
             },
         }
-    }
-}
-
-fn failed(failure: super::http::Failure, took: Duration) -> Answer {
-    let super::http::Failure { outcome, error } = failure;
-    Answer {
-        probe: Probe {
-            outcome,
-            took,
-            error,
-        },
-        headers: HeaderMap::new(),
-        body: Vec::new(),
     }
 }
 
