@@ -36,6 +36,16 @@ pub enum Command {
     /// Exit codes: 0 all that was asked was seen and nothing is wrong now; 1 something is wrong now, or the log
     /// (where only a log was given) shows that it was; 2 the question could not be answered.
     Diagnose(DiagnoseArgs),
+    /// Ask Docker alone, and show each call and container with its time, the slowest first
+    ///
+    /// Changes nothing. Tells how long a relist of the kubelet would take: it lists sandboxes and containers, then
+    /// asks the status of each pod that changed, one after the other. After 3 minutes without a list the PLEG is
+    /// unhealthy.
+    ///
+    /// Exit codes: 0 all answered, and a relist takes less than 5 s where one pod changed and less than 1 minute (a
+    /// third of the limit) where all did; 1 something did not answer, or a relist takes longer; 2 Docker could not be
+    /// asked.
+    Probe(ProbeArgs),
     /// Remove dead, exited or never started containers, after showing which
     ///
     /// Running containers are never touched, volumes never removed, force never used.
@@ -68,6 +78,8 @@ pub enum Command {
 pub enum SchemaOf {
     /// `diagnose --format json`
     Report,
+    /// `probe --format json`
+    Probe,
     /// `clean --format json`
     Clean,
     /// A line of `clean --audit`
@@ -191,6 +203,26 @@ pub struct KubeletArgs {
     /// Do not ask the kubelet for its health and metrics (--no-host leaves them out, too)
     #[arg(long, conflicts_with = "kubelet_metrics")]
     pub no_kubelet: bool,
+}
+
+/// `plegdoctor probe`
+#[derive(Debug, Args)]
+pub struct ProbeArgs {
+    /// The runtime
+    #[command(flatten)]
+    pub docker: DockerArgs,
+    /// How long each call to Docker may take
+    #[arg(long, value_name = "DUR", default_value = "3s", value_parser = positive, help_heading = "Docker")]
+    pub probe_timeout: Duration,
+    /// Stop asking after this many inspects without an answer (each leaves a goroutine in the daemon)
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..), help_heading = "Docker")]
+    pub max_unanswered: u16,
+    /// Show all calls, not only the 20 slowest
+    #[arg(long, help_heading = "Output")]
+    pub all: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
+    pub format: Format,
 }
 
 /// `plegdoctor clean`

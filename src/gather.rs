@@ -22,11 +22,7 @@ use std::{
     net::IpAddr,
     path::{Path, PathBuf},
     thread::{self, JoinHandle},
-    time::Duration,
 };
-
-/// For how long inspects are sent; a daemon that needs longer shows enough by then.
-const INSPECT_BUDGET: Duration = Duration::from_secs(10);
 
 /// Who is asked: the live ones, or what was recorded of them.
 #[derive(Clone)]
@@ -329,7 +325,7 @@ fn ask_docker(
         max_unanswered: usize::from(args.max_unanswered),
         first: &first,
         now: evidence.now,
-        inspect_budget: INSPECT_BUDGET,
+        inspect_budget: docker::INSPECT_BUDGET,
     })?;
     let uses_docker = evidence
         .log

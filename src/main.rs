@@ -31,6 +31,7 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     match &cli.command {
         Command::Diagnose(args) => commands::diagnose::run(args, &mut out),
         Command::Clean(args) => commands::clean::run(args, &mut out),
+        Command::Probe(args) => commands::probe::run(args, &mut out),
         Command::Schema { output } => commands::schema::run(*output, &mut out),
         Command::ReadWords { proc, pids } => {
             words::write(proc, pids, &mut out)?;

@@ -4,6 +4,7 @@ pub mod clean;
 pub mod json;
 mod kubelet;
 pub mod plain;
+pub mod probe;
 pub mod text;
 
 use crate::{cli::Format, report::Report};

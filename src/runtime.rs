@@ -2,6 +2,7 @@
 //!
 //! `docker` asks; nothing here does. No answer in time is itself an answer: it is what we look for.
 
+pub mod calls;
 pub mod docker;
 pub mod name;
 pub mod relist;

@@ -2,6 +2,7 @@
 
 mod host;
 mod kubelet;
+pub mod probe;
 mod stacks;
 
 use crate::{

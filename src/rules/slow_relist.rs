@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// A relist is meant to run every second, and takes 10 to 300 ms on a well node: one of this length is late.
+/// A relist of so many seconds is late: see `runtime::relist`.
 const LATE: f64 = 5.0;
 /// … and half of all that take longer than this leave no doubt.
 const LATE_HALF: f64 = 1.0;
@@ -33,8 +33,6 @@ const ENOUGH: f64 = 100.0;
 const ENOUGH_HALF: f64 = 20.0;
 /// A stamp of the last relist that is older: the kubelet writes it every second, at the worst every 10 s.
 const STALE: TimeDelta = TimeDelta::seconds(20);
-/// A third of the limit, if all pods changed at once: a start of the kubelet or the runtime would come near it.
-const ALL_CHANGED: Duration = Duration::from_secs(60);
 
 fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
     let explained = found
@@ -166,7 +164,7 @@ fn slow(spread: &Spread, known: bool, (what, verb): (&str, &str), since: &str) -
 fn own(runtime: &Runtime) -> Option<Slow> {
     let relist = runtime.relist();
     let (one, all) = (relist.one_changed(), relist.all_changed());
-    if !relist.is_whole() || (one.as_secs_f64() < LATE && all < ALL_CHANGED) {
+    if !relist.is_whole() || !relist.is_slow() {
         return None;
     }
     let seconds = |time: Duration| human(time.as_secs_f64());

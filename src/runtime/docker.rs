@@ -34,6 +34,8 @@ use std::{
     time::Duration,
 };
 
+/// For how long inspects are sent; a daemon that needs longer shows enough by then.
+pub const INSPECT_BUDGET: Duration = Duration::from_secs(10);
 /// Largest answer that is taken: a list of ten thousand containers with large annotations has some 100 MiB.
 const LARGEST: usize = 512 << 20;
 

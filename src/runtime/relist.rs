@@ -2,18 +2,26 @@
 //!
 //! A relist lists all sandboxes, then all containers; then, for each pod that changed, it asks the status of each of
 //! its sandboxes and containers, one after the other. Most relists find nothing changed; right after a start of the
-//! kubelet, or of the runtime, all pods have. Not counted are two lists with a filter for each changed pod. Ours
+//! kubelet, or of the runtime, all pods have. Not counted are two lists with a filter for each changed pod. Our
 //! inspects ran beside each other, which makes each slower than the kubelet's: the sum is rather too high.
 
 use super::{Container, ContainerKind, Outcome, Runtime};
 use crate::id::{PodName, PodUid};
 use std::{collections::BTreeMap, time::Duration};
 
+/// A relist is meant to run every second, and takes 10 to 300 ms on a well node: one in which a single pod changed and
+/// that takes so long is late.
+pub const LATE: Duration = Duration::from_secs(5);
+/// A third of the kubelet's limit: where all pods changed, more comes near it.
+pub const LATE_ALL: Duration = Duration::from_secs(60);
+
 /// What a relist would take.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Relist {
     /// Both lists: a relist in which nothing changed.
     pub lists: Duration,
+    /// Whether the list answered.
+    pub listed: bool,
     /// The pod whose statuses take longest; `None` where no container is a pod's.
     pub slowest: Option<Pod>,
     /// The statuses of all pods.
@@ -50,6 +58,11 @@ impl Relist {
         self.lists + self.statuses
     }
 
+    /// Returns whether it takes so long that the kubelet's limit is not far.
+    pub fn is_slow(&self) -> bool {
+        self.one_changed() >= LATE || self.all_changed() >= LATE_ALL
+    }
+
     /// Returns whether every call that it counts was answered.
     pub fn is_whole(&self) -> bool {
         self.unanswered == 0 && self.unknown == 0
@@ -63,6 +76,7 @@ impl Runtime {
         let ours = |container: &&Container| container.kind != ContainerKind::Other;
         let mut relist = Relist {
             lists: self.list.took * 2,
+            listed: self.list.outcome == Outcome::Answered,
             slowest: None,
             statuses: Duration::ZERO,
             pods: 0,
@@ -99,14 +113,14 @@ impl Runtime {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::{
         id::ContainerId,
         runtime::{DEFAULT_ENDPOINT, Probe},
     };
 
-    fn probe(outcome: Outcome, millis: u64) -> Probe {
+    pub(in crate::runtime) fn probe(outcome: Outcome, millis: u64) -> Probe {
         Probe {
             outcome,
             took: Duration::from_millis(millis),
@@ -114,7 +128,11 @@ mod tests {
         }
     }
 
-    fn container(pod: Option<&str>, outcome: Outcome, millis: u64) -> Container {
+    pub(in crate::runtime) fn container(
+        pod: Option<&str>,
+        outcome: Outcome,
+        millis: u64,
+    ) -> Container {
         let id = ContainerId::parse(&"a".repeat(64)).unwrap();
         Container {
             kind: match pod {
@@ -130,7 +148,7 @@ mod tests {
         }
     }
 
-    fn runtime(list: Probe, containers: Vec<Container>) -> Runtime {
+    pub(in crate::runtime) fn runtime(list: Probe, containers: Vec<Container>) -> Runtime {
         let answered = || probe(Outcome::Answered, 1);
         Runtime {
             kind: "docker",

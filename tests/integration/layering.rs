@@ -64,6 +64,7 @@ const CORE: &[&str] = &[
     "report",
     "rules",
     "runtime.rs",
+    "runtime/calls",
     "runtime/name",
     "runtime/relist",
     "stacks",

@@ -28,6 +28,8 @@ mod logs;
 mod messages;
 /// What no real daemon does on demand: answers played over a Unix socket.
 mod played;
+/// `probe`: the live part alone.
+mod probe;
 /// The README tells the truth.
 mod readme;
 /// The table of rules, and what belongs to each row.
