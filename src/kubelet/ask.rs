@@ -87,7 +87,7 @@ pub fn ask(ask: &Ask<'_>) -> Vec<Answer> {
         let named_thread = thread::Builder::new().name("kubelet".to_owned());
         let asking = named_thread.spawn_scoped(scope, || make(&calls, ask.timeout));
         if let Some(Place::File(path)) = named {
-            answers.push(saved(path));
+            answers.push(saved(path, FILE_PATIENCE));
         }
         answers.extend(match asking {
             Ok(asking) => asking.join().unwrap_or_default(),
@@ -186,15 +186,15 @@ impl Call {
 }
 
 /// Reads metrics that somebody saved.
-fn saved(path: &Path) -> Answer {
+fn saved(path: &Path, patience: Duration) -> Answer {
     let started = Instant::now();
     let mut body = Err((
         Outcome::TimedOut,
-        "reading it takes longer than 10 s".to_owned(),
+        format!("reading it takes longer than {} s", patience.as_secs_f64()),
     ));
     let own = path.to_owned();
     let ended = pump::pump(
-        started + FILE_PATIENCE,
+        started + patience,
         move |to: &SyncSender<io::Result<Vec<u8>>>| drop(to.send(bytes(&own))),
         &mut |read: io::Result<Vec<u8>>| {
             body = read.map_err(|error| (outcome(&error), error.to_string()));
@@ -275,6 +275,38 @@ mod tests {
             urls(Some("http://n3/kubelet"), true),
             ["http://n3:80/kubelet", HEALTH]
         );
+    }
+
+    #[test]
+    fn a_file_that_never_ends_or_never_begins_ends_in_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let started = Instant::now();
+        let answer = saved(&pipe, Duration::from_millis(200));
+        assert!(started.elapsed() < Duration::from_secs(5));
+        assert_eq!(answer.probe.outcome, Outcome::TimedOut);
+        let words = answer.probe.error.unwrap();
+        assert_eq!(words, "reading it takes longer than 0.2 s");
+        let endless = saved(Path::new("/dev/zero"), FILE_PATIENCE);
+        assert_eq!(endless.probe.outcome, Outcome::Error);
+        let words = endless.probe.error.unwrap();
+        assert_eq!(words, "it is larger than 32 MiB");
+        assert!(endless.body.is_empty());
+    }
+
+    #[test]
+    fn a_file_that_can_not_be_read_says_why() {
+        for (path, words) in [
+            ("/nonexistent/metrics", "No such file"),
+            ("/", "Is a directory"),
+        ] {
+            let answer = saved(Path::new(path), FILE_PATIENCE);
+            assert_eq!(answer.probe.outcome, Outcome::Error, "{path}");
+            let told = answer.probe.error.unwrap();
+            assert!(told.contains(words), "{told}");
+        }
     }
 
     #[test]

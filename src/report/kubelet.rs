@@ -119,3 +119,104 @@ fn other_node(evidence: &Evidence, kubelet: &Kubelet) -> Option<Gap> {
         why: format!("those that were given are of the node {theirs}"),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        kubelet::{Answer, What},
+        node::{Host, State, Threads},
+        runtime::Probe,
+    };
+    use std::time::Duration;
+
+    fn answer(what: What, outcome: Outcome, named: bool) -> Answer {
+        let source = match what {
+            What::Health => "http://127.0.0.1:10248/healthz?verbose",
+            What::HealthByMetrics => "http://127.0.0.1:10255/healthz?verbose",
+            What::Metrics | What::SavedMetrics => "http://127.0.0.1:10255/metrics",
+        };
+        Answer {
+            what,
+            source: source.to_owned(),
+            named,
+            probe: Probe {
+                outcome,
+                took: Duration::from_millis(1),
+                error: (outcome == Outcome::Refused).then(|| "nothing listens there".to_owned()),
+            },
+            status: (outcome == Outcome::Answered).then_some(200),
+            body: b"kubelet_running_pods 1\n".to_vec(),
+        }
+    }
+
+    fn told(answers: Vec<Answer>, kubelet_runs: bool) -> (Vec<Gap>, Vec<String>) {
+        let now = chrono::DateTime::UNIX_EPOCH.fixed_offset();
+        let process = Process {
+            pid: 812,
+            ppid: 1,
+            comm: "kubelet".to_owned(),
+            role: Role::Kubelet,
+            state: State::Sleeping,
+            start_ticks: 1,
+            age: None,
+            wchan: None,
+            stack: Vec::new(),
+            still: None,
+            command: None,
+            container: None,
+            uid: None,
+            tracer: None,
+            threads: Threads::default(),
+        };
+        unseen(&Evidence {
+            now,
+            log: None,
+            runtime: None,
+            host: kubelet_runs.then(|| Host {
+                processes: vec![process],
+                ..Host::default()
+            }),
+            kubelet: Some(Kubelet::read(answers, now)),
+            gaps: Vec::new(),
+            notes: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn where_no_kubelet_is_that_is_one_note() {
+        let refused = |what| answer(what, Outcome::Refused, false);
+        let all = [What::Metrics, What::HealthByMetrics, What::Health].map(refused);
+        let (gaps, notes) = told(all.to_vec(), false);
+        assert_eq!((gaps.len(), notes.len()), (0, 1), "{notes:?}");
+        assert!(notes[0].starts_with("no kubelet"), "{notes:?}");
+        // One that runs is told to have its ports closed.
+        let (gaps, notes) = told(all.to_vec(), true);
+        assert_eq!((gaps.len(), notes.len()), (0, 2), "{notes:?}");
+        assert!(notes[0].contains("kubectl get --raw"), "{notes:?}");
+        assert!(notes[1].contains("(process 812)"), "{notes:?}");
+    }
+
+    #[test]
+    fn a_closed_read_only_port_is_a_note_and_everything_else_a_gap() {
+        let well = answer(What::Health, Outcome::Answered, false);
+        let with = |outcome, named| {
+            let metrics = answer(What::Metrics, outcome, named);
+            let beside = answer(What::HealthByMetrics, outcome, named);
+            told(vec![metrics, beside, well.clone()], true)
+        };
+        let (gaps, notes) = with(Outcome::Refused, false);
+        assert_eq!((gaps.len(), notes.len()), (0, 1), "{gaps:?} {notes:?}");
+        for (outcome, named) in [
+            (Outcome::Refused, true),
+            (Outcome::TimedOut, false),
+            (Outcome::Error, false),
+        ] {
+            let (gaps, notes) = with(outcome, named);
+            assert_eq!((gaps.len(), notes.len()), (1, 0), "{outcome:?}: {notes:?}");
+            assert_eq!(gaps[0].what, "the kubelet's metrics");
+        }
+        let (gaps, notes) = with(Outcome::Answered, false);
+        assert_eq!((gaps.len(), notes.len()), (0, 0), "{gaps:?} {notes:?}");
+    }
+}

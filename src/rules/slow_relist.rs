@@ -106,8 +106,8 @@ fn told(kubelet: &Kubelet, known: bool) -> Option<Slow> {
     // With the evented PLEG relists are rare, and 5 minutes apart.
     let interval = metrics.interval.as_ref().filter(|_| !metrics.evented);
     for (what, verb, spread) in [
-        ("relist", "took", metrics.relist.as_ref()),
-        ("start of a relist", "came", interval),
+        ("relists", "took", metrics.relist.as_ref()),
+        ("starts of a relist", "came", interval),
     ] {
         let Some(words) = spread.and_then(|spread| slow(spread, known, (what, verb), &since))
         else {
@@ -137,7 +137,7 @@ fn slow(spread: &Spread, known: bool, (what, verb): (&str, &str), since: &str) -
         let late = half.seconds() > LATE_HALF || most.seconds() > LATE;
         return late.then(|| {
             format!(
-                "of the last 10 minutes' {what}s the median is {half}, the 99th percentile {most}"
+                "of the last 10 minutes' {what} the median is {half}, the 99th percentile {most}"
             )
         });
     }
@@ -150,7 +150,7 @@ fn slow(spread: &Spread, known: bool, (what, verb): (&str, &str), since: &str) -
     };
     let tell = |seconds: f64| {
         let (late, length) = (share(seconds), human(seconds));
-        format!("{late:.0} of {all:.0} {what}s {verb} more than {length}{after} {since}")
+        format!("{late:.0} of {all:.0} {what} {verb} more than {length}{after} {since}")
     };
     // A start comes a second after the end of the one before.
     let half_late = if verb == "came" { 2.5 } else { LATE_HALF };

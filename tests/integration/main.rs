@@ -20,6 +20,8 @@ mod harness;
 mod host;
 /// The JSON output, read back with types of its own.
 mod json;
+/// The kubelet's own endpoints.
+mod kubelet;
 /// Who may name what.
 mod layering;
 /// Where the log comes from: standard input, files, journalctl.
