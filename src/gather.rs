@@ -3,6 +3,8 @@
 //! Decides one thing: whether log and runtime are about the same node at the same time, so that they may be
 //! joined. Judges nothing.
 
+mod files;
+
 use crate::{
     cli::{DiagnoseArgs, Moments},
     digest::{Digest, Log},
@@ -96,6 +98,8 @@ pub fn gather(
         evidence.gaps.extend(gaps);
         evidence.notes.extend(notes);
     }
+    // Last, for the machine tells where the files are, and what of them is stale.
+    files::read(args, &endpoint, &mut evidence);
     Ok(evidence)
 }
 
