@@ -72,8 +72,8 @@ pub enum Command {
 pub enum Reader {
     /// The command lines of processes
     Words {
-        /// Where the kernel's files about processes are
-        proc: PathBuf,
+        /// The host's root directory
+        root: PathBuf,
         /// Which processes
         pids: Vec<u32>,
     },

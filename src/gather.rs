@@ -5,11 +5,13 @@
 
 mod files;
 
+pub use files::ReadFiles;
+
 use crate::{
     cli::{DiagnoseArgs, Moments},
     digest::{Digest, Log},
     evidence::{Evidence, FRESH, Gap},
-    host,
+    host::{self, files::Tree},
     log::{self, DockerLog},
     node::{DEFAULT_ROOT, Host},
     runtime::{
@@ -29,7 +31,8 @@ use std::{
 /// For how long inspects are sent; a daemon that needs longer shows enough by then.
 const INSPECT_BUDGET: Duration = Duration::from_secs(10);
 
-/// Returns what can be seen; `ask` asks Docker (`docker::probe`, or `docker::replay` for a recording).
+/// Returns what can be seen; `ask` asks Docker (`docker::probe`, or `docker::replay` for a recording), `read_files`
+/// reads its files where it does not answer.
 ///
 /// # Errors
 /// Nothing was asked for, an option's value makes no sense, or a log that was named can't be read.
@@ -37,6 +40,7 @@ pub fn gather(
     args: &DiagnoseArgs,
     moments: &Moments,
     ask: &dyn Fn(&Ask<'_>) -> anyhow::Result<Runtime>,
+    read_files: &ReadFiles<'_>,
 ) -> anyhow::Result<Evidence> {
     if args.log.no_log && args.no_docker && args.host.no_host {
         bail!("--no-log, --no-docker and --no-host together leave nothing to look at");
@@ -99,7 +103,7 @@ pub fn gather(
         evidence.notes.extend(notes);
     }
     // Last, for the machine tells where the files are, and what of them is stale.
-    files::read(args, &endpoint, &mut evidence);
+    files::read(args, &endpoint, read_files, &mut evidence);
     Ok(evidence)
 }
 
@@ -143,7 +147,7 @@ fn look_at_host(args: &DiagnoseArgs, evidence: &mut Evidence) -> Option<Looking>
     let root = root.unwrap_or_else(|| PathBuf::from(DEFAULT_ROOT));
     let looking = thread::Builder::new()
         .name("host".to_owned())
-        .spawn(move || host::look(&root, host::PATIENCE));
+        .spawn(move || host::look(&Tree::at(&root), host::PATIENCE));
     looking
         .map_err(|error| {
             evidence.gaps.push(Gap {

@@ -35,7 +35,7 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Schema { output } => commands::schema::run(*output, &mut out),
         Command::Read { what } => {
             match what {
-                Reader::Words { proc, pids } => words::write(proc, pids, &mut out)?,
+                Reader::Words { root, pids } => words::write(root, pids, &mut out)?,
                 Reader::Docker { place, ids } => disk::write(place, ids, &mut out)?,
                 Reader::Log {
                     place,

@@ -4,12 +4,15 @@
 use crate::{
     cli::DiagnoseArgs,
     evidence::{Evidence, Gap},
-    host::glance::{self, Presence},
+    host::{
+        files::Tree,
+        glance::{self, Presence},
+    },
     id::ContainerId,
     node::DEFAULT_ROOT,
     runtime::{
         Container, Outcome, Runtime,
-        disk::{self, Place},
+        disk::{self, Place, Reading},
         stored::{self, Life},
     },
 };
@@ -23,8 +26,16 @@ const FEW: usize = 256;
 /// How long the look at the processes of stored containers may take.
 const GLANCE: Duration = Duration::from_millis(500);
 
+/// Reads Docker's files (`disk::read`, or `disk::replay` for a recording).
+pub type ReadFiles<'a> = dyn Fn(&Place, Option<&[ContainerId]>) -> Reading + 'a;
+
 /// Fills in what Docker's files tell of the containers that it was asked for and did not tell of.
-pub(super) fn read(args: &DiagnoseArgs, endpoint: &str, evidence: &mut Evidence) {
+pub(super) fn read(
+    args: &DiagnoseArgs,
+    endpoint: &str,
+    files: &ReadFiles<'_>,
+    evidence: &mut Evidence,
+) {
     let Some(runtime) = &mut evidence.runtime else {
         return;
     };
@@ -45,7 +56,7 @@ pub(super) fn read(args: &DiagnoseArgs, endpoint: &str, evidence: &mut Evidence)
         evidence.notes.push(why);
         return;
     };
-    let reading = disk::read(&place, wanted.as_deref(), disk::PATIENCE);
+    let reading = files(&place, wanted.as_deref());
     evidence.gaps.extend(reading.gaps);
     evidence.notes.extend(reading.notes);
     let Some(mut disk) = reading.disk else {
@@ -92,7 +103,7 @@ fn look_for(found: &mut [Container], root: &Path) {
         stored.pid.filter(|_| stored.state.running)
     };
     let pids: Vec<u32> = found.iter().filter_map(pid).collect();
-    let seen = glance::presence(root, pids, GLANCE);
+    let seen = glance::presence(&Tree::at(root), pids, GLANCE);
     for container in found {
         let present = pid(container).and_then(|pid| seen.get(&pid));
         let Container { id, disk, .. } = container;

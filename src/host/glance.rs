@@ -1,7 +1,7 @@
 //! Two questions that need no look at the whole machine: where its Docker daemons are, and what has become of some
 //! processes. As everywhere, nothing here waits for a sick process.
 
-use super::{files, tasks, walk, words};
+use super::{files::Tree, tasks, walk, words};
 use crate::{
     id::ContainerId,
     log::pump,
@@ -10,7 +10,6 @@ use crate::{
 use std::{
     collections::BTreeMap,
     io::ErrorKind,
-    path::Path,
     time::{Duration, Instant},
 };
 
@@ -24,9 +23,9 @@ pub enum Presence {
 }
 
 /// Returns the machine's Docker daemons with their words, and nothing else of it.
-pub fn dockerds(root: &Path, patience: Duration) -> Host {
-    let (proc, until) = (root.join("proc"), Instant::now() + patience);
-    let stats = walk::walk(&proc, until).stats;
+pub fn dockerds(tree: &Tree, patience: Duration) -> Host {
+    let until = Instant::now() + patience;
+    let stats = walk::walk(tree, until).stats;
     let named = |comm: &str| role::by_name(comm, Role::Other) == Role::Dockerd;
     let pids: Vec<u32> = stats
         .values()
@@ -34,16 +33,16 @@ pub fn dockerds(root: &Path, patience: Duration) -> Host {
         .map(|stat| stat.pid)
         .collect();
     let mut told = words::Told::default();
-    words::read(&proc, &pids, until, &mut told);
+    words::read(tree, &pids, until, &mut told);
     let processes = pids.iter().filter_map(|pid| {
         let mut process = tasks::process(stats.get(pid)?, Role::Dockerd);
-        let cgroup = files::text(&proc.join(pid.to_string()).join("cgroup")).ok();
+        let cgroup = tree.text(&format!("proc/{pid}/cgroup")).ok();
         (process.uid, process.container) = cgroup.as_deref().map(parse::cgroup).unwrap_or_default();
         process.command = told.words.remove(pid);
         Some(process)
     });
     Host {
-        root: root.display().to_string(),
+        root: tree.root().display().to_string(),
         seen: stats.len(),
         processes: processes.collect(),
         ..Host::default()
@@ -51,15 +50,15 @@ pub fn dockerds(root: &Path, patience: Duration) -> Host {
 }
 
 /// Returns what is seen of these processes; what does not tell is left out.
-pub fn presence(root: &Path, pids: Vec<u32>, patience: Duration) -> BTreeMap<u32, Presence> {
-    let proc = root.join("proc");
+pub fn presence(tree: &Tree, pids: Vec<u32>, patience: Duration) -> BTreeMap<u32, Presence> {
+    let tree = tree.clone();
     let mut found = BTreeMap::new();
     // Late, or without a thread: what came is true all the same.
     let _ = pump::pump(
         Instant::now() + patience,
         move |to| {
             for pid in pids {
-                let seen = look(&proc.join(pid.to_string()));
+                let seen = look(&tree, pid);
                 if seen.is_some_and(|seen| to.send((pid, seen)).is_err()) {
                     return;
                 }
@@ -73,8 +72,8 @@ pub fn presence(root: &Path, pids: Vec<u32>, patience: Duration) -> BTreeMap<u32
     found
 }
 
-fn look(process: &Path) -> Option<Presence> {
-    let stat = match files::text(&process.join("stat")) {
+fn look(tree: &Tree, pid: u32) -> Option<Presence> {
+    let stat = match tree.text(&format!("proc/{pid}/stat")) {
         Ok(text) => parse::stat(&text)?,
         Err(error) if error.kind() == ErrorKind::NotFound => return Some(Presence::Absent),
         Err(_) => return None,
@@ -82,7 +81,7 @@ fn look(process: &Path) -> Option<Presence> {
     if stat.state == State::Dead {
         return Some(Presence::Absent);
     }
-    let cgroup = files::text(&process.join("cgroup")).ok()?;
+    let cgroup = tree.text(&format!("proc/{pid}/cgroup")).ok()?;
     // Without cgroups nothing tells whose it is.
     let told = !cgroup.trim().is_empty();
     told.then(|| Presence::Present(parse::cgroup(&cgroup).1))
@@ -110,7 +109,11 @@ mod tests {
         put(8, 'S', "4:pids:/user.slice\n");
         put(9, 'Z', "4:pids:/\n");
         put(10, 'S', "");
-        let seen = presence(root.path(), vec![6, 7, 8, 9, 10], Duration::from_secs(9));
+        let seen = presence(
+            &Tree::at(root.path()),
+            vec![6, 7, 8, 9, 10],
+            Duration::from_secs(9),
+        );
         let id = ContainerId::parse(ID);
         let expected = [
             (6, Presence::Absent),

@@ -35,6 +35,11 @@ const FILE: u64 = 4 << 20;
 pub fn write(place: &Place, ids: &[String], out: &mut dyn Write) -> io::Result<()> {
     // Out of the terminal's reach; a leader of a group can't, and need not.
     let _ = setsid();
+    tell(place, ids, out)
+}
+
+/// As `write`, within any process.
+pub(super) fn tell(place: &Place, ids: &[String], out: &mut dyn Write) -> io::Result<()> {
     let settings = settings(place);
     let found = containers(place, &settings);
     let (root, folder) = match &found {
