@@ -12,7 +12,7 @@ use crate::{
     digest::{Digest, Log},
     evidence::{Evidence, FRESH, Gap},
     host::{self, files::Tree},
-    log::{self, DockerLog},
+    log::{self, DockerFiles, DockerLog},
     node::{DEFAULT_ROOT, Host},
     runtime::{
         Runtime,
@@ -68,6 +68,11 @@ pub fn gather(
             endpoint: &endpoint,
             timeout: args.probe_timeout,
             asked: !args.no_docker,
+            files: (!args.no_docker_files).then(|| DockerFiles {
+                root: args.docker_root.as_deref(),
+                host_root: files::root(args),
+                look: !args.host.no_host,
+            }),
         };
         apart = read_log(args, moments, over_docker, &mut evidence)?;
     }

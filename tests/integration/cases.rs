@@ -80,6 +80,15 @@ fn report(folder: &Path) -> Report {
     if let Some(host) = &mut report.host {
         host.root = host.root.replace(&prefix, "");
     }
+    if let Some(disk) = report.runtime.as_mut().and_then(|it| it.disk.as_mut()) {
+        disk.root = disk.root.replace(&prefix, "");
+    }
+    for note in &mut report.notes {
+        *note = note.replace(&prefix, "");
+    }
+    for finding in &mut report.findings {
+        finding.explanation = finding.explanation.replace(&prefix, "");
+    }
     report
 }
 
