@@ -13,7 +13,7 @@ use std::{
 };
 
 fn main() -> ExitCode {
-    match run(&Cli::parse()) {
+    match run(Cli::parse()) {
         Ok(code) => code,
         // Who closes the pipe has read enough.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
@@ -26,14 +26,15 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
+fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let mut out = io::BufWriter::new(io::stdout());
-    match &cli.command {
-        Command::Diagnose(args) => commands::diagnose::run(args, &mut out),
-        Command::Clean(args) => commands::clean::run(args, &mut out),
-        Command::Schema { output } => commands::schema::run(*output, &mut out),
+    match cli.command {
+        Command::Diagnose(args) => commands::diagnose::run(&args, &mut out),
+        Command::Collect(args) => commands::collect::run(args, &mut out),
+        Command::Clean(args) => commands::clean::run(&args, &mut out),
+        Command::Schema { output } => commands::schema::run(output, &mut out),
         Command::ReadWords { root, pids } => {
-            words::write(root, pids, &mut out)?;
+            words::write(&root, &pids, &mut out)?;
             Ok(ExitCode::SUCCESS)
         }
     }
