@@ -3,6 +3,7 @@
 pub mod clean;
 pub mod json;
 mod kubelet;
+mod looked;
 pub mod plain;
 pub mod probe;
 pub mod text;

@@ -21,8 +21,10 @@ mod orphan_sandbox;
 mod pleg_unexplained;
 mod remedies;
 mod runtime_down;
+mod shares;
 mod slow_relist;
 mod starting_up;
+mod stored;
 mod tasks_exhausted;
 
 use crate::{

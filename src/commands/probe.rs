@@ -23,6 +23,8 @@ pub fn run(args: &ProbeArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
         first: &[],
         now: cli::clock(),
         inspect_budget: docker::INSPECT_BUDGET,
+        stacks_anyway: false,
+        tape: None,
     })?;
     let rows = if args.all {
         usize::MAX

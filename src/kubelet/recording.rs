@@ -1,4 +1,4 @@
-//! The kubelet's answers in a folder: `index`, `metrics`, and a file for each health check.
+//! The kubelet's answers as files: `index`, `metrics`, and one for each health check.
 //!
 //! `index` has a line for each answer, as that of Docker's answers does: what was asked (`metrics`, `saved_metrics`,
 //! `health`, `health_by_metrics`), outcome (`answered`, `timed_out`, `refused`, `denied`, `error`), HTTP status,
@@ -8,7 +8,7 @@
 use super::{Answer, What};
 use crate::runtime::{Outcome, Probe};
 use anyhow::{Context as _, bail};
-use std::{fs, io, path::Path, time::Duration};
+use std::time::Duration;
 
 const INDEX: &str = "index";
 const METRICS: &str = "metrics";
@@ -31,7 +31,7 @@ const OUTCOMES: [(Outcome, &str); 5] = [
     (Outcome::Error, "error"),
 ];
 
-/// Returns the files that keep these answers, by name; `open` and `read` read them back.
+/// Returns the files that keep these answers, by name; `read` reads them back.
 pub fn files(answers: &[Answer]) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     let mut index = String::new();
@@ -63,33 +63,17 @@ pub fn files(answers: &[Answer]) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Reads the answers that are kept in a folder; none where it is not there.
-///
-/// # Errors
-/// What is there can't be read, or makes no sense.
-pub fn open(folder: &Path) -> anyhow::Result<Vec<Answer>> {
-    read(
-        &folder.display().to_string(),
-        &|name| match fs::read(folder.join(name)) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error.into()),
-        },
-    )
-}
-
 /// Reads answers from the files that `file` returns by name, `None` for those that are not there; `folder` is what
 /// they are called together.
 ///
 /// # Errors
-/// As `open`.
-pub fn read(
-    folder: &str,
-    file: &dyn Fn(&str) -> anyhow::Result<Option<Vec<u8>>>,
-) -> anyhow::Result<Vec<Answer>> {
-    let Some(index) = file(INDEX).with_context(|| format!("can't read {folder}/{INDEX}"))? else {
-        let body = file(METRICS).with_context(|| format!("can't read {folder}/{METRICS}"))?;
-        return Ok(body.into_iter().map(|body| saved(folder, body)).collect());
+/// What is there makes no sense.
+pub fn read(folder: &str, file: &dyn Fn(&str) -> Option<Vec<u8>>) -> anyhow::Result<Vec<Answer>> {
+    let Some(index) = file(INDEX) else {
+        return Ok(file(METRICS)
+            .into_iter()
+            .map(|body| saved(folder, body))
+            .collect());
     };
     let index = String::from_utf8_lossy(&index);
     let lines = index.lines().filter(|line| !line.is_empty());
@@ -115,10 +99,7 @@ fn saved(folder: &str, body: Vec<u8>) -> Answer {
     }
 }
 
-fn entry(
-    line: &str,
-    file: &dyn Fn(&str) -> anyhow::Result<Option<Vec<u8>>>,
-) -> anyhow::Result<Answer> {
+fn entry(line: &str, file: &dyn Fn(&str) -> Option<Vec<u8>>) -> anyhow::Result<Answer> {
     let fields: Vec<&str> = line.split('\t').collect();
     let [word, outcome, status, millis, name, source, named] = fields[..] else {
         bail!("it has {} fields, not 7", fields.len())
@@ -131,7 +112,7 @@ fn entry(
     let body = match name {
         "-" => Vec::new(),
         // No other file's name is taken from an index that somebody else may have written.
-        name if name == *own_file => file(name)?.with_context(|| format!("there is no {name}"))?,
+        name if name == *own_file => file(name).with_context(|| format!("there is no {name}"))?,
         _ => bail!("its file is not named {own_file}"),
     };
     let answered = outcome == Outcome::Answered;
@@ -180,7 +161,7 @@ mod tests {
 
     fn back(files: Vec<(String, Vec<u8>)>) -> anyhow::Result<Vec<Answer>> {
         let files: BTreeMap<_, _> = files.into_iter().collect();
-        read("kubelet", &|name| Ok(files.get(name).cloned()))
+        read("kubelet", &|name| files.get(name).cloned())
     }
 
     #[test]

@@ -166,6 +166,7 @@ pub(super) mod tests {
             containers,
             stacks: None,
             stacks_probe: Probe::NONE,
+            disk: None,
         }
     }
 
