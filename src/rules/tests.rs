@@ -14,6 +14,7 @@ mod orphan_sandbox;
 mod pleg_unexplained;
 mod runtime_down;
 mod starting_up;
+mod stored;
 mod tasks_exhausted;
 
 use super::*;

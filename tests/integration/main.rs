@@ -13,6 +13,7 @@ mod cli;
 /// A container's log, read through Docker.
 mod container_log;
 /// A real Docker daemon, asked, broken and mended.
+mod disk;
 mod engine;
 /// The private daemon cleans up after itself.
 mod harness;
