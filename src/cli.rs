@@ -41,6 +41,18 @@ pub enum Command {
     /// Exit codes: 0 all that was asked was seen and nothing is wrong now; 1 something is wrong now, or the log
     /// (where only a log was given) shows that it was; 2 the question could not be answered.
     Diagnose(DiagnoseArgs),
+    /// Save all evidence to one file, before anything is restarted: logs, Docker's answers and stacks, what the
+    /// kernel tells
+    ///
+    /// Changes nothing, asks what `diagnose` asks, and always for dockerd's stacks. `plegdoctor diagnose --capture FILE`
+    /// judges it on any machine. Of the log it keeps the last 24 h, or what --since says.
+    ///
+    /// Environment variables, commands and labels of workloads are left out; secrets in the daemons' own command lines
+    /// are masked. The logs are kept as they are: look into them before you give the file away.
+    ///
+    /// Exit codes: 0 all is saved; 1 saved, but something could not be seen (manifest.json tells what and why); 2
+    /// nothing was saved.
+    Collect(CollectArgs),
     /// Remove dead, exited or never started containers, after showing which
     ///
     /// Running containers are never touched, volumes never removed, force never used.
@@ -133,6 +145,45 @@ pub enum ColorChoice {
 /// `plegdoctor diagnose`
 #[derive(Debug, Args)]
 pub struct DiagnoseArgs {
+    /// Where to look
+    #[command(flatten)]
+    pub look: LookArgs,
+    /// Judge this capture (a .tar.gz, or a folder of that form) in place of this machine
+    #[arg(long, value_name = "PATH", help_heading = "Captures", conflicts_with_all = [
+        "log", "journal", "log_container", "no_log", "log_timeout", "docker_host", "no_docker", "probe_timeout",
+        "max_unanswered", "host_root", "no_host",
+    ])]
+    pub capture: Option<PathBuf>,
+    /// Save what is judged to this file, a .tar.gz, so that --capture gives the same report elsewhere
+    ///
+    /// Without environment variables, commands and labels of workloads. Nothing is overwritten.
+    #[arg(long, value_name = "FILE", help_heading = "Captures")]
+    pub save: Option<PathBuf>,
+    /// How to print
+    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
+    pub format: Format,
+    /// Whether to use colour
+    #[arg(long, value_enum, default_value = "auto", help_heading = "Output")]
+    pub color: ColorChoice,
+}
+
+/// `plegdoctor collect`
+#[derive(Debug, Args)]
+pub struct CollectArgs {
+    /// Where to look
+    #[command(flatten)]
+    pub look: LookArgs,
+    /// The file to write, a .tar.gz; nothing is overwritten
+    #[arg(long, short = 'o', value_name = "FILE", help_heading = "Captures")]
+    pub output: PathBuf,
+    /// Keep environment variables, commands and labels of workloads, too: there may be secrets among them
+    #[arg(long, help_heading = "Captures")]
+    pub with_workloads: bool,
+}
+
+/// Where to look, and how patiently.
+#[derive(Debug, Args)]
+pub struct LookArgs {
     /// The kubelet's log
     #[command(flatten)]
     pub log: LogArgs,
@@ -163,12 +214,6 @@ pub struct DiagnoseArgs {
     /// This machine
     #[command(flatten)]
     pub host: HostArgs,
-    /// How to print
-    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
-    pub format: Format,
-    /// Whether to use colour
-    #[arg(long, value_enum, default_value = "auto", help_heading = "Output")]
-    pub color: ColorChoice,
 }
 
 /// Which log to read, and how to read its times.
@@ -366,6 +411,14 @@ impl LogArgs {
             Some(text) => moment(text, clock().with_timezone(&zone))
                 .with_context(|| format!("--now {text}"))?,
         };
+        self.moments_at(now)
+    }
+
+    /// Returns the moments meant, if `now` is the present.
+    ///
+    /// # Errors
+    /// Names the option whose value is no time.
+    pub fn moments_at(&self, now: Time) -> anyhow::Result<Moments> {
         let near = |option: &str, text: &Option<String>| {
             text.as_deref()
                 .map(|text| moment(text, now).with_context(|| format!("{option} {text}")))

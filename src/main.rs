@@ -14,7 +14,7 @@ use std::{
 };
 
 fn main() -> ExitCode {
-    match run(&Cli::parse()) {
+    match run(Cli::parse()) {
         Ok(code) => code,
         // Who closes the pipe has read enough.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
@@ -27,22 +27,23 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
+fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let mut out = io::BufWriter::new(io::stdout());
-    match &cli.command {
-        Command::Diagnose(args) => commands::diagnose::run(args, &mut out),
-        Command::Clean(args) => commands::clean::run(args, &mut out),
-        Command::Schema { output } => commands::schema::run(*output, &mut out),
+    match cli.command {
+        Command::Diagnose(args) => commands::diagnose::run(&args, &mut out),
+        Command::Collect(args) => commands::collect::run(args, &mut out),
+        Command::Clean(args) => commands::clean::run(&args, &mut out),
+        Command::Schema { output } => commands::schema::run(output, &mut out),
         Command::Read { what } => {
             match what {
-                Reader::Words { root, pids } => words::write(root, pids, &mut out)?,
-                Reader::Docker { place, ids } => disk::write(place, ids, &mut out)?,
+                Reader::Words { root, pids } => words::write(&root, &pids, &mut out)?,
+                Reader::Docker { place, ids } => disk::write(&place, &ids, &mut out)?,
                 Reader::Log {
                     place,
                     id,
                     file,
                     bytes,
-                } => disk::write_log(place, id, file, *bytes, &mut out)?,
+                } => disk::write_log(&place, &id, &file, bytes, &mut out)?,
             }
             Ok(ExitCode::SUCCESS)
         }

@@ -3,6 +3,7 @@
 //! `host` looks; nothing here does. `parse` reads the kernel's files, `role` tells what a process is to a
 //! container runtime.
 
+pub mod mask;
 pub mod mount;
 pub mod parse;
 pub mod pressure;

@@ -8,7 +8,7 @@ use super::files::Tree;
 use crate::{
     child::{self, Running},
     log::pump::{self, Ended},
-    node::parse,
+    node::{mask, parse},
 };
 use rustix::process::setsid;
 use std::{
@@ -48,7 +48,7 @@ pub(super) fn read(tree: &Tree, pids: &[u32], until: Instant, told: &mut Told) {
     if !tree.is_live() {
         for &pid in left {
             if let Ok(bytes) = tree.bytes(&path(pid)) {
-                told.words.insert(pid, parse::cmdline(&bytes));
+                told.words.insert(pid, masked(&bytes));
             }
         }
         return;
@@ -66,6 +66,13 @@ pub(super) fn read(tree: &Tree, pids: &[u32], until: Instant, told: &mut Told) {
             left = rest;
         }
     }
+}
+
+/// Returns a process's words without the secrets among them: they are for reports.
+fn masked(bytes: &[u8]) -> Vec<String> {
+    let mut words = parse::cmdline(bytes);
+    mask::words(&mut words);
+    words
 }
 
 /// Lets one child read; returns how many of `pids` it answered.
@@ -99,7 +106,7 @@ fn one_child(tree: &Tree, pids: &[u32], deadline: Instant, told: &mut Told) -> u
     for (pid, words) in answers {
         if let Some(words) = words {
             tree.note(&path(pid), &words);
-            told.words.insert(pid, parse::cmdline(&words));
+            told.words.insert(pid, masked(&words));
         }
     }
     match ended {
