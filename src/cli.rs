@@ -2,7 +2,12 @@
 //!
 //! Parsing does nothing but validate; what follows from the values is decided by the commands.
 
-use crate::{duration, event::Time, evidence::FRESH, host::words, runtime::DEFAULT_ENDPOINT};
+use crate::{
+    child, duration,
+    event::Time,
+    evidence::FRESH,
+    runtime::{DEFAULT_ENDPOINT, disk::Place},
+};
 use anyhow::{Context as _, bail};
 use chrono::{DateTime, FixedOffset, Local, NaiveDate, NaiveDateTime, TimeDelta, TimeZone as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -65,13 +70,44 @@ pub enum Command {
         #[arg(value_enum)]
         output: SchemaOf,
     },
-    /// Write the command lines of processes: the part of `diagnose` that may hang
-    #[command(name = words::SUBCOMMAND, hide = true)]
-    ReadWords {
+    /// Write what may hang whoever reads it: a part of `diagnose`, in a child that can be left behind
+    #[command(name = child::READ, hide = true)]
+    Read {
+        /// What to read
+        #[command(subcommand)]
+        what: Reader,
+    },
+}
+
+/// What a child of plegdoctor's own reads.
+#[derive(Debug, Subcommand)]
+pub enum Reader {
+    /// The command lines of processes
+    Words {
         /// The host's root directory
         root: PathBuf,
         /// Which processes
         pids: Vec<u32>,
+    },
+    /// What Docker wrote of its containers
+    Docker {
+        /// Where
+        #[command(flatten)]
+        place: Place,
+        /// Which containers [default: all]
+        ids: Vec<String>,
+    },
+    /// A container's log
+    Log {
+        /// Where
+        #[command(flatten)]
+        place: Place,
+        /// Whose
+        id: String,
+        /// Its file's name
+        file: String,
+        /// How many bytes of its end
+        bytes: u64,
     },
 }
 
@@ -157,6 +193,18 @@ pub struct LookArgs {
     /// Do not ask Docker, whatever --docker-host or DOCKER_HOST say
     #[arg(long, help_heading = "Docker")]
     pub no_docker: bool,
+    /// Docker's data root, whose files tell of the containers where Docker does not answer [default: dockerd's
+    /// --data-root, else data-root of its daemon.json, else /var/lib/docker]
+    #[arg(
+        long,
+        value_name = "DIR",
+        help_heading = "Docker",
+        conflicts_with = "no_docker_files"
+    )]
+    pub docker_root: Option<PathBuf>,
+    /// Do not read Docker's files, even if it does not answer
+    #[arg(long, help_heading = "Docker")]
+    pub no_docker_files: bool,
     /// How long each call to Docker may take
     #[arg(long, value_name = "DUR", default_value = "3s", value_parser = positive, help_heading = "Docker")]
     pub probe_timeout: Duration,

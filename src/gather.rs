@@ -3,8 +3,10 @@
 //! Decides one thing: whether log and runtime are about the same node at the same time, so that they may be
 //! joined. Judges nothing.
 
+mod files;
 mod replay;
 
+pub use files::ReadFiles;
 pub use replay::replay;
 
 use crate::{
@@ -14,8 +16,8 @@ use crate::{
     evidence::{Evidence, FRESH, Gap},
     host::{self, files::Tree},
     id::ContainerId,
-    log::{self, DockerLog},
-    node::{DEFAULT_ROOT, Host},
+    log::{self, DockerFiles, DockerLog},
+    node::Host,
     runtime::{
         Runtime,
         docker::{self, Ask},
@@ -25,7 +27,6 @@ use anyhow::bail;
 use std::{
     collections::BTreeSet,
     net::IpAddr,
-    path::{Path, PathBuf},
     sync::Arc,
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -34,7 +35,8 @@ use std::{
 /// For how long inspects are sent; a daemon that needs longer shows enough by then.
 const INSPECT_BUDGET: Duration = Duration::from_secs(10);
 
-/// Returns what can be seen, and keeps it in `keep`; `ask` asks Docker (`docker::probe`).
+/// Returns what can be seen, and keeps it in `keep`; `ask` asks Docker (`docker::probe`), `read_files` reads its files
+/// where it does not answer (`disk::read`).
 ///
 /// # Errors
 /// Nothing was asked for, an option's value makes no sense, or a log that was named can't be read.
@@ -43,6 +45,7 @@ pub fn gather(
     moments: &Moments,
     keep: Option<&Keep>,
     ask: &dyn Fn(&Ask<'_>) -> anyhow::Result<Runtime>,
+    read_files: &ReadFiles<'_>,
 ) -> anyhow::Result<Evidence> {
     if args.log.no_log && args.no_docker && args.host.no_host {
         bail!("--no-log, --no-docker and --no-host together leave nothing to look at");
@@ -73,6 +76,11 @@ pub fn gather(
             endpoint: &endpoint,
             timeout: args.probe_timeout,
             asked: !args.no_docker,
+            files: (!args.no_docker_files).then(|| DockerFiles {
+                root: args.docker_root.as_deref(),
+                host_root: files::root(args),
+                look: !args.host.no_host,
+            }),
         };
         let began = begin(keep, "log");
         apart = read_log(args, moments, over_docker, keep, &mut evidence)?;
@@ -127,13 +135,28 @@ pub fn gather(
         evidence.notes.extend(notes);
         end(keep, "host", took, &evidence.gaps[before..]);
     }
+    // Last, for the machine tells where the files are, and what of them is stale.
+    let (began, before) = (begin(keep, "docker-files"), evidence.gaps.len());
+    if files::read(
+        args,
+        &endpoint,
+        &tree(args, keep),
+        keep,
+        read_files,
+        &mut evidence,
+    ) {
+        end(
+            keep,
+            "docker-files",
+            began.elapsed(),
+            &evidence.gaps[before..],
+        );
+    }
     Ok(evidence)
 }
 
 /// Returns what the run goes by, for whoever replays it.
 fn options(args: &LookArgs, moments: &Moments, endpoint: &str) -> Options {
-    let root = args.host.host_root.as_deref();
-    let root = root.unwrap_or_else(|| Path::new(DEFAULT_ROOT));
     Options {
         since: moments.since.map(|since| since.to_rfc3339()),
         until: moments.until.map(|until| until.to_rfc3339()),
@@ -141,7 +164,7 @@ fn options(args: &LookArgs, moments: &Moments, endpoint: &str) -> Options {
         docker_host: endpoint.to_owned(),
         probe_timeout_seconds: args.probe_timeout.as_secs_f64(),
         max_unanswered: args.max_unanswered,
-        host_root: root.display().to_string(),
+        host_root: files::root(args).display().to_string(),
     }
 }
 
@@ -190,14 +213,18 @@ fn host_unseen(args: &LookArgs, moments: &Moments, apart: Option<&str>) -> Optio
     }
 }
 
+/// Returns the files of the machine that is looked at; what is read of them is kept.
+fn tree(args: &LookArgs, keep: Option<&Keep>) -> Tree {
+    let tree = Tree::at(files::root(args));
+    match keep {
+        Some(keep) => tree.tapped(Arc::clone(&keep.host)),
+        None => tree,
+    }
+}
+
 /// Starts to look at the host.
 fn look_at_host(args: &LookArgs, keep: Option<&Keep>, evidence: &mut Evidence) -> Option<Looking> {
-    let root = args.host.host_root.clone();
-    let root = root.unwrap_or_else(|| PathBuf::from(DEFAULT_ROOT));
-    let mut tree = Tree::at(&root);
-    if let Some(keep) = keep {
-        tree = tree.tapped(Arc::clone(&keep.host));
-    }
+    let tree = tree(args, keep);
     let looking = thread::Builder::new()
         .name("host".to_owned())
         .spawn(move || {

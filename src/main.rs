@@ -2,10 +2,11 @@
 
 use clap::Parser as _;
 use plegdoctor::{
-    cli::{Cli, Command},
+    cli::{Cli, Command, Reader},
     commands,
     host::words,
     render::plain,
+    runtime::disk,
 };
 use std::{
     io::{self, Write as _},
@@ -33,8 +34,17 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Collect(args) => commands::collect::run(args, &mut out),
         Command::Clean(args) => commands::clean::run(&args, &mut out),
         Command::Schema { output } => commands::schema::run(output, &mut out),
-        Command::ReadWords { root, pids } => {
-            words::write(&root, &pids, &mut out)?;
+        Command::Read { what } => {
+            match what {
+                Reader::Words { root, pids } => words::write(&root, &pids, &mut out)?,
+                Reader::Docker { place, ids } => disk::write(&place, &ids, &mut out)?,
+                Reader::Log {
+                    place,
+                    id,
+                    file,
+                    bytes,
+                } => disk::write_log(&place, &id, &file, bytes, &mut out)?,
+            }
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -8,7 +8,7 @@ use crate::{
     gather::{gather, replay},
     render::{self, Style},
     report,
-    runtime::docker,
+    runtime::{disk, docker},
 };
 use anyhow::Context as _;
 use std::{io::Write, process::ExitCode};
@@ -51,5 +51,12 @@ fn evidence(args: &DiagnoseArgs, keep: Option<&Keep>) -> anyhow::Result<Evidence
 /// # Errors
 /// As `run`.
 pub(super) fn seen(args: &LookArgs, keep: Option<&Keep>) -> anyhow::Result<Evidence> {
-    gather(args, &args.log.moments()?, keep, &docker::probe)
+    let read_files = |place: &_, ids: Option<&[_]>| disk::read(place, ids, disk::PATIENCE);
+    gather(
+        args,
+        &args.log.moments()?,
+        keep,
+        &docker::probe,
+        &read_files,
+    )
 }

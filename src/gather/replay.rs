@@ -4,7 +4,7 @@
 //! What could not be seen is taken from the manifest, for only the run itself could tell. A case has none: there it
 //! is what the readers say.
 
-use super::{INSPECT_BUDGET, ask_docker, blind, log_gaps, options};
+use super::{INSPECT_BUDGET, ask_docker, blind, files, log_gaps, options};
 use crate::{
     capture::{Capture, Keep, Manifest, manifest::Options},
     cli::{LookArgs, Moments},
@@ -13,7 +13,10 @@ use crate::{
     host::{self, files::Tree},
     id::ContainerId,
     log::{self, Recorded},
-    runtime::docker::{self, Ask},
+    runtime::{
+        disk,
+        docker::{self, Ask},
+    },
 };
 use anyhow::{Context as _, bail};
 use std::{
@@ -68,14 +71,13 @@ pub fn replay(
     let narrowed = args.log.since.is_some() || args.log.until.is_some();
     let of_the_log = evidence.gaps.clone();
     ask_recording(args, &scene, &mut capture, keep, &mut evidence)?;
-    let files = capture.take("host");
-    if !files.is_empty() {
-        look_at(
-            Tree::recorded(&scene.host_root, Arc::new(files)),
-            keep,
-            &mut evidence,
-        );
+    let host = capture.take("host");
+    let is_seen = !host.is_empty();
+    let tree = tree(&scene, host, keep);
+    if is_seen {
+        look_at(&tree, keep, &mut evidence);
     }
+    read_files(&mut capture, &tree, keep, &mut evidence);
     if let Some(manifest) = &manifest {
         evidence.gaps = manifest.gaps.iter().map(Gap::from).collect();
         evidence
@@ -214,16 +216,38 @@ fn ask_recording(
     Ok(())
 }
 
-fn look_at(tree: Tree, keep: Option<&Keep>, evidence: &mut Evidence) {
-    let tree = match keep {
+/// Returns the files of the machine that was looked at.
+fn tree(scene: &Scene, files: host::files::Recorded, keep: Option<&Keep>) -> Tree {
+    let tree = Tree::recorded(&scene.host_root, Arc::new(files));
+    match keep {
         Some(keep) => tree.tapped(Arc::clone(&keep.host)),
         None => tree,
-    };
+    }
+}
+
+fn look_at(tree: &Tree, keep: Option<&Keep>, evidence: &mut Evidence) {
     let (began, before) = (Instant::now(), evidence.gaps.len());
-    let (host, gaps, notes) = host::look(&tree, PATIENCE);
+    let (host, gaps, notes) = host::look(tree, PATIENCE);
     blind(&host, evidence);
     evidence.host = Some(host);
     evidence.gaps.extend(gaps);
     evidence.notes.extend(notes);
     super::end(keep, "host", began.elapsed(), &evidence.gaps[before..]);
+}
+
+/// Reads what Docker had written of its containers, where it did not tell of them.
+fn read_files(capture: &mut Capture, tree: &Tree, keep: Option<&Keep>, evidence: &mut Evidence) {
+    let recorded = capture.take(disk::PART);
+    let wanted = evidence.runtime.as_ref().and_then(files::wanted);
+    let (Some(wanted), false) = (wanted, recorded.is_empty()) else {
+        return;
+    };
+    let (began, before) = (super::begin(keep, disk::PART), evidence.gaps.len());
+    if let Some(keep) = keep {
+        for (path, bytes) in &recorded {
+            keep.add(&format!("{}/{path}", disk::PART), bytes);
+        }
+    }
+    files::take(disk::recorded(&recorded, wanted.as_deref()), tree, evidence);
+    super::end(keep, disk::PART, began.elapsed(), &evidence.gaps[before..]);
 }

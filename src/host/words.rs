@@ -6,7 +6,7 @@
 
 use super::files::Tree;
 use crate::{
-    child::Running,
+    child::{self, Running},
     log::pump::{self, Ended},
     node::{mask, parse},
 };
@@ -15,12 +15,9 @@ use std::{
     collections::BTreeMap,
     io::{self, Read as _, Write},
     path::Path,
-    process::{Command, Stdio},
     time::{Duration, Instant},
 };
 
-/// The subcommand that reads: ours alone, not shown.
-pub const SUBCOMMAND: &str = "read-words";
 /// How long a child may take; an ordinary one needs some 20 µs for each process.
 const PATIENCE: Duration = Duration::from_millis(700);
 /// So many processes on which a child got stuck are enough.
@@ -80,14 +77,11 @@ fn masked(bytes: &[u8]) -> Vec<String> {
 
 /// Lets one child read; returns how many of `pids` it answered.
 fn one_child(tree: &Tree, pids: &[u32], deadline: Instant, told: &mut Told) -> usize {
-    let mut command = Command::new("/proc/self/exe");
+    let mut command = child::reader();
     command
-        .arg(SUBCOMMAND)
+        .arg("words")
         .arg(tree.root())
-        .args(pids.iter().map(u32::to_string))
-        .env_clear()
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
+        .args(pids.iter().map(u32::to_string));
     let mut running = match Running::start(&mut command) {
         Ok(running) => running,
         Err(error) => {

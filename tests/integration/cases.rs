@@ -42,7 +42,13 @@ pub(crate) fn arguments(folder: &Path) -> Vec<String> {
         true => vec!["--host-root".to_owned(), host.display().to_string()],
         false => vec!["--no-host".to_owned()],
     };
-    words.chain(host).collect()
+    // … and its Docker's files.
+    let files = folder.join("docker-files");
+    let files = match files.is_dir() {
+        true => vec!["--docker-root".to_owned(), files.display().to_string()],
+        false => vec!["--no-docker-files".to_owned()],
+    };
+    words.chain(host).chain(files).collect()
 }
 
 /// Runs the case within this process: its folder is a capture.
