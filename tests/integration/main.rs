@@ -4,6 +4,8 @@
 
 /// `diagnose` as a whole on real daemons that are well, dead, hung or gone.
 mod broken;
+/// Captures: what is saved is judged the same elsewhere, and holds no secret.
+mod captures;
 /// Every folder of `fixtures/cases`, against what is expected of it.
 mod cases;
 /// `clean` on real containers: what goes, what stays, whatever happens in between.
