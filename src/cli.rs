@@ -2,7 +2,7 @@
 //!
 //! Parsing does nothing but validate; what follows from the values is decided by the commands.
 
-use crate::{duration, event::Time, evidence::FRESH, host::words, runtime::DEFAULT_ENDPOINT};
+use crate::{duration, event::Time, evidence::FRESH, host::reader, runtime::DEFAULT_ENDPOINT};
 use anyhow::{Context as _, bail};
 use chrono::{DateTime, FixedOffset, Local, NaiveDate, NaiveDateTime, TimeDelta, TimeZone as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -53,11 +53,14 @@ pub enum Command {
         #[arg(value_enum)]
         output: SchemaOf,
     },
-    /// Write the command lines of processes: the part of `diagnose` that may hang
-    #[command(name = words::SUBCOMMAND, hide = true)]
-    ReadWords {
+    /// Write a file of each of these processes: the part of `diagnose` that may hang
+    #[command(name = reader::SUBCOMMAND, hide = true)]
+    ReadProcesses {
         /// The host's root directory
         root: PathBuf,
+        /// Which file
+        #[arg(value_enum)]
+        what: reader::What,
         /// Which processes
         pids: Vec<u32>,
     },

@@ -4,7 +4,7 @@ use clap::Parser as _;
 use plegdoctor::{
     cli::{Cli, Command},
     commands,
-    host::words,
+    host::reader,
     render::plain,
 };
 use std::{
@@ -32,8 +32,8 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Diagnose(args) => commands::diagnose::run(args, &mut out),
         Command::Clean(args) => commands::clean::run(args, &mut out),
         Command::Schema { output } => commands::schema::run(*output, &mut out),
-        Command::ReadWords { root, pids } => {
-            words::write(root, pids, &mut out)?;
+        Command::ReadProcesses { root, what, pids } => {
+            reader::write(root, *what, pids, &mut out)?;
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -155,6 +155,7 @@ pub(super) fn process(pid: u32, ppid: u32, comm: &str, role: Role, seconds: u64)
         state: State::Sleeping,
         start_ticks: 1000,
         age: Some(Duration::from_secs(seconds)),
+        children: None,
         wchan: Some("futex_do_wait".to_owned()),
         stack: Vec::new(),
         still: None,

@@ -12,6 +12,8 @@ mod clean;
 mod cli;
 /// A container's log, read through Docker.
 mod container_log;
+/// The host's edge: files that hang their reader.
+mod edge;
 /// A real Docker daemon, asked, broken and mended.
 mod engine;
 /// The private daemon cleans up after itself.
