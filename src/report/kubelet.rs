@@ -168,6 +168,7 @@ mod tests {
             uid: None,
             tracer: None,
             threads: Threads::default(),
+            children: None,
         };
         unseen(&Evidence {
             now,
