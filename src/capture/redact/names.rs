@@ -198,7 +198,9 @@ impl Names {
         let fenced = |c: Option<char>| c.is_none_or(|c| !c.is_whitespace() && c != '.');
         let tells = name.len() >= TELLING
             && name.contains(|c: char| c.is_ascii_digit() || "-./:_".contains(c));
-        (tells || fenced(before) && fenced(after))
+        // … as below a folder.
+        let below = before == Some('/');
+        (tells || below || fenced(before) && fenced(after))
             .then(|| self.instead.get(name))?
             .map(String::as_str)
     }
