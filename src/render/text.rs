@@ -11,7 +11,7 @@ use crate::{
     incident::{Incident, Shape},
     report::{Report, Verdict},
     rules,
-    runtime::{Container, Outcome, stored::Life},
+    runtime::{Container, Outcome},
 };
 use chrono::TimeDelta;
 use comfy_table::{Attribute, Cell, ContentArrangement, Table, presets::NOTHING};
@@ -445,10 +445,9 @@ fn on_disk(container: &Container) -> String {
     let Some(stored) = &container.disk else {
         return String::new();
     };
-    let process = match stored.life {
-        Life::Gone => ", its process gone",
-        Life::There => ", its process there",
-        Life::Unknown => "",
-    };
-    format!("{} on disk{process}", stored.state.state)
+    let state = &stored.state.state;
+    match stored.is_stale() {
+        true => format!("{state}, now gone"),
+        false => format!("{state} on disk"),
+    }
 }

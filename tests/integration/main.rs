@@ -15,6 +15,9 @@ mod cli;
 /// A container's log, read through Docker.
 mod container_log;
 /// A real Docker daemon, asked, broken and mended.
+mod disk;
+/// The host's edge: files that hang their reader.
+mod edge;
 mod engine;
 /// The private daemon cleans up after itself.
 mod harness;
