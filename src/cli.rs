@@ -195,6 +195,12 @@ pub struct CollectArgs {
     /// Keep environment variables, commands and labels of workloads, too: there may be secrets among them
     #[arg(long, help_heading = "Captures")]
     pub with_workloads: bool,
+    /// Replace names of pods, namespaces, nodes, containers, images and servers, and IP addresses, each by the same
+    /// one everywhere
+    ///
+    /// Other words of the logs stay as they are.
+    #[arg(long, help_heading = "Captures")]
+    pub redact: bool,
 }
 
 /// Where to look, and how patiently.

@@ -139,11 +139,20 @@ pub(super) fn start_runtime(evidence: &Evidence) -> Remedy {
         _ => "",
     };
     let unit = units(evidence).first().copied().unwrap_or("docker");
+    // moby daemon/daemon.go restore; seen with 20.10.
+    let cost = match engine(evidence) {
+        Engine::Docker | Engine::Unknown => {
+            "Docker first ends the containers that have run on without it, unless live-restore is on; stopped ones may start again"
+        }
+        Engine::Containerd | Engine::Crio => {
+            "little: it is not running; stopped containers may start again"
+        }
+    };
     remedy(
         "Start it",
         Risk::Node,
         format!("systemctl start {unit}{others}"),
-        "little: it is not running; stopped containers may start again",
+        cost,
     )
 }
 
