@@ -2,10 +2,15 @@
 //!
 //! Parsing does nothing but validate; what follows from the values is decided by the commands.
 
-use crate::{duration, event::Time, evidence::FRESH, host::words, runtime::DEFAULT_ENDPOINT};
+pub mod fix;
+
+use crate::{
+    apply::mount, duration, event::Time, evidence::FRESH, host::words, runtime::DEFAULT_ENDPOINT,
+};
 use anyhow::{Context as _, bail};
 use chrono::{DateTime, FixedOffset, Local, NaiveDate, NaiveDateTime, TimeDelta, TimeZone as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use fix::FixArgs;
 use std::{ffi::OsStr, io::IsTerminal as _, path::PathBuf, time::Duration};
 
 /// Finds out why a Kubernetes node says "PLEG is not healthy", and cleans up dead containers
@@ -29,7 +34,7 @@ pub struct Cli {
 pub enum Command {
     /// Read the kubelet's log, ask Docker, and name what is behind "PLEG is not healthy"
     ///
-    /// Changes nothing. Without --log, --journal or --log-container it reads the first that exists of: the
+    /// Changes nothing, unless --fix says so. Without --log, --journal or --log-container it reads the first that exists of: the
     /// kubelet's journal, a container named kubelet, /var/log/kubelet.log, /var/log/kubelet/,
     /// /var/log/messages, /var/log/syslog.
     ///
@@ -61,6 +66,16 @@ pub enum Command {
         /// Which processes
         pids: Vec<u32>,
     },
+    /// Detach a mount in another mount namespace: the part of `diagnose --fix` that needs a process of its own
+    #[command(name = mount::SUBCOMMAND, hide = true)]
+    DetachMount {
+        /// A process in the namespace
+        pid: u32,
+        /// The namespace's number
+        namespace: u64,
+        /// Where it is mounted there
+        path: PathBuf,
+    },
 }
 
 /// The outputs that have a schema.
@@ -70,7 +85,7 @@ pub enum SchemaOf {
     Report,
     /// `clean --format json`
     Clean,
-    /// A line of `clean --audit`
+    /// A line of `clean --audit` and of `diagnose --fix`'s audit
     Audit,
 }
 
@@ -115,6 +130,9 @@ pub struct DiagnoseArgs {
     /// This machine
     #[command(flatten)]
     pub host: HostArgs,
+    /// Whether to act on what was found
+    #[command(flatten)]
+    pub fix: FixArgs,
     /// How to print
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     pub format: Format,

@@ -2,4 +2,5 @@
 
 pub mod clean;
 pub mod diagnose;
+pub mod fix;
 pub mod schema;

@@ -5,6 +5,7 @@
 //! a child that is killed. Nothing is asked of a file system that may be remote: no `stat`, no `statfs`, no listing.
 
 mod files;
+pub mod one;
 mod pressure;
 mod tasks;
 mod walk;

@@ -43,8 +43,10 @@ pub mod parser;
 pub mod digest;
 pub mod incident;
 
+pub mod action;
 pub mod evidence;
 pub mod finding;
+pub mod fix;
 pub mod node;
 pub mod plan;
 pub mod report;

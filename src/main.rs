@@ -2,6 +2,7 @@
 
 use clap::Parser as _;
 use plegdoctor::{
+    apply::mount,
     cli::{Cli, Command},
     commands,
     host::words,
@@ -34,6 +35,14 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Schema { output } => commands::schema::run(*output, &mut out),
         Command::ReadWords { proc, pids } => {
             words::write(proc, pids, &mut out)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::DetachMount {
+            pid,
+            namespace,
+            path,
+        } => {
+            mount::enter_and_detach(*pid, *namespace, path)?;
             Ok(ExitCode::SUCCESS)
         }
     }

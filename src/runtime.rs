@@ -77,6 +77,8 @@ pub struct Runtime {
     pub version_probe: Probe,
     /// `GET /info`
     pub info: Probe,
+    /// Whether containers go on running while the daemon restarts (`LiveRestoreEnabled`), where info tells.
+    pub live_restore: Option<bool>,
     /// `GET /containers/json?all=1`
     pub list: Probe,
     /// Bytes of the list's answer.
@@ -104,6 +106,15 @@ impl Runtime {
         self.containers
             .iter()
             .find(|container| container.id.matches(id))
+    }
+
+    /// Returns how many containers run, by inspect, else by the list.
+    pub fn running(&self) -> usize {
+        let runs = |container: &&Container| match &container.inspected {
+            Some(inspected) => inspected.running,
+            None => container.listed_state == "running",
+        };
+        self.containers.iter().filter(runs).count()
     }
 
     /// Returns whether the daemon as a whole answers: pings, and lists or inspects something.

@@ -1,5 +1,6 @@
 //! `plegdoctor diagnose`: gather, diagnose, print.
 
+use super::fix;
 use crate::{
     cli::{self, DiagnoseArgs},
     gather::gather,
@@ -18,6 +19,9 @@ use std::{io::Write, process::ExitCode};
 /// # Errors
 /// The question could not be asked: bad values, an unreadable log; or `out` fails.
 pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
+    if args.fix.fix {
+        return fix::run(args, out);
+    }
     let report = answer(args, &docker::probe)?;
     let style = Style {
         width: cli::width(),

@@ -4,7 +4,7 @@
 //! where only KILL reaches it, or not even that. The child is our own program again, without a standard stream of
 //! ours but one pipe; whichever process it gets stuck on is passed over by the next child.
 
-use super::files;
+use super::{files, one::OWN_PROGRAM};
 use crate::{
     child::Running,
     log::pump::{self, Ended},
@@ -73,7 +73,7 @@ pub(super) fn read(proc: &Path, pids: &[u32], until: Instant, told: &mut Told) {
 
 /// Lets one child read; returns how many of `pids` it answered.
 fn one_child(proc: &Path, pids: &[u32], deadline: Instant, told: &mut Told) -> usize {
-    let mut command = Command::new("/proc/self/exe");
+    let mut command = Command::new(OWN_PROGRAM);
     command
         .arg(SUBCOMMAND)
         .arg(proc)

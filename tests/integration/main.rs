@@ -14,6 +14,8 @@ mod cli;
 mod container_log;
 /// A real Docker daemon, asked, broken and mended.
 mod engine;
+/// `diagnose --fix` on real daemons.
+mod fix;
 /// The private daemon cleans up after itself.
 mod harness;
 /// The host, looked at while a daemon is broken.

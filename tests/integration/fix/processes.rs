@@ -1,0 +1,229 @@
+//! A start that hangs in the OCI runtime: its one process is ended, or nothing is.
+
+use super::{Place, containers, has, outcomes};
+use crate::support::{
+    daemon::{Daemon, SLEEP},
+    process::{self, wait_until},
+};
+use serde_json::{Value, json};
+use std::{fs, thread, time::Duration};
+
+/// A daemon with one container that runs and one whose start hangs; returns the ids and the process that hangs.
+fn hung(daemon: &Daemon) -> (String, String, u32) {
+    let etcd = daemon.running("etcd");
+    let db = daemon.create("db", &json!({}), SLEEP);
+    daemon.hang_start(&db);
+    let mut hung = fs::read_dir(daemon.root().join("hung")).unwrap().flatten();
+    let pid = hung.next().unwrap().file_name();
+    (etcd, db, pid.to_str().unwrap().parse().unwrap())
+}
+
+fn is_there(pid: u32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+#[test]
+fn the_one_process_is_ended_the_open_inspect_answers_and_nothing_else_differs() {
+    let daemon = Daemon::start();
+    let (etcd, db, pid) = hung(&daemon);
+    let before = containers(&daemon);
+    let place = Place::new();
+    let (code, report) = place.json(&daemon, &["--yes", "--max-risk", "disruptive"]);
+
+    assert!(!is_there(pid));
+    assert!(!has(&report, "hung-container"), "{report:#}");
+    assert_eq!(outcomes(&report), [("end-process", "done")], "{report:#}");
+    assert_eq!(code, 0, "{report:#}");
+    let action = &report["actions"][0];
+    let target = &action["target"];
+    assert_eq!(
+        (&target["pid"], &target["container"]),
+        (&json!(pid), &json!(db))
+    );
+    assert_eq!(
+        (&action["finding"], &action["risk"], &action["asked"]),
+        (
+            &json!("hung-container"),
+            &json!("disruptive"),
+            &json!("option")
+        )
+    );
+    let proof = action["proof"].as_str().unwrap();
+    assert!(
+        proof.starts_with(&format!("inspect of {} answered ", &db[..12])),
+        "{proof}"
+    );
+    assert!(proof.ends_with(" after the kill"), "{proof}");
+    let seen = action["before"].as_str().unwrap();
+    assert!(seen.contains("unanswered for 2"), "{seen}");
+
+    let state = |id: &str| daemon.inspect(id)["State"]["Status"].clone();
+    assert_eq!(
+        (state(&etcd), state(&db)),
+        (json!("running"), json!("created"))
+    );
+    assert_eq!(containers(&daemon), before, "nobody else was touched");
+
+    let audit = place.audit();
+    let events: Vec<_> = audit.iter().map(|line| &line["event"]).collect();
+    assert_eq!(events, ["intent", "result"]);
+    for line in &audit {
+        assert_eq!(
+            (&line["action"], &line["pid"]),
+            (&json!("end-process"), &json!(pid))
+        );
+        assert_eq!(line["id"], db.as_str());
+    }
+    assert_eq!(
+        (&audit[1]["outcome"], &audit[1]["proof"]),
+        (&json!("done"), &json!(proof))
+    );
+    // The evidence is from before: it shows the hang.
+    let [evidence] = &place.evidence()[..] else {
+        panic!("{:?}", place.evidence())
+    };
+    let kept: Value = serde_json::from_slice(&fs::read(evidence).unwrap()).unwrap();
+    assert!(has(&kept, "hung-container"));
+}
+
+#[test]
+fn what_only_looks_or_may_not_cost_that_much_ends_nothing() {
+    let daemon = Daemon::start();
+    let (_, _, pid) = hung(&daemon);
+    let place = Place::new();
+    let (code, report) = place.json(&daemon, &["--yes"]);
+    assert_eq!(
+        (code, outcomes(&report)),
+        (1, vec![("end-process", "above_risk")])
+    );
+
+    let (code, report) = place.json(&daemon, &["--dry-run"]);
+    assert_eq!(
+        (code, outcomes(&report)),
+        (1, vec![("end-process", "planned")])
+    );
+
+    let told = place.text(&daemon, &["--dry-run", "--max-risk", "safe"]);
+    assert_eq!((told.code, told.err.as_str()), (1, ""));
+    assert!(
+        told.out.contains("not done, above --max-risk"),
+        "{}",
+        told.out
+    );
+
+    // Nobody to ask.
+    let told = place.text(&daemon, &[]);
+    assert_eq!(told.code, 2, "{told:?}");
+    assert!(
+        told.err
+            .starts_with("plegdoctor: nothing was changed: there is no terminal"),
+        "{told:?}"
+    );
+    assert!(
+        told.err.contains("--yes") && told.err.contains("--dry-run"),
+        "{told:?}"
+    );
+
+    assert!(is_there(pid));
+    place.is_empty();
+}
+
+#[test]
+fn a_hang_that_ends_by_itself_while_the_inspect_is_open_costs_nobody_anything() {
+    let daemon = Daemon::start();
+    let (_, db, pid) = hung(&daemon);
+    let place = Place::new();
+    let args = [
+        "--yes",
+        "--max-risk",
+        "disruptive",
+        "--confirm-after",
+        "40s",
+    ];
+    let (code, report) = thread::scope(|scope| {
+        let run = scope.spawn(|| place.json(&daemon, &args));
+        // Diagnosed by then, and waiting: the evidence is saved right before.
+        assert!(wait_until(Duration::from_secs(30), || !place
+            .evidence()
+            .is_empty()));
+        thread::sleep(Duration::from_secs(1));
+        assert!(is_there(pid));
+        daemon.unhang();
+        run.join().unwrap()
+    });
+    assert_eq!(
+        (code, outcomes(&report)),
+        (0, vec![("end-process", "not_needed")])
+    );
+    let why = report["actions"][0]["reason"].as_str().unwrap();
+    assert!(why.contains("answered by itself after"), "{why}");
+    assert!(place.audit().is_empty(), "nothing was about to be done");
+    daemon.wait_until_running(&db);
+}
+
+#[test]
+fn an_interrupt_while_the_inspect_is_open_ends_the_run_and_nothing_else() {
+    let daemon = Daemon::start();
+    let (_, _, pid) = hung(&daemon);
+    let place = Place::new();
+    let args = [
+        "--yes",
+        "--max-risk",
+        "disruptive",
+        "--confirm-after",
+        "99s",
+        "--format",
+        "json",
+    ];
+    let child = place.command(&daemon, &args).spawn().unwrap();
+    assert!(wait_until(Duration::from_secs(30), || !place
+        .evidence()
+        .is_empty()));
+    thread::sleep(Duration::from_secs(1));
+    process::signal(child.id(), "INT");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(outcomes(&report), [("end-process", "interrupted")]);
+    assert!(
+        report["notes"].to_string().contains("interrupted"),
+        "{report:#}"
+    );
+    assert!(is_there(pid));
+    assert!(place.audit().is_empty());
+}
+
+#[test]
+fn where_evidence_or_audit_cannot_be_written_nothing_is_done() {
+    let daemon = Daemon::start();
+    let (_, _, pid) = hung(&daemon);
+    let place = Place::new();
+    let all = ["--yes", "--max-risk", "disruptive"];
+    for (more, words) in [
+        (
+            &["--collect-to", "/no/such/folder/evidence"][..],
+            "evidence can't be saved",
+        ),
+        (
+            &["--no-collect", "--audit", "/no/such/folder/audit"],
+            "can't open the audit file",
+        ),
+    ] {
+        let told = place.text(&daemon, &[&all[..], more].concat());
+        assert_eq!(told.code, 2, "{told:?}");
+        assert!(
+            told.err.starts_with("plegdoctor: nothing was changed"),
+            "{told:?}"
+        );
+        assert!(told.err.contains(words), "{told:?}");
+    }
+    // It can be opened, and not written.
+    let full = [&all[..], &["--no-collect", "--audit", "/dev/full"]].concat();
+    let (code, report) = place.json(&daemon, &full);
+    assert_eq!(
+        (code, outcomes(&report)),
+        (1, vec![("end-process", "failed")])
+    );
+    assert!(is_there(pid));
+    place.is_empty();
+}
