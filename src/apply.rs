@@ -21,7 +21,7 @@ pub mod save;
 mod unit;
 
 pub use audit::{Audit, Clock};
-pub use deed::{Done, Hands};
+pub use deed::{Done, Hands, machine};
 pub use interrupt::Interrupts;
 pub use lookout::Look;
 
@@ -332,3 +332,6 @@ fn members(targets: &[Target]) -> HashMap<usize, Vec<usize>> {
     }
     members
 }
+
+#[cfg(test)]
+mod tests;

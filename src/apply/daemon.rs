@@ -1,7 +1,7 @@
 //! Lets a daemon go on that a signal has stopped, and sees that it answers again.
 
 use super::{
-    deed::{Hands, Intent, machine},
+    deed::{Hands, Intent},
     pinned::Pinned,
 };
 use crate::{
@@ -35,7 +35,7 @@ pub(super) fn go_on(
         Ok(pinned) => pinned,
         Err(why) => return Ending::because(Fate::Changed, why),
     };
-    let host = machine();
+    let host = (hands.look)();
     let role = match stopped(&host, (pid, start_ticks)) {
         Ok(role) => role,
         Err(why) => return Ending::because(Fate::Changed, why),

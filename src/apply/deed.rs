@@ -10,10 +10,11 @@ use crate::{
     action::Action,
     fix::{Ending, Fate},
     host,
+    id::ContainerId,
     node::{DEFAULT_ROOT, Host},
-    runtime::docker::Docker,
+    runtime::docker::{Docker, OpenCall},
 };
-use std::{path::Path, time::Duration};
+use std::{cell::RefCell, collections::BTreeMap, path::Path, time::Duration};
 
 /// What actions are done with.
 pub struct Hands<'a> {
@@ -31,6 +32,10 @@ pub struct Hands<'a> {
     pub interrupts: &'a Interrupts,
     /// Tells the user what is going on.
     pub tell: &'a dyn Fn(&str),
+    /// Looks at this machine's processes as they are now: `machine`.
+    pub look: &'a dyn Fn() -> Host,
+    /// Inspects that are open already.
+    pub open: RefCell<BTreeMap<ContainerId, OpenCall>>,
 }
 
 /// How an action ended.
@@ -87,6 +92,25 @@ impl Hands<'_> {
         }
     }
 
+    /// Sends the inspects that these actions will need, so that several are waited for at the same time. One that can't
+    /// be sent now is sent, or complained of, when its turn comes.
+    pub fn open_inspects(&self, actions: &[Action]) {
+        let ends: Vec<_> = actions
+            .iter()
+            .filter_map(|action| match action {
+                Action::EndProcess(target) => Some(&target.container),
+                _ => None,
+            })
+            .collect();
+        let turns = u32::try_from(ends.len()).unwrap_or(u32::MAX);
+        let mut open = self.open.borrow_mut();
+        for container in ends {
+            if let Ok(call) = process::open(self, container, turns) {
+                open.insert(container.clone(), call);
+            }
+        }
+    }
+
     /// Returns whether the user wants to stop.
     pub(super) fn is_interrupted(&self) -> bool {
         self.interrupts.count() > 0
@@ -97,6 +121,6 @@ impl Hands<'_> {
 pub(super) type Intent<'a> = &'a mut dyn FnMut() -> Result<(), String>;
 
 /// Returns this machine's processes as they are now.
-pub(super) fn machine() -> Host {
+pub fn machine() -> Host {
     host::look(Path::new(DEFAULT_ROOT), host::PATIENCE).0
 }

@@ -140,3 +140,42 @@ pub fn enter_and_detach(pid: u32, namespace: u64, path: &Path) -> anyhow::Result
     unmount(path, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW)
         .with_context(|| format!("{} can't be detached", path.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mount_that_is_not_what_was_seen_is_left_alone() {
+        let pid = std::process::id();
+        let start_ticks = one::stat(pid).unwrap().start_ticks;
+        let (_, namespace) = one::mount_namespace(pid).unwrap();
+        let here = |path| Place {
+            path,
+            namespace,
+            pid,
+            start_ticks,
+        };
+        assert_eq!(is_there(&here("/")), Ok(()));
+        for (place, words) in [
+            (here("/no/such/mount"), "not mounted there"),
+            (
+                Place {
+                    start_ticks: start_ticks + 1,
+                    ..here("/")
+                },
+                "another one now",
+            ),
+            (
+                Place {
+                    namespace: namespace + 1,
+                    ..here("/")
+                },
+                "another mount namespace",
+            ),
+        ] {
+            let why = is_there(&place).unwrap_err();
+            assert!(why.contains(words), "{why}");
+        }
+    }
+}

@@ -6,13 +6,14 @@
 //! becomes the workload, is the last to be blamed). The open inspect's answer is then the proof.
 
 use super::{
-    deed::{Hands, Intent, machine},
+    deed::{Hands, Intent},
     pinned::Pinned,
 };
 use crate::{
     action::RuntimeProcess,
     duration::spoken as span,
     fix::{Ending, Fate},
+    id::ContainerId,
     node::{Host, OciCommand, Process, Role, State},
     runtime::{
         Outcome,
@@ -20,7 +21,10 @@ use crate::{
     },
 };
 use rustix::process::Signal;
-use std::time::{Duration, Instant};
+use std::{
+    io,
+    time::{Duration, Instant},
+};
 
 /// How long it may take to end after TERM, and after KILL.
 const TERM: Duration = Duration::from_secs(5);
@@ -30,13 +34,23 @@ const PROOF: Duration = Duration::from_secs(10);
 /// How often it is looked whether the user wants to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// Sends the inspect that stays open until its process's turn, one of so many, is over.
+pub(super) fn open(hands: &Hands<'_>, container: &ContainerId, turns: u32) -> io::Result<OpenCall> {
+    // Beside what is waited for, the machine is looked at and a line is written to a disk.
+    let turn = TERM + KILL + PROOF + Duration::from_secs(30);
+    let patience = hands
+        .confirm_after
+        .saturating_add(turn.saturating_mul(turns));
+    let call = Call::Inspect(container.clone());
+    hands.docker.open_call(&call, patience)
+}
+
 /// Ends `target`, if it is still what holds its container up.
 pub(super) fn end(hands: &Hands<'_>, target: &RuntimeProcess, intent: Intent<'_>) -> Ending {
     let short = target.container.short();
-    // Beside what is waited for, the machine is looked at and a line is written to a disk.
-    let patience = hands.confirm_after + TERM + KILL + PROOF + Duration::from_secs(30);
-    let call = Call::Inspect(target.container.clone());
-    let mut inspect = match hands.docker.open_call(&call, patience) {
+    let opened = hands.open.borrow_mut().remove(&target.container);
+    let opened = opened.map_or_else(|| open(hands, &target.container, 1), Ok);
+    let mut inspect = match opened {
         Ok(inspect) => inspect,
         Err(error) => return Ending::because(Fate::Failed, format!("can't ask Docker: {error}")),
     };
@@ -51,7 +65,7 @@ pub(super) fn end(hands: &Hands<'_>, target: &RuntimeProcess, intent: Intent<'_>
         return Ending::because(Fate::Failed, why);
     }
     let unanswered = inspect.open_for();
-    let pinned = match pin(target) {
+    let pinned = match pin(hands, target) {
         Ok(pinned) => pinned,
         Err(why) => return Ending::because(Fate::Changed, format!("nothing was ended: {why}")),
     };
@@ -129,10 +143,10 @@ fn over(answered: &Answered, short: &str) -> Ending {
 }
 
 /// Holds the process fast and looks whether it is still to blame.
-fn pin(target: &RuntimeProcess) -> Result<Pinned, String> {
+fn pin(hands: &Hands<'_>, target: &RuntimeProcess) -> Result<Pinned, String> {
     let pinned = Pinned::new(target.pid, target.start_ticks)?;
     // While it is held: what this look shows is true of what will be signalled.
-    still_to_blame(&machine(), target)?;
+    still_to_blame(&(hands.look)(), target)?;
     Ok(pinned)
 }
 

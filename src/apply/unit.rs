@@ -2,7 +2,7 @@
 
 use super::{
     child::{self, Ran},
-    deed::{Hands, Intent, machine},
+    deed::{Hands, Intent},
 };
 use crate::{
     action::Unit,
@@ -78,7 +78,7 @@ pub(super) fn restart(
         Ok(main) => main,
         Err(why) => return Ending::because(Fate::Failed, format!("{name}: {why}")),
     };
-    if let Err(why) = is_the_one(&machine(), hands.endpoint, unit, main) {
+    if let Err(why) = is_the_one(&(hands.look)(), hands.endpoint, unit, main) {
         return Ending::because(Fate::Changed, format!("{name} was not restarted: {why}"));
     }
     if hands.is_interrupted() {

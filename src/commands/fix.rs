@@ -10,7 +10,7 @@ mod removal;
 
 use crate::{
     action::Action,
-    apply::{Audit, Clock, Done, Hands, Interrupts},
+    apply::{self, Audit, Clock, Done, Hands, Interrupts},
     cli::{self, DiagnoseArgs, Format},
     evidence::Evidence,
     fix::{self, Asked, Deed, Ending, Fate, Step},
@@ -22,10 +22,12 @@ use crate::{
 use anyhow::{Context as _, bail};
 use ask::Answer;
 use std::{
+    cell::RefCell,
     collections::BTreeSet,
     io::{self, IsTerminal as _, Write},
     path::Path,
     process::ExitCode,
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -62,7 +64,7 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
     let steps = fix::steps(&first.report);
     if args.fix.dry_run || steps.is_empty() || fix::is_well(&first.report) {
         let deeds = planned(&steps, args, clock);
-        return page.end(first.report, deeds, Vec::new());
+        return page.end(first.report, deeds, &[]);
     }
     let asks = !args.fix.yes;
     if asks && !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
@@ -84,7 +86,7 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
     };
     let last = run.go(first, &mut page)?;
     let Run { deeds, notes, .. } = run;
-    page.end(last.report, deeds, notes)
+    page.end(last.report, deeds, &notes)
 }
 
 /// What a look at the node shows.
@@ -125,7 +127,7 @@ struct Run<'a> {
     docker: Docker,
     interrupts: Interrupts,
     /// Open once something was agreed to.
-    audit: Option<std::sync::Arc<Audit>>,
+    audit: Option<Arc<Audit>>,
     /// What needs no second thought: done, refused, or in vain.
     settled: BTreeSet<Action>,
     deeds: Vec<Deed>,
@@ -163,7 +165,7 @@ impl Run<'_> {
                 }
             };
             let audit = match &self.audit {
-                Some(audit) => std::sync::Arc::clone(audit),
+                Some(audit) => Arc::clone(audit),
                 None => self.prepare(&last)?,
             };
             let began = self.deeds.len();
@@ -185,7 +187,7 @@ impl Run<'_> {
     }
 
     /// Saves the evidence and opens the audit: both must be there before anything is changed.
-    fn prepare(&mut self, last: &Look) -> anyhow::Result<std::sync::Arc<Audit>> {
+    fn prepare(&mut self, last: &Look) -> anyhow::Result<Arc<Audit>> {
         if !self.args.fix.no_collect {
             let kept = keep::evidence(self.args, &last.report, self.clock).context(
                 "nothing was changed: the evidence can't be saved (--no-collect does without)",
@@ -197,20 +199,14 @@ impl Run<'_> {
             keep::audit(&self.args.fix, self.clock).context("nothing was changed")?;
         self.notes
             .push(format!("what was done is recorded in {}", path.display()));
-        let audit = std::sync::Arc::new(audit);
-        self.audit = Some(std::sync::Arc::clone(&audit));
+        let audit = Arc::new(audit);
+        self.audit = Some(Arc::clone(&audit));
         Ok(audit)
     }
 
     /// Does all that a step does.
-    fn carry_out(
-        &mut self,
-        step: &Step,
-        asked: Asked,
-        audit: &std::sync::Arc<Audit>,
-        page: &mut Page<'_>,
-    ) {
-        let page = std::cell::RefCell::new(page);
+    fn carry_out(&mut self, step: &Step, asked: Asked, audit: &Arc<Audit>, page: &mut Page<'_>) {
+        let page = RefCell::new(page);
         let tell = |text: &str| page.borrow_mut().tell(text);
         let removals: Vec<_> = step
             .actions
@@ -236,7 +232,10 @@ impl Run<'_> {
             clock: self.clock,
             interrupts: &self.interrupts,
             tell: &tell,
+            look: &apply::machine,
+            open: RefCell::default(),
         };
+        hands.open_inspects(&step.actions);
         let mut stops = Vec::new();
         for action in &step.actions {
             if matches!(action, Action::RemoveContainer { .. }) {
@@ -278,6 +277,10 @@ impl Run<'_> {
             .filter_map(|deed| deed.ending.at.filter(|_| deed.ending.fate.acted()))
             .collect();
         let waits = !acted.is_empty();
+        if !waits && self.interrupts.count() > 0 {
+            self.stop(Some("interrupted".to_owned()));
+            return last;
+        }
         let (since, mut pause, mut last) = (Instant::now(), FIRST_PAUSE, last);
         loop {
             match look(self.args) {
@@ -375,14 +378,14 @@ impl Page<'_> {
         &mut self,
         mut report: Report,
         deeds: Vec<Deed>,
-        notes: Vec<String>,
+        notes: &[String],
     ) -> anyhow::Result<ExitCode> {
         let code = report.exit_code();
         report.actions = deeds;
         report.notes.extend(notes.iter().cloned());
         let told = match self.format {
             Format::Json => render::write(&report, self.format, self.style, self.out),
-            Format::Text => actions::write(&report, &notes, self.style, self.out),
+            Format::Text => actions::write(&report, notes, self.style, self.out),
         };
         match told.and_then(|()| self.out.flush()) {
             // What is done is done: a closed pipe does not change the exit code.

@@ -99,8 +99,15 @@ pub fn write(
     for note in notes {
         write!(out, "{}", paragraph(&visible(note), 2, style.width))?;
     }
-    let touched = |deed: &Deed| !matches!(deed.ending.fate, Fate::Planned | Fate::AboveRisk);
-    if report.actions.iter().any(touched) {
+    // Else it is as was told above.
+    let tried = |deed: &Deed| {
+        use Fate::{AboveRisk, Declined, Interrupted, Planned};
+        !matches!(
+            deed.ending.fate,
+            AboveRisk | Declined | Interrupted | Planned
+        )
+    };
+    if report.actions.iter().any(tried) {
         let color = match report.verdict {
             Verdict::Healthy | Verdict::Recovered => "1;32",
             Verdict::Problem => "1;31",

@@ -5,6 +5,8 @@
 mod daemons;
 /// What the user is asked and told on a terminal.
 mod dialogue;
+/// A mount that another mount namespace keeps.
+mod mounts;
 /// One process that keeps a container from answering.
 mod processes;
 /// Containers that can't be removed.

@@ -1,9 +1,10 @@
 //! Who may be ended, and who not: played machines.
 
 use super::*;
-use crate::{
-    id::ContainerId,
-    node::{Threads, parse},
+use crate::{apply::tests::with_hands, host::one, node::Threads};
+use std::{
+    cell::RefCell,
+    process::{Child, Command},
 };
 
 const CONTAINER: &str = "b15929dfcea1b15929dfcea1b15929dfcea1b15929dfcea1b15929dfcea1b159";
@@ -138,28 +139,100 @@ fn init_is_spared_while_the_command_above_it_is_there() {
     }
 }
 
-#[test]
-fn a_real_process_that_is_no_runtime_is_not_pinned_even_with_all_marks_right() {
-    let mut child = std::process::Command::new("sleep")
-        .arg("99")
-        .spawn()
-        .unwrap();
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+/// A real process, and the marks by which it is blamed.
+fn real() -> (Child, RuntimeProcess) {
+    let child = Command::new("sleep").arg("99").spawn().unwrap();
     let target = RuntimeProcess {
         pid: child.id(),
-        start_ticks: parse::stat(&stat).unwrap().start_ticks,
-        command: vec!["sleep".to_owned(), "99".to_owned()],
-        container: container(),
+        start_ticks: one::stat(child.id()).unwrap().start_ticks,
+        ..target()
     };
-    let why = pin(&target).err().unwrap();
-    assert!(why.contains("no OCI runtime's"), "{why}");
-    let replaced = RuntimeProcess {
-        start_ticks: target.start_ticks + 1,
-        ..target
+    (child, target)
+}
+
+/// Holds `target` on a machine that shows `seen`; returns why that was refused.
+fn pinned(target: &RuntimeProcess, seen: &Process) -> Option<String> {
+    let folder = tempfile::tempdir().unwrap();
+    with_hands(folder.path(), |hands| {
+        let look = || machine(vec![seen.clone()]);
+        let hands = Hands {
+            look: &look,
+            open: RefCell::default(),
+            ..*hands
+        };
+        pin(&hands, target).err()
+    })
+}
+
+#[test]
+fn a_real_process_that_got_the_number_since_is_not_held() {
+    let (mut child, now) = real();
+    let seen = Process {
+        pid: now.pid,
+        start_ticks: now.start_ticks,
+        ..start()
     };
-    let why = pin(&replaced).err().unwrap();
+    assert_eq!(pinned(&now, &seen), None);
+    let earlier = RuntimeProcess {
+        start_ticks: now.start_ticks - 1,
+        ..now.clone()
+    };
+    let why = pinned(&earlier, &seen).unwrap();
+    assert!(why.contains("another one now"), "{why}");
+    // Neither if the machine shows another between the two looks.
+    let later = Process {
+        start_ticks: now.start_ticks + 1,
+        ..seen
+    };
+    let why = pinned(&now, &later).unwrap();
     assert!(why.contains("another one now"), "{why}");
     assert!(child.try_wait().unwrap().is_none());
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+#[test]
+fn one_that_heeds_no_term_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let deaf = folder.path().join("deaf");
+    let script = format!(
+        "trap '' TERM; touch {}; while :; do sleep 1; done",
+        deaf.display()
+    );
+    let mut child = Command::new("sh").args(["-c", &script]).spawn().unwrap();
+    while !deaf.exists() {
+        std::thread::sleep(LOOK);
+    }
+    let target = RuntimeProcess {
+        pid: child.id(),
+        start_ticks: one::stat(child.id()).unwrap().start_ticks,
+        ..target()
+    };
+    let began = Instant::now();
+    let failed = with_hands(folder.path(), |hands| {
+        let pinned = Pinned::new(target.pid, target.start_ticks).unwrap();
+        strike(hands, &target, &pinned)
+    });
+    assert_eq!(failed, None);
+    assert!(
+        began.elapsed() >= TERM,
+        "TERM comes first, and has its time"
+    );
+    use std::os::unix::process::ExitStatusExt as _;
+    assert_eq!(child.wait().unwrap().signal(), Some(9));
+}
+
+#[test]
+fn a_daemon_that_can_not_be_asked_costs_no_process_its_life() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut intents = 0;
+    let ending = with_hands(folder.path(), |hands| {
+        end(hands, &target(), &mut || {
+            intents += 1;
+            Ok(())
+        })
+    });
+    assert_eq!((ending.fate, ending.at, intents), (Fate::Failed, None, 0));
+    let why = ending.reason.unwrap();
+    assert!(why.contains("nothing was ended"), "{why}");
 }

@@ -2,11 +2,9 @@
 
 use super::*;
 use crate::{
-    apply::{Audit, Clock, Interrupts},
+    apply::tests::with_hands,
     node::{State, Threads},
-    runtime::docker::Docker,
 };
-use chrono::DateTime;
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
 /// Writes a `systemctl` that notes its words in `called` and does what `script` says.
@@ -19,21 +17,6 @@ fn systemctl(folder: &Path, script: &str) -> String {
     fs::write(&path, text.replace("HERE", folder.to_str().unwrap())).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     path.display().to_string()
-}
-
-/// Runs `act` with hands whose Docker is not there.
-fn with_hands(folder: &Path, act: impl FnOnce(&Hands<'_>) -> Ending) -> Ending {
-    let clock = Clock::starting(DateTime::parse_from_rfc3339("2026-11-30T12:00:00Z").unwrap());
-    let endpoint = format!("unix://{}/docker.sock", folder.display());
-    act(&Hands {
-        docker: &Docker::open(&endpoint, Duration::from_secs(1)).unwrap(),
-        endpoint: &endpoint,
-        confirm_after: Duration::from_secs(1),
-        audit: &Audit::open(&folder.join("audit"), clock).unwrap(),
-        clock,
-        interrupts: &Interrupts::default(),
-        tell: &|_| {},
-    })
 }
 
 fn called(folder: &Path) -> String {

@@ -12,7 +12,7 @@ use std::{
 /// Starts it on a terminal (util-linux's script makes one).
 fn terminal(place: &Place, daemon: &Daemon, more: &[&str]) -> Child {
     let line = format!(
-        "{} {}",
+        "exec {} {}",
         env!("CARGO_BIN_EXE_plegdoctor"),
         Place::arguments(daemon, more).join(" ")
     );

@@ -6,7 +6,7 @@ use crate::support::{
     process::{self, wait_until},
 };
 use serde_json::{Value, json};
-use std::{fs, thread, time::Duration};
+use std::{fs, process::Child, thread, time::Duration};
 
 /// A daemon with one container that runs and one whose start hangs; returns the ids and the process that hangs.
 fn hung(daemon: &Daemon) -> (String, String, u32) {
@@ -20,6 +20,23 @@ fn hung(daemon: &Daemon) -> (String, String, u32) {
 
 fn is_there(pid: u32) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+/// Starts a run that waits for whether the inspect is answered: it has saved the evidence by then.
+fn waiting(place: &Place, daemon: &Daemon) -> Child {
+    let wait = [
+        "--yes",
+        "--max-risk",
+        "disruptive",
+        "--confirm-after",
+        "99s",
+    ];
+    let args = [&wait[..], &["--format", "json"]].concat();
+    let child = place.command(daemon, &args).spawn().unwrap();
+    let saved = || !place.evidence().is_empty();
+    assert!(wait_until(Duration::from_secs(30), saved));
+    thread::sleep(Duration::from_secs(1));
+    child
 }
 
 #[test]
@@ -133,24 +150,12 @@ fn a_hang_that_ends_by_itself_while_the_inspect_is_open_costs_nobody_anything() 
     let daemon = Daemon::start();
     let (_, db, pid) = hung(&daemon);
     let place = Place::new();
-    let args = [
-        "--yes",
-        "--max-risk",
-        "disruptive",
-        "--confirm-after",
-        "40s",
-    ];
-    let (code, report) = thread::scope(|scope| {
-        let run = scope.spawn(|| place.json(&daemon, &args));
-        // Diagnosed by then, and waiting: the evidence is saved right before.
-        assert!(wait_until(Duration::from_secs(30), || !place
-            .evidence()
-            .is_empty()));
-        thread::sleep(Duration::from_secs(1));
-        assert!(is_there(pid));
-        daemon.unhang();
-        run.join().unwrap()
-    });
+    let child = waiting(&place, &daemon);
+    assert!(is_there(pid));
+    daemon.unhang();
+    let output = child.wait_with_output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let code = output.status.code().unwrap();
     assert_eq!(
         (code, outcomes(&report)),
         (0, vec![("end-process", "not_needed")])
@@ -166,20 +171,7 @@ fn an_interrupt_while_the_inspect_is_open_ends_the_run_and_nothing_else() {
     let daemon = Daemon::start();
     let (_, _, pid) = hung(&daemon);
     let place = Place::new();
-    let args = [
-        "--yes",
-        "--max-risk",
-        "disruptive",
-        "--confirm-after",
-        "99s",
-        "--format",
-        "json",
-    ];
-    let child = place.command(&daemon, &args).spawn().unwrap();
-    assert!(wait_until(Duration::from_secs(30), || !place
-        .evidence()
-        .is_empty()));
-    thread::sleep(Duration::from_secs(1));
+    let child = waiting(&place, &daemon);
     process::signal(child.id(), "INT");
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
