@@ -61,8 +61,8 @@ pub enum Command {
     /// Write the command lines of processes: the part of `diagnose` that may hang
     #[command(name = words::SUBCOMMAND, hide = true)]
     ReadWords {
-        /// Where the kernel's files about processes are
-        proc: PathBuf,
+        /// The host's root directory
+        root: PathBuf,
         /// Which processes
         pids: Vec<u32>,
     },

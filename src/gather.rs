@@ -7,7 +7,7 @@ use crate::{
     cli::{DiagnoseArgs, Moments},
     digest::{Digest, Log},
     evidence::{Evidence, FRESH, Gap},
-    host,
+    host::{self, files::Tree},
     log::{self, DockerLog},
     node::{DEFAULT_ROOT, Host},
     runtime::{
@@ -139,7 +139,7 @@ fn look_at_host(args: &DiagnoseArgs, evidence: &mut Evidence) -> Option<Looking>
     let root = root.unwrap_or_else(|| PathBuf::from(DEFAULT_ROOT));
     let looking = thread::Builder::new()
         .name("host".to_owned())
-        .spawn(move || host::look(&root, host::PATIENCE));
+        .spawn(move || host::look(&Tree::at(&root), host::PATIENCE));
     looking
         .map_err(|error| {
             evidence.gaps.push(Gap {

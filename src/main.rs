@@ -33,8 +33,8 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Diagnose(args) => commands::diagnose::run(args, &mut out),
         Command::Clean(args) => commands::clean::run(args, &mut out),
         Command::Schema { output } => commands::schema::run(*output, &mut out),
-        Command::ReadWords { proc, pids } => {
-            words::write(proc, pids, &mut out)?;
+        Command::ReadWords { root, pids } => {
+            words::write(root, pids, &mut out)?;
             Ok(ExitCode::SUCCESS)
         }
         Command::DetachMount {

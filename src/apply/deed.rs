@@ -9,7 +9,7 @@ use super::{
 use crate::{
     action::Action,
     fix::{Ending, Fate},
-    host,
+    host::{self, files::Tree},
     id::ContainerId,
     node::{DEFAULT_ROOT, Host},
     runtime::docker::{Docker, OpenCall},
@@ -122,5 +122,5 @@ pub(super) type Intent<'a> = &'a mut dyn FnMut() -> Result<(), String>;
 
 /// Returns this machine's processes as they are now.
 pub fn machine() -> Host {
-    host::look(Path::new(DEFAULT_ROOT), host::PATIENCE).0
+    host::look(&Tree::at(Path::new(DEFAULT_ROOT)), host::PATIENCE).0
 }

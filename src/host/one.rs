@@ -1,18 +1,18 @@
 //! One process at this moment: what the kernel answers about it at once, however sick it is.
 
-use super::files;
+use super::files::Tree;
 use crate::node::{
-    Mount, mount,
+    DEFAULT_ROOT, Mount, mount,
     parse::{self, Stat},
 };
-use std::{fs::File, io, os::unix::fs::MetadataExt as _, path::PathBuf};
+use std::{fs::File, io, os::unix::fs::MetadataExt as _, path::Path};
 
 /// Our own program, whatever became of its file.
 pub const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// Returns what the kernel says of process `pid`; `None` if there is none.
 pub fn stat(pid: u32) -> Option<Stat> {
-    let text = files::text(&own(pid).join("stat")).ok()?;
+    let text = here().text(&format!("proc/{pid}/stat")).ok()?;
     parse::stat(&text)
 }
 
@@ -21,7 +21,7 @@ pub fn stat(pid: u32) -> Option<Stat> {
 /// # Errors
 /// It cannot be read.
 pub fn mounts(pid: u32) -> io::Result<Vec<Mount>> {
-    let text = files::text(&own(pid).join("mountinfo"))?;
+    let text = here().text(&format!("proc/{pid}/mountinfo"))?;
     Ok(mount::mountinfo(&text))
 }
 
@@ -30,13 +30,13 @@ pub fn mounts(pid: u32) -> io::Result<Vec<Mount>> {
 /// # Errors
 /// It cannot be opened: the process is gone, or not ours to look at.
 pub fn mount_namespace(pid: u32) -> io::Result<(File, u64)> {
-    let file = File::open(own(pid).join("ns/mnt"))?;
+    let file = File::open(here().path(&format!("proc/{pid}/ns/mnt")))?;
     let number = file.metadata()?.ino();
     Ok((file, number))
 }
 
-fn own(pid: u32) -> PathBuf {
-    PathBuf::from("/proc").join(pid.to_string())
+fn here() -> Tree {
+    Tree::at(Path::new(DEFAULT_ROOT))
 }
 
 #[cfg(test)]
