@@ -4,9 +4,16 @@ use super::{Place, containers, has, outcomes};
 use crate::support::{
     daemon::{Daemon, SLEEP},
     process::{self, wait_until},
+    program::plegdoctor,
 };
 use serde_json::{Value, json};
-use std::{fs, process::Child, thread, time::Duration};
+use std::{
+    fs::{self, File},
+    io::Write as _,
+    process::Child,
+    thread,
+    time::Duration,
+};
 
 /// A daemon with one container that runs and one whose start hangs; returns the ids and the process that hangs.
 fn hung(daemon: &Daemon) -> (String, String, u32) {
@@ -218,4 +225,74 @@ fn where_evidence_or_audit_cannot_be_written_nothing_is_done() {
     );
     assert!(is_there(pid));
     place.is_empty();
+}
+
+/// Returns a line as klog writes it now.
+fn line(level: char, message: &str) -> String {
+    let now = chrono::Utc::now().format("%m%d %H:%M:%S%.6f");
+    format!("{level}{now}    2261 {message}\n")
+}
+
+#[test]
+fn a_kubelet_that_is_well_again_after_the_kill_is_told_with_the_proof() {
+    let daemon = Daemon::start();
+    let (_, db, pid) = hung(&daemon);
+    let place = Place::new();
+    let log = daemon.root().join("kubelet.log");
+    let append = |text: &str| {
+        let mut file = File::options()
+            .create(true)
+            .append(true)
+            .open(&log)
+            .unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+    };
+    append(&line(
+        'E',
+        &format!(
+            "remote_runtime.go:332] ContainerStatus \"{db}\" from runtime service failed: rpc error: code = DeadlineExceeded desc = context deadline exceeded"
+        ),
+    ));
+    append(&line(
+        'I',
+        "setters.go:577] Node became not ready: {Type:Ready Status:False Reason:KubeletNotReady Message:PLEG is not healthy: pleg was last seen active 3m4.2s ago; threshold is 3m0s}",
+    ));
+    let endpoint = daemon.endpoint();
+    let mut command = plegdoctor(&[
+        "diagnose",
+        "--fix",
+        "--yes",
+        "--max-risk",
+        "disruptive",
+        "--confirm-after",
+        "2s",
+        "--probe-timeout",
+        "2s",
+        "--utc-offset",
+        "+00:00",
+        "--format",
+        "json",
+        "--docker-host",
+        &endpoint,
+        "--log",
+    ]);
+    command.arg(&log).current_dir(place.folder.path());
+    let child = command.spawn().unwrap();
+    assert!(wait_until(Duration::from_secs(30), || !is_there(pid)));
+    // Well after the first look that follows: what is still told as NotReady is looked at again.
+    thread::sleep(Duration::from_secs(3));
+    append(&line(
+        'I',
+        "kubelet_node_status.go:531] Recording NodeReady event message for node worker-3",
+    ));
+    let output = child.wait_with_output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{report:#}");
+    assert_eq!(outcomes(&report), [("end-process", "done")]);
+    let proof = report["actions"][0]["proof"].as_str().unwrap();
+    let relist = "; the kubelet's log shows its relist at work ";
+    assert!(
+        proof.contains(" after the kill") && proof.contains(relist),
+        "{proof}"
+    );
 }
