@@ -70,6 +70,11 @@ impl Fate {
         }
     }
 
+    /// Returns whether the node may become well after it.
+    pub fn may_have_healed(self) -> bool {
+        self.acted() || matches!(self, Self::Changed | Self::NotNeeded)
+    }
+
     /// Returns whether something was, or may have been, changed.
     pub fn acted(self) -> bool {
         matches!(self, Self::Done | Self::Unproven)
@@ -224,10 +229,22 @@ fn is_of_this_machine(report: &Report) -> bool {
         .is_some_and(|host| host.root == DEFAULT_ROOT)
 }
 
+/// Runs of the OCI runtime that are ended for one container: a wrapper, the runtime, its `init`. If more come, ending
+/// them heals nothing.
+const ENDS: usize = 3;
+
 /// Returns the first step that still has something to do, without what was settled before.
 pub fn next(report: &Report, settled: &BTreeSet<Action>) -> Option<Step> {
+    let in_vain = |action: &Action| {
+        let Action::EndProcess(own) = action else {
+            return false;
+        };
+        let same = |other: &&Action| matches!(other, Action::EndProcess(other) if other.container == own.container);
+        settled.iter().filter(same).count() >= ENDS
+    };
     steps(report).into_iter().find_map(|mut step| {
-        step.actions.retain(|action| !settled.contains(action));
+        step.actions
+            .retain(|action| !settled.contains(action) && !in_vain(action));
         (!step.actions.is_empty()).then_some(step)
     })
 }

@@ -49,10 +49,10 @@ pub struct Done {
 impl Hands<'_> {
     /// Carries out an action. A container's removal is none of these: those are planned together.
     pub fn act(&self, action: &Action) -> Done {
-        let mut recorded = false;
+        let mut recorded = None;
         let mut intent = || {
             let written = self.audit.record(Entry::intent(action));
-            recorded = written.is_ok();
+            recorded = Some(written.is_ok());
             written.map_err(|error| format!("not done: {error:#}"))
         };
         let ending = match action {
@@ -83,13 +83,16 @@ impl Hands<'_> {
             Action::RestartUnit { unit } => unit::restart(self, SYSTEMCTL, *unit, &mut intent),
         };
         let stop = match recorded {
-            true => self.audit.record(Entry::result(action, &ending)).err(),
-            false => None,
+            Some(true) => {
+                let written = self.audit.record(Entry::result(action, &ending));
+                written
+                    .err()
+                    .map(|error| format!("the audit is incomplete: {error:#}"))
+            }
+            Some(false) => Some("the audit can't be written".to_owned()),
+            None => None,
         };
-        Done {
-            stop: stop.map(|error| format!("the audit is incomplete: {error:#}")),
-            ending,
-        }
+        Done { ending, stop }
     }
 
     /// Sends the inspects that these actions will need, so that several are waited for at the same time. One that can't

@@ -109,6 +109,12 @@ pub(super) fn detach(hands: &Hands<'_>, place: &Place<'_>, intent: Intent<'_>) -
 /// Returns in words why the mount is not what was seen any more, if so.
 fn is_there(place: &Place<'_>) -> Result<(), String> {
     let pid = place.pid;
+    if !place.path.starts_with('/') || place.path.trim_matches('/').is_empty() {
+        return Err(format!(
+            "{:?} is no place to detach anything from",
+            place.path
+        ));
+    }
     Pinned::new(pid, place.start_ticks)?;
     let (_, number) = one::mount_namespace(pid)
         .map_err(|error| format!("the mount namespace of process {pid}: {error}"))?;
@@ -156,20 +162,22 @@ mod tests {
             pid,
             start_ticks,
         };
-        assert_eq!(is_there(&here("/")), Ok(()));
+        assert_eq!(is_there(&here("/proc")), Ok(()));
         for (place, words) in [
+            (here("/"), "no place"),
+            (here("proc"), "no place"),
             (here("/no/such/mount"), "not mounted there"),
             (
                 Place {
                     start_ticks: start_ticks + 1,
-                    ..here("/")
+                    ..here("/proc")
                 },
                 "another one now",
             ),
             (
                 Place {
                     namespace: namespace + 1,
-                    ..here("/")
+                    ..here("/proc")
                 },
                 "another mount namespace",
             ),

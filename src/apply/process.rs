@@ -81,15 +81,14 @@ pub(super) fn end(hands: &Hands<'_>, target: &RuntimeProcess, intent: Intent<'_>
         target.pid,
         state(pinned.state())
     );
-    let (at, struck) = (hands.clock.now(), Instant::now());
-    let ending = strike(hands, target, &pinned).unwrap_or_else(|| {
-        prove(
-            hands,
-            &mut inspect,
-            short,
-            (struck, format!("process {} ended", target.pid)),
-        )
-    });
+    let at = hands.clock.now();
+    let ending = match strike(hands, target, &pinned) {
+        Ok(struck) => {
+            let ended = format!("process {} ended", target.pid);
+            prove(hands, &mut inspect, short, (struck, ended))
+        }
+        Err(ending) => *ending,
+    };
     Ending {
         before: Some(before),
         at: Some(at),
@@ -190,35 +189,37 @@ fn command(process: &Process) -> &'static str {
     }
 }
 
-/// Ends the process; returns the ending where that failed.
-fn strike(hands: &Hands<'_>, target: &RuntimeProcess, pinned: &Pinned) -> Option<Ending> {
+/// Ends the process; returns when it got the signal that did it, or the ending where none did.
+fn strike(
+    hands: &Hands<'_>,
+    target: &RuntimeProcess,
+    pinned: &Pinned,
+) -> Result<Instant, Box<Ending>> {
     let pid = target.pid;
+    let failed = |fate, why: String| Err(Box::new(Ending::because(fate, why)));
     // Who presses Ctrl-C a second time does not want to wait for this step either.
     let enough = || hands.interrupts.count() > 1;
     for (signal, limit) in [(Signal::TERM, TERM), (Signal::KILL, KILL)] {
+        let struck = Instant::now();
         if let Err(error) = pinned.signal(signal) {
-            return Some(Ending::because(
-                Fate::Failed,
-                format!("process {pid} can't be signalled: {error}"),
-            ));
+            let why = format!("process {pid} can't be signalled: {error}");
+            return failed(Fate::Failed, why);
         }
         if pinned.wait(limit, &enough) {
-            return None;
+            return Ok(struck);
         }
         if enough() {
-            return Some(Ending::because(
-                Fate::Unproven,
-                format!("interrupted before process {pid} had ended; it was told to"),
-            ));
+            let why = format!("interrupted before process {pid} had ended; it was told to");
+            return failed(Fate::Unproven, why);
         }
     }
-    Some(Ending::because(
+    let state = state(pinned.state());
+    failed(
         Fate::Failed,
         format!(
-            "process {pid} was told to end (TERM, then KILL) and is still there, {}: it ends once what it waits for in the kernel answers",
-            state(pinned.state())
+            "process {pid} was told to end (TERM, then KILL) and is still there, {state}: it ends once what it waits for in the kernel answers"
         ),
-    ))
+    )
 }
 
 /// Waits for the open inspect's answer, which shows that the container's lock is free.

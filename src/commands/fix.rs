@@ -6,6 +6,7 @@
 
 mod ask;
 mod keep;
+mod page;
 mod removal;
 
 use crate::{
@@ -15,12 +16,13 @@ use crate::{
     evidence::Evidence,
     fix::{self, Asked, Deed, Ending, Fate, Step},
     gather::gather,
-    render::{self, Style, actions, plain::visible},
+    render::Style,
     report::{self, Report},
     runtime::docker::{self, Docker},
 };
 use anyhow::{Context as _, bail};
 use ask::Answer;
+use page::Page;
 use std::{
     cell::RefCell,
     collections::BTreeSet,
@@ -36,6 +38,9 @@ use std::{
 /// leaves a goroutine in the daemon each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(16);
+
+/// So many steps are enough: what comes back each time is not healed by doing it again.
+const MOST_STEPS: usize = 50;
 
 /// Diagnoses, acts, and writes the report and what was done to `out`.
 ///
@@ -80,6 +85,7 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
         interrupts: Interrupts::watch().context("can't watch for Ctrl-C")?,
         audit: None,
         settled: BTreeSet::new(),
+        steps: 0,
         deeds: Vec::new(),
         notes: Vec::new(),
         stopped: false,
@@ -130,6 +136,8 @@ struct Run<'a> {
     audit: Option<Arc<Audit>>,
     /// What needs no second thought: done, refused, or in vain.
     settled: BTreeSet<Action>,
+    /// How many steps were shown.
+    steps: usize,
     deeds: Vec<Deed>,
     notes: Vec<String>,
     /// Nothing more must be done.
@@ -143,6 +151,13 @@ impl Run<'_> {
             let Some(step) = fix::next(&last.report, &self.settled) else {
                 break;
             };
+            self.steps += 1;
+            if self.steps > MOST_STEPS {
+                self.stop(Some(format!(
+                    "there is always more to do after {MOST_STEPS} steps"
+                )));
+                break;
+            }
             self.settled.extend(step.actions.iter().cloned());
             if step.risk > self.args.fix.limit() {
                 self.leave(&step, Asked::Nobody, Fate::AboveRisk);
@@ -272,11 +287,12 @@ impl Run<'_> {
 
     /// Looks again, until the node is well, something as mild is to be done, or it had time enough.
     fn look_again(&mut self, last: Look, step: &Step, began: usize, page: &mut Page<'_>) -> Look {
-        let acted: Vec<_> = self.deeds[began..]
+        let deeds = &self.deeds[began..];
+        let acted = deeds
             .iter()
-            .filter_map(|deed| deed.ending.at.filter(|_| deed.ending.fate.acted()))
-            .collect();
-        let waits = !acted.is_empty();
+            .find_map(|deed| deed.ending.at.filter(|_| deed.ending.fate.acted()));
+        // What is over by itself may need as long to be told as what was ended.
+        let waits = deeds.iter().any(|deed| deed.ending.fate.may_have_healed());
         if !waits && self.interrupts.count() > 0 {
             self.stop(Some("interrupted".to_owned()));
             return last;
@@ -307,7 +323,7 @@ impl Run<'_> {
         if self.interrupts.count() > 0 {
             self.stop(Some("interrupted".to_owned()));
         }
-        if let (Some(&at), Some(log)) = (acted.first(), &last.evidence.log)
+        if let (Some(at), Some(log)) = (acted, &last.evidence.log)
             && let Some(seen) = fix::relist_after(log, at)
         {
             for deed in &mut self.deeds[began..] {
@@ -324,75 +340,5 @@ impl Run<'_> {
             thread::sleep(Duration::from_millis(50));
         }
         self.interrupts.count() > 0
-    }
-}
-
-/// Where the run writes to.
-struct Page<'a> {
-    format: Format,
-    style: Style,
-    /// Whether what is said on the way goes to standard error.
-    aside: bool,
-    out: &'a mut dyn Write,
-}
-
-impl Page<'_> {
-    /// Writes the first report, in text; in JSON the last one is written, at the end.
-    fn report(&mut self, report: &Report) -> anyhow::Result<()> {
-        if self.format == Format::Text {
-            render::write(report, self.format, self.style, self.out)
-                .context("can't write the report")?;
-        }
-        self.flush()
-    }
-
-    fn flush(&mut self) -> anyhow::Result<()> {
-        self.out.flush().context("can't write the report")
-    }
-
-    /// Shows what is about to be done. An error means that it was not shown: it must not be done.
-    fn step(&mut self, step: &Step, confirm_after: Duration) -> anyhow::Result<()> {
-        let mut shown = Vec::new();
-        actions::step(step, confirm_after, self.style, &mut shown)?;
-        // Not as a closed pipe, which would pass for success.
-        self.say(&shown)
-            .map_err(|error| anyhow::anyhow!("what is to be done can't be shown: {error}"))
-    }
-
-    /// Tells how it goes. Nothing depends on it.
-    fn tell(&mut self, text: &str) {
-        let _ = self.say(format!("  {}\n", visible(text)).as_bytes());
-    }
-
-    fn say(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.aside {
-            io::stderr().write_all(bytes)
-        } else {
-            self.out.write_all(bytes)?;
-            self.out.flush()
-        }
-    }
-
-    /// Writes what was done and how the node is now.
-    fn end(
-        &mut self,
-        mut report: Report,
-        deeds: Vec<Deed>,
-        notes: &[String],
-    ) -> anyhow::Result<ExitCode> {
-        let code = report.exit_code();
-        report.actions = deeds;
-        report.notes.extend(notes.iter().cloned());
-        let told = match self.format {
-            Format::Json => render::write(&report, self.format, self.style, self.out),
-            Format::Text => actions::write(&report, notes, self.style, self.out),
-        };
-        match told.and_then(|()| self.out.flush()) {
-            // What is done is done: a closed pipe does not change the exit code.
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(error).context("can't write what was done")
-            }
-            _ => Ok(ExitCode::from(code)),
-        }
     }
 }

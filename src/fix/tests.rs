@@ -185,3 +185,17 @@ fn a_relist_that_is_seen_adds_to_the_proof_of_what_was_done_alone() {
     declined.note_relist(seen);
     assert_eq!(declined.proof, None);
 }
+
+#[test]
+fn runtime_processes_that_come_again_and_again_are_not_ended_for_ever() {
+    let again = |pid: u32| {
+        let remedy = remedy(Risk::Disruptive, &[end(pid)]);
+        report(vec![finding("hung-container", vec![remedy])])
+    };
+    let mut settled = BTreeSet::new();
+    for pid in 1..=3 {
+        let step = next(&again(pid), &settled).unwrap();
+        settled.extend(step.actions);
+    }
+    assert_eq!(next(&again(4), &settled), None);
+}

@@ -54,6 +54,7 @@ struct Removed {
     plan: Plan,
     endings: Vec<plan::Ending>,
     notes: Vec<String>,
+    interrupted: bool,
 }
 
 fn try_to(
@@ -97,6 +98,7 @@ fn try_to(
         plan,
         endings,
         notes,
+        interrupted: interrupts.count() > 0,
     })
 }
 
@@ -114,7 +116,8 @@ impl Removed {
             plan::Fate::Changed => Fate::Changed,
             plan::Fate::Failed => Fate::Failed,
             plan::Fate::Unanswered => Fate::Unproven,
-            plan::Fate::Planned => Fate::Interrupted,
+            plan::Fate::Planned if self.interrupted => Fate::Interrupted,
+            plan::Fate::Planned => Fate::Failed,
         };
         let short = id.short();
         let done = fate == Fate::Done;

@@ -1,11 +1,15 @@
 //! A start that hangs in the OCI runtime: its one process is ended, or nothing is.
 
 use super::{Place, containers, has, outcomes};
-use crate::support::{
-    daemon::{Daemon, SLEEP},
-    process::{self, wait_until},
-    program::plegdoctor,
+use crate::{
+    broken::line,
+    support::{
+        daemon::{Daemon, SLEEP},
+        process::{self, wait_until},
+        program::plegdoctor,
+    },
 };
+use chrono::{DateTime, TimeDelta};
 use serde_json::{Value, json};
 use std::{
     fs::{self, File},
@@ -227,12 +231,6 @@ fn where_evidence_or_audit_cannot_be_written_nothing_is_done() {
     place.is_empty();
 }
 
-/// Returns a line as klog writes it now.
-fn line(level: char, message: &str) -> String {
-    let now = chrono::Utc::now().format("%m%d %H:%M:%S%.6f");
-    format!("{level}{now}    2261 {message}\n")
-}
-
 #[test]
 fn a_kubelet_that_is_well_again_after_the_kill_is_told_with_the_proof() {
     let daemon = Daemon::start();
@@ -248,12 +246,16 @@ fn a_kubelet_that_is_well_again_after_the_kill_is_told_with_the_proof() {
         file.write_all(text.as_bytes()).unwrap();
     };
     append(&line(
+        &daemon,
+        1,
         'E',
         &format!(
             "remote_runtime.go:332] ContainerStatus \"{db}\" from runtime service failed: rpc error: code = DeadlineExceeded desc = context deadline exceeded"
         ),
     ));
     append(&line(
+        &daemon,
+        0,
         'I',
         "setters.go:577] Node became not ready: {Type:Ready Status:False Reason:KubeletNotReady Message:PLEG is not healthy: pleg was last seen active 3m4.2s ago; threshold is 3m0s}",
     ));
@@ -282,6 +284,8 @@ fn a_kubelet_that_is_well_again_after_the_kill_is_told_with_the_proof() {
     // Well after the first look that follows: what is still told as NotReady is looked at again.
     thread::sleep(Duration::from_secs(3));
     append(&line(
+        &daemon,
+        0,
         'I',
         "kubelet_node_status.go:531] Recording NodeReady event message for node worker-3",
     ));
@@ -295,4 +299,36 @@ fn a_kubelet_that_is_well_again_after_the_kill_is_told_with_the_proof() {
         proof.contains(" after the kill") && proof.contains(relist),
         "{proof}"
     );
+}
+
+#[test]
+fn several_hung_containers_are_waited_for_at_the_same_time() {
+    let daemon = Daemon::start();
+    let etcd = daemon.running("etcd");
+    let all: Vec<_> = (1..=4)
+        .map(|number| daemon.create(&format!("db-{number}"), &json!({}), SLEEP))
+        .collect();
+    for id in &all {
+        daemon.hang_start(id);
+    }
+    let place = Place::new();
+    let wait = ["--confirm-after", "6s"];
+    let (code, report) = place.json(
+        &daemon,
+        &[&["--yes", "--max-risk", "disruptive"][..], &wait].concat(),
+    );
+    assert_eq!(code, 0, "{report:#}");
+    assert_eq!(outcomes(&report), [("end-process", "done"); 4]);
+    let time = |action: &Value, key: &str| {
+        DateTime::parse_from_rfc3339(action[key].as_str().unwrap()).unwrap()
+    };
+    // The first has waited for all.
+    for action in &report["actions"].as_array().unwrap()[1..] {
+        let waited = time(action, "acted") - time(action, "started");
+        assert!(waited < TimeDelta::seconds(6), "{waited}");
+    }
+    for id in &all {
+        assert_eq!(daemon.inspect(id)["State"]["Status"], "created");
+    }
+    assert_eq!(daemon.inspect(&etcd)["State"]["Status"], "running");
 }
