@@ -17,7 +17,6 @@ mod pinned;
 mod process;
 mod reason;
 mod removal;
-pub mod save;
 mod unit;
 
 pub use audit::{Audit, Clock};

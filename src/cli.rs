@@ -5,7 +5,11 @@
 pub mod fix;
 
 use crate::{
-    apply::mount, duration, event::Time, evidence::FRESH, host::words, runtime::DEFAULT_ENDPOINT,
+    apply::mount,
+    child, duration,
+    event::Time,
+    evidence::FRESH,
+    runtime::{DEFAULT_ENDPOINT, disk::Place},
 };
 use anyhow::{Context as _, bail};
 use chrono::{DateTime, FixedOffset, Local, NaiveDate, NaiveDateTime, TimeDelta, TimeZone as _};
@@ -41,6 +45,18 @@ pub enum Command {
     /// Exit codes: 0 all that was asked was seen and nothing is wrong now; 1 something is wrong now, or the log
     /// (where only a log was given) shows that it was; 2 the question could not be answered.
     Diagnose(Box<DiagnoseArgs>),
+    /// Save all evidence to one file, before anything is restarted: logs, Docker's answers and stacks, what the
+    /// kernel tells
+    ///
+    /// Changes nothing, asks what `diagnose` asks, and always for dockerd's stacks. `plegdoctor diagnose --capture FILE`
+    /// judges it on any machine. Of the log it keeps the last 24 h, or what --since says.
+    ///
+    /// Environment variables, commands and labels of workloads are left out; secrets in the daemons' own command lines
+    /// are masked. The logs are kept as they are: look into them before you give the file away.
+    ///
+    /// Exit codes: 0 all is saved; 1 saved, but something could not be seen (manifest.json tells what and why); 2
+    /// nothing was saved.
+    Collect(Box<CollectArgs>),
     /// Remove dead, exited or never started containers, after showing which
     ///
     /// Running containers are never touched, volumes never removed, force never used.
@@ -58,14 +74,6 @@ pub enum Command {
         #[arg(value_enum)]
         output: SchemaOf,
     },
-    /// Write the command lines of processes: the part of `diagnose` that may hang
-    #[command(name = words::SUBCOMMAND, hide = true)]
-    ReadWords {
-        /// The host's root directory
-        root: PathBuf,
-        /// Which processes
-        pids: Vec<u32>,
-    },
     /// Detach a mount in another mount namespace: the part of `diagnose --fix` that needs a process of its own
     #[command(name = mount::SUBCOMMAND, hide = true)]
     DetachMount {
@@ -75,6 +83,45 @@ pub enum Command {
         namespace: u64,
         /// Where it is mounted there
         path: PathBuf,
+    },
+    /// Write what may hang whoever reads it: a part of `diagnose`, in a child that can be left behind
+    #[command(name = child::READ, hide = true)]
+    Read {
+        /// What to read
+        #[command(subcommand)]
+        what: Reader,
+    },
+}
+
+/// What a child of plegdoctor's own reads.
+#[derive(Debug, Subcommand)]
+pub enum Reader {
+    /// The command lines of processes
+    Words {
+        /// The host's root directory
+        root: PathBuf,
+        /// Which processes
+        pids: Vec<u32>,
+    },
+    /// What Docker wrote of its containers
+    Docker {
+        /// Where
+        #[command(flatten)]
+        place: Place,
+        /// Which containers [default: all]
+        ids: Vec<String>,
+    },
+    /// A container's log
+    Log {
+        /// Where
+        #[command(flatten)]
+        place: Place,
+        /// Whose
+        id: String,
+        /// Its file's name
+        file: String,
+        /// How many bytes of its end
+        bytes: u64,
     },
 }
 
@@ -112,24 +159,20 @@ pub enum ColorChoice {
 /// `plegdoctor diagnose`
 #[derive(Debug, Args)]
 pub struct DiagnoseArgs {
-    /// The kubelet's log
+    /// Where to look
     #[command(flatten)]
-    pub log: LogArgs,
-    /// The runtime
-    #[command(flatten)]
-    pub docker: DockerArgs,
-    /// Do not ask Docker, whatever --docker-host or DOCKER_HOST say
-    #[arg(long, help_heading = "Docker")]
-    pub no_docker: bool,
-    /// How long each call to Docker may take
-    #[arg(long, value_name = "DUR", default_value = "3s", value_parser = positive, help_heading = "Docker")]
-    pub probe_timeout: Duration,
-    /// Stop asking after this many inspects without an answer (each leaves a goroutine in the daemon)
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..), help_heading = "Docker")]
-    pub max_unanswered: u16,
-    /// This machine
-    #[command(flatten)]
-    pub host: HostArgs,
+    pub look: LookArgs,
+    /// Judge this capture (a .tar.gz, or a folder of that form) in place of this machine
+    #[arg(long, value_name = "PATH", help_heading = "Captures", conflicts_with_all = [
+        "log", "journal", "log_container", "no_log", "log_timeout", "docker_host", "no_docker", "probe_timeout",
+        "max_unanswered", "host_root", "no_host",
+    ])]
+    pub capture: Option<PathBuf>,
+    /// Save what is judged to this file, a .tar.gz, so that --capture gives the same report elsewhere
+    ///
+    /// Without environment variables, commands and labels of workloads. Nothing is overwritten.
+    #[arg(long, value_name = "FILE", help_heading = "Captures")]
+    pub save: Option<PathBuf>,
     /// Whether to act on what was found
     #[command(flatten)]
     pub fix: FixArgs,
@@ -139,6 +182,55 @@ pub struct DiagnoseArgs {
     /// Whether to use colour
     #[arg(long, value_enum, default_value = "auto", help_heading = "Output")]
     pub color: ColorChoice,
+}
+
+/// `plegdoctor collect`
+#[derive(Debug, Args)]
+pub struct CollectArgs {
+    /// Where to look
+    #[command(flatten)]
+    pub look: LookArgs,
+    /// The file to write, a .tar.gz; nothing is overwritten
+    #[arg(long, short = 'o', value_name = "FILE", help_heading = "Captures")]
+    pub output: PathBuf,
+    /// Keep environment variables, commands and labels of workloads, too: there may be secrets among them
+    #[arg(long, help_heading = "Captures")]
+    pub with_workloads: bool,
+}
+
+/// Where to look, and how patiently.
+#[derive(Debug, Args)]
+pub struct LookArgs {
+    /// The kubelet's log
+    #[command(flatten)]
+    pub log: LogArgs,
+    /// The runtime
+    #[command(flatten)]
+    pub docker: DockerArgs,
+    /// Do not ask Docker, whatever --docker-host or DOCKER_HOST say
+    #[arg(long, help_heading = "Docker")]
+    pub no_docker: bool,
+    /// Docker's data root, whose files tell of the containers where Docker does not answer [default: dockerd's
+    /// --data-root, else data-root of its daemon.json, else /var/lib/docker]
+    #[arg(
+        long,
+        value_name = "DIR",
+        help_heading = "Docker",
+        conflicts_with = "no_docker_files"
+    )]
+    pub docker_root: Option<PathBuf>,
+    /// Do not read Docker's files, even if it does not answer
+    #[arg(long, help_heading = "Docker")]
+    pub no_docker_files: bool,
+    /// How long each call to Docker may take
+    #[arg(long, value_name = "DUR", default_value = "3s", value_parser = positive, help_heading = "Docker")]
+    pub probe_timeout: Duration,
+    /// Stop asking after this many inspects without an answer (each leaves a goroutine in the daemon)
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..), help_heading = "Docker")]
+    pub max_unanswered: u16,
+    /// This machine
+    #[command(flatten)]
+    pub host: HostArgs,
 }
 
 /// Which log to read, and how to read its times.
@@ -336,6 +428,14 @@ impl LogArgs {
             Some(text) => moment(text, clock().with_timezone(&zone))
                 .with_context(|| format!("--now {text}"))?,
         };
+        self.moments_at(now)
+    }
+
+    /// Returns the moments meant, if `now` is the present.
+    ///
+    /// # Errors
+    /// Names the option whose value is no time.
+    pub fn moments_at(&self, now: Time) -> anyhow::Result<Moments> {
         let near = |option: &str, text: &Option<String>| {
             text.as_deref()
                 .map(|text| moment(text, now).with_context(|| format!("{option} {text}")))

@@ -3,10 +3,11 @@
 use clap::Parser as _;
 use plegdoctor::{
     apply::mount,
-    cli::{Cli, Command},
+    cli::{Cli, Command, Reader},
     commands,
     host::words,
     render::plain,
+    runtime::disk,
 };
 use std::{
     io::{self, Write as _},
@@ -14,7 +15,7 @@ use std::{
 };
 
 fn main() -> ExitCode {
-    match run(&Cli::parse()) {
+    match run(Cli::parse()) {
         Ok(code) => code,
         // Who closes the pipe has read enough.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
@@ -27,14 +28,24 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
+fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let mut out = io::BufWriter::new(io::stdout());
-    match &cli.command {
-        Command::Diagnose(args) => commands::diagnose::run(args, &mut out),
-        Command::Clean(args) => commands::clean::run(args, &mut out),
-        Command::Schema { output } => commands::schema::run(*output, &mut out),
-        Command::ReadWords { root, pids } => {
-            words::write(root, pids, &mut out)?;
+    match cli.command {
+        Command::Diagnose(args) => commands::diagnose::run(&args, &mut out),
+        Command::Collect(args) => commands::collect::run(*args, &mut out),
+        Command::Clean(args) => commands::clean::run(&args, &mut out),
+        Command::Schema { output } => commands::schema::run(output, &mut out),
+        Command::Read { what } => {
+            match what {
+                Reader::Words { root, pids } => words::write(&root, &pids, &mut out)?,
+                Reader::Docker { place, ids } => disk::write(&place, &ids, &mut out)?,
+                Reader::Log {
+                    place,
+                    id,
+                    file,
+                    bytes,
+                } => disk::write_log(&place, &id, &file, bytes, &mut out)?,
+            }
             Ok(ExitCode::SUCCESS)
         }
         Command::DetachMount {
@@ -42,7 +53,7 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
             namespace,
             path,
         } => {
-            mount::enter_and_detach(*pid, *namespace, path)?;
+            mount::enter_and_detach(pid, namespace, &path)?;
             Ok(ExitCode::SUCCESS)
         }
     }

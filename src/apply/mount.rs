@@ -4,11 +4,12 @@
 //! `nsenter` nor `umount` need be there. If it hangs, it is abandoned.
 
 use super::{
-    child::{self, Ran},
+    child::{Ran, run},
     deed::{Hands, Intent},
     pinned::Pinned,
 };
 use crate::{
+    child::OWN_PROGRAM,
     duration::spoken as span,
     fix::{Ending, Fate},
     host::one,
@@ -55,13 +56,13 @@ pub(super) fn detach(hands: &Hands<'_>, place: &Place<'_>, intent: Intent<'_>) -
         return Ending::because(Fate::Failed, why);
     }
     let at = hands.clock.now();
-    let mut command = Command::new(one::OWN_PROGRAM);
+    let mut command = Command::new(OWN_PROGRAM);
     command
         .arg(SUBCOMMAND)
         .args([&pid.to_string(), &namespace.to_string()])
         .arg(path)
         .env_clear();
-    let ran = child::run(&mut command, PATIENCE);
+    let ran = run(&mut command, PATIENCE);
     let ending = Ending {
         before: Some(format!("{path} mounted in namespace {namespace}")),
         at: Some(at),

@@ -18,7 +18,7 @@ pub struct FixArgs {
     /// as nothing is wrong. Evidence and an audit file are written before anything is changed.
     ///
     /// Exit codes: 0 nothing is wrong now; 1 something still is; 2 it could not work, or there was nobody to ask.
-    #[arg(long, conflicts_with_all = ["host_root", "no_host", "now", "until"])]
+    #[arg(long, conflicts_with_all = ["host_root", "no_host", "now", "until", "capture", "save"])]
     pub fix: bool,
     /// Do not ask, but do what is within --max-risk
     #[arg(long, short = 'y', requires = "fix")]
@@ -38,7 +38,8 @@ pub struct FixArgs {
     /// Append a JSON line before and after each action to this file [default: plegdoctor-audit.jsonl here, else in /tmp]
     #[arg(long, value_name = "FILE", requires = "fix")]
     pub audit: Option<PathBuf>,
-    /// Save the evidence in this file before anything is changed [default: plegdoctor-TIME.json here, else in /tmp]
+    /// Save the evidence (a capture) in this file before anything is changed [default: plegdoctor-TIME.tar.gz here, else
+    /// in /tmp]
     #[arg(long, value_name = "FILE", requires = "fix")]
     pub collect_to: Option<PathBuf>,
     /// Do not save the evidence first

@@ -9,16 +9,17 @@ mod keep;
 mod page;
 mod removal;
 
+use super::diagnose;
 use crate::{
     action::Action,
     apply::{self, Audit, Clock, Done, Hands, Interrupts},
+    capture::{Keep, Privacy},
     cli::{self, DiagnoseArgs, Format},
     evidence::Evidence,
     fix::{self, Asked, Deed, Ending, Fate, Step},
-    gather::gather,
     render::Style,
     report::{self, Report},
-    runtime::docker::{self, Docker},
+    runtime::{DEFAULT_ENDPOINT, docker::Docker},
 };
 use anyhow::{Context as _, bail};
 use ask::Answer;
@@ -49,7 +50,7 @@ const MOST_STEPS: usize = 50;
 /// # Errors
 /// As `diagnose`; or nobody can be asked, or what must be written before anything is changed can't be.
 pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
-    if args.log.log.iter().any(|path| path == Path::new("-")) {
+    if args.look.log.log.iter().any(|path| path == Path::new("-")) {
         bail!("--fix can't look again at a log on standard input: name a file, or leave --log out");
     }
     let clock = Clock::starting(cli::clock());
@@ -57,7 +58,9 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
         width: cli::width(),
         color: cli::color(args.color),
     };
-    let first = look(args)?;
+    let keeps = !(args.fix.no_collect || args.fix.dry_run);
+    let keep = keeps.then(|| Keep::new(Privacy::Reserved));
+    let first = look(args, keep.as_ref())?;
     let mut page = Page {
         format: args.format,
         style,
@@ -78,11 +81,17 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
             "nothing was changed: there is no terminal to ask on; add --yes to do what --max-risk allows, or --dry-run to only look"
         );
     }
+    let endpoint = match args.look.no_docker {
+        true => DEFAULT_ENDPOINT.to_owned(),
+        false => args.look.docker.endpoint(),
+    };
     let mut run = Run {
         args,
         clock,
-        docker: Docker::open(&args.docker.endpoint(), args.probe_timeout)?,
+        docker: Docker::open(&endpoint, args.look.probe_timeout)?,
+        endpoint,
         interrupts: Interrupts::watch().context("can't watch for Ctrl-C")?,
+        keep,
         audit: None,
         settled: BTreeSet::new(),
         steps: 0,
@@ -101,8 +110,9 @@ struct Look {
     report: Report,
 }
 
-fn look(args: &DiagnoseArgs) -> anyhow::Result<Look> {
-    let evidence = gather(args, &args.log.moments()?, &docker::probe)?;
+/// Looks at the node, and keeps what it sees in `keep`.
+fn look(args: &DiagnoseArgs, keep: Option<&Keep>) -> anyhow::Result<Look> {
+    let evidence = diagnose::seen(&args.look, keep)?;
     Ok(Look {
         report: report::diagnose(&evidence),
         evidence,
@@ -131,7 +141,10 @@ struct Run<'a> {
     args: &'a DiagnoseArgs,
     clock: Clock,
     docker: Docker,
+    endpoint: String,
     interrupts: Interrupts,
+    /// What the first look has seen, until it is saved; none if it need not be.
+    keep: Option<Keep>,
     /// Open once something was agreed to.
     audit: Option<Arc<Audit>>,
     /// What needs no second thought: done, refused, or in vain.
@@ -203,8 +216,8 @@ impl Run<'_> {
 
     /// Saves the evidence and opens the audit: both must be there before anything is changed.
     fn prepare(&mut self, last: &Look) -> anyhow::Result<Arc<Audit>> {
-        if !self.args.fix.no_collect {
-            let kept = keep::evidence(self.args, &last.report, self.clock).context(
+        if let Some(keep) = self.keep.take() {
+            let kept = keep::evidence(&self.args.fix, keep, &last.evidence, self.clock).context(
                 "nothing was changed: the evidence can't be saved (--no-collect does without)",
             )?;
             self.notes
@@ -241,7 +254,7 @@ impl Run<'_> {
         }
         let hands = Hands {
             docker: &self.docker,
-            endpoint: &self.args.docker.endpoint(),
+            endpoint: &self.endpoint,
             confirm_after: self.args.fix.confirm_after,
             audit,
             clock: self.clock,
@@ -299,7 +312,7 @@ impl Run<'_> {
         }
         let (since, mut pause, mut last) = (Instant::now(), FIRST_PAUSE, last);
         loop {
-            match look(self.args) {
+            match look(self.args, None) {
                 Ok(now) => last = now,
                 Err(error) => {
                     self.stop(Some(format!("can't look again: {error:#}")));

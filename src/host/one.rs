@@ -7,9 +7,6 @@ use crate::node::{
 };
 use std::{fs::File, io, os::unix::fs::MetadataExt as _, path::Path};
 
-/// Our own program, whatever became of its file.
-pub const OWN_PROGRAM: &str = "/proc/self/exe";
-
 /// Returns what the kernel says of process `pid`; `None` if there is none.
 pub fn stat(pid: u32) -> Option<Stat> {
     let text = here().text(&format!("proc/{pid}/stat")).ok()?;

@@ -155,7 +155,7 @@ fn complaints(told: &words::Told) -> Vec<Gap> {
     gaps
 }
 
-fn process(stat: &Stat, role: Role) -> Process {
+pub(super) fn process(stat: &Stat, role: Role) -> Process {
     Process {
         pid: stat.pid,
         ppid: stat.ppid,

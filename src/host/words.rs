@@ -4,23 +4,20 @@
 //! where only KILL reaches it, or not even that. The child is our own program again, without a standard stream of
 //! ours but one pipe; whichever process it gets stuck on is passed over by the next child.
 
-use super::{files::Tree, one::OWN_PROGRAM};
+use super::files::Tree;
 use crate::{
-    child::Running,
+    child::{self, Running},
     log::pump::{self, Ended},
-    node::parse,
+    node::{mask, parse},
 };
 use rustix::process::setsid;
 use std::{
     collections::BTreeMap,
     io::{self, Read as _, Write},
     path::Path,
-    process::{Command, Stdio},
     time::{Duration, Instant},
 };
 
-/// The subcommand that reads: ours alone, not shown.
-pub const SUBCOMMAND: &str = "read-words";
 /// How long a child may take; an ordinary one needs some 20 µs for each process.
 const PATIENCE: Duration = Duration::from_millis(700);
 /// So many processes on which a child got stuck are enough.
@@ -51,7 +48,7 @@ pub(super) fn read(tree: &Tree, pids: &[u32], until: Instant, told: &mut Told) {
     if !tree.is_live() {
         for &pid in left {
             if let Ok(bytes) = tree.bytes(&path(pid)) {
-                told.words.insert(pid, parse::cmdline(&bytes));
+                told.words.insert(pid, masked(&bytes));
             }
         }
         return;
@@ -71,16 +68,20 @@ pub(super) fn read(tree: &Tree, pids: &[u32], until: Instant, told: &mut Told) {
     }
 }
 
+/// Returns a process's words without the secrets among them: they are for reports.
+fn masked(bytes: &[u8]) -> Vec<String> {
+    let mut words = parse::cmdline(bytes);
+    mask::words(&mut words);
+    words
+}
+
 /// Lets one child read; returns how many of `pids` it answered.
 fn one_child(tree: &Tree, pids: &[u32], deadline: Instant, told: &mut Told) -> usize {
-    let mut command = Command::new(OWN_PROGRAM);
+    let mut command = child::reader();
     command
-        .arg(SUBCOMMAND)
+        .arg("words")
         .arg(tree.root())
-        .args(pids.iter().map(u32::to_string))
-        .env_clear()
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
+        .args(pids.iter().map(u32::to_string));
     let mut running = match Running::start(&mut command) {
         Ok(running) => running,
         Err(error) => {
@@ -105,7 +106,7 @@ fn one_child(tree: &Tree, pids: &[u32], deadline: Instant, told: &mut Told) -> u
     for (pid, words) in answers {
         if let Some(words) = words {
             tree.note(&path(pid), &words);
-            told.words.insert(pid, parse::cmdline(&words));
+            told.words.insert(pid, masked(&words));
         }
     }
     match ended {

@@ -1,6 +1,7 @@
 //! The report for scripts: `plegdoctor.report/1`. Its own structs, so that the core may change without it.
 
 mod actions;
+mod disk;
 mod host;
 mod stacks;
 
@@ -115,6 +116,7 @@ struct ContainerV1<'a> {
     inspected_state: Option<&'a str>,
     error: &'a str,
     probe: ProbeV1<'a>,
+    disk: Option<disk::StoredV1<'a>>,
 }
 
 #[derive(Serialize)]
@@ -146,6 +148,7 @@ struct RuntimeV1<'a> {
     version: Option<&'a str>,
     api_version: Option<&'a str>,
     containers: usize,
+    disk: Option<disk::DiskV1<'a>>,
     probes: BTreeMap<&'static str, ProbeV1<'a>>,
 }
 
@@ -297,6 +300,7 @@ impl<'a> From<&'a Container> for ContainerV1<'a> {
             inspected_state: inspected.map(|inspected| inspected.state.as_str()),
             error: inspected.map_or("", |inspected| &inspected.error),
             probe: ProbeV1::from(&container.probe),
+            disk: container.disk.as_ref().map(disk::StoredV1::from),
         }
     }
 }
@@ -338,7 +342,8 @@ impl<'a> From<&'a Runtime> for RuntimeV1<'a> {
             endpoint: &runtime.endpoint,
             version: runtime.version.as_deref(),
             api_version: runtime.api_version.as_deref(),
-            containers: runtime.containers.len(),
+            containers: runtime.told().count(),
+            disk: runtime.disk.as_ref().map(disk::DiskV1::from),
             probes: runtime
                 .own_calls()
                 .into_iter()

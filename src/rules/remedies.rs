@@ -9,6 +9,8 @@ use crate::{
     runtime::{DEFAULT_ENDPOINT, Runtime},
 };
 
+use std::collections::BTreeSet;
+
 /// The container runtimes whose commands differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Engine {
@@ -198,7 +200,10 @@ pub(super) fn clean_exited(evidence: &Evidence) -> Option<Vec<Remedy>> {
     };
     let planned = |runtime: &Runtime| {
         let plan = Plan::new(&runtime.containers, &request, evidence.now);
-        plan.targets.into_iter().map(|target| target.id).collect()
+        // What stands in Docker's files alone may be long gone.
+        let told: BTreeSet<_> = runtime.told().map(|container| &container.id).collect();
+        let targets = plan.targets.into_iter().map(|target| target.id);
+        targets.filter(|id| told.contains(id)).collect()
     };
     clean(
         evidence,
@@ -210,11 +215,8 @@ pub(super) fn clean_exited(evidence: &Evidence) -> Option<Vec<Remedy>> {
 
 /// Returns the remedies that remove dead containers; `None` as for `clean_exited`.
 pub(super) fn clean_dead(evidence: &Evidence) -> Option<Vec<Remedy>> {
-    let containers = evidence
-        .runtime
-        .iter()
-        .flat_map(|runtime| &runtime.containers);
-    let dead = containers.filter(|container| container.is_dead());
+    let told = evidence.runtime.iter().flat_map(Runtime::told);
+    let dead = told.filter(|container| container.is_dead());
     clean(
         evidence,
         "dead",

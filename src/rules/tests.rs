@@ -14,6 +14,7 @@ mod orphan_sandbox;
 mod pleg_unexplained;
 mod runtime_down;
 mod starting_up;
+mod stored;
 mod tasks_exhausted;
 
 use super::*;
@@ -113,6 +114,7 @@ pub(super) fn daemon_with(containers: Vec<Container>) -> Runtime {
         list: answered(),
         list_bytes: 1000,
         containers,
+        disk: None,
         stacks: None,
         stacks_probe: Probe::NONE,
     }
@@ -143,6 +145,7 @@ pub(super) fn sandbox(id: &str, state: Option<&str>) -> Container {
             Some(_) => probe(Outcome::Answered, 1),
             None => probe(Outcome::TimedOut, 3000),
         },
+        disk: None,
     }
 }
 

@@ -10,10 +10,18 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("bollard::", &["runtime/docker"]),
     ("hyper::", &["runtime/docker"]),
     ("tokio::", &["runtime/docker", "apply"]),
-    ("std::fs", &["log", "host", "apply", "runtime/docker"]),
-    ("fs::", &["log", "host", "apply", "runtime/docker"]),
+    (
+        "std::fs",
+        &["log", "host", "apply", "runtime/docker", "capture"],
+    ),
+    (
+        "fs::",
+        &["log", "host", "apply", "runtime/docker", "capture"],
+    ),
+    ("flate2::", &["capture"]),
+    ("tar::", &["capture"]),
     ("std::process::Command", &["log", "child", "host", "apply"]),
-    ("Command::new", &["log", "host", "apply"]),
+    ("Command::new", &["log", "host", "apply", "child"]),
     // … and the names of signals and system calls that change something.
     ("kill_process", &["apply", "child"]),
     ("kill_process_group", &["child"]),
@@ -21,7 +29,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("Signal::", &["apply", "child"]),
     ("rustix::mount", &["apply/mount"]),
     ("move_into_link_name_space", &["apply/mount"]),
-    ("\"/proc", &["host"]),
+    ("\"/proc", &["host", "child"]),
     ("Local::now", &["cli"]),
     ("std::env", &["cli"]),
     ("comfy_table", &["render", "cli"]),
@@ -59,6 +67,7 @@ const EDGES: &[&str] = &[
     "crate::log",
     "crate::render",
     "crate::apply",
+    "crate::capture",
     "runtime::docker",
     "std::io",
 ];

@@ -4,6 +4,8 @@
 
 /// `diagnose` as a whole on real daemons that are well, dead, hung or gone.
 mod broken;
+/// Captures: what is saved is judged the same elsewhere, and holds no secret.
+mod captures;
 /// Every folder of `fixtures/cases`, against what is expected of it.
 mod cases;
 /// `clean` on real containers: what goes, what stays, whatever happens in between.
@@ -13,6 +15,7 @@ mod cli;
 /// A container's log, read through Docker.
 mod container_log;
 /// A real Docker daemon, asked, broken and mended.
+mod disk;
 mod engine;
 /// `diagnose --fix` on real daemons.
 mod fix;

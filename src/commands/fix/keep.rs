@@ -1,33 +1,49 @@
 //! What must be on the disk before anything is changed: the evidence, which a remedy destroys, and the audit.
 
 use crate::{
-    apply::{Audit, Clock, save},
-    cli::{
-        DiagnoseArgs,
-        fix::{FixArgs, folders},
-    },
-    render::json,
-    report::Report,
+    apply::{Audit, Clock},
+    capture::{Archive, Keep},
+    cli::fix::{FixArgs, folders},
+    commands::collect,
+    evidence::Evidence,
 };
 use anyhow::Context as _;
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
 
-/// Saves the evidence, as `--collect-to` says or under a name of its own; returns where.
+/// How long the capture may take to be written; a dead disk is not waited for.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Saves what the first look has seen as a capture, as `--collect-to` says or under a name of its own; returns where.
 ///
 /// # Errors
-/// It can't be saved.
+/// It can't be saved, or not in time.
 pub(super) fn evidence(
-    args: &DiagnoseArgs,
-    report: &Report,
+    args: &FixArgs,
+    keep: Keep,
+    evidence: &Evidence,
     clock: Clock,
 ) -> anyhow::Result<PathBuf> {
-    let name = format!("plegdoctor-{}.json", clock.now().format("%Y%m%dT%H%M%S"));
-    somewhere(args.fix.collect_to.as_deref(), &name, &|path| {
-        let mut bytes = Vec::new();
-        json::write(report, &mut bytes)?;
-        save::new(path, bytes)
-    })
-    .map(|(path, ())| path)
+    let mut kept = keep.finish(evidence);
+    collect::sign(&mut kept, "diagnose --fix");
+    let name = format!("plegdoctor-{}.tar.gz", clock.now().format("%Y%m%dT%H%M%S"));
+    let named = args.collect_to.clone();
+    let (tell, told) = mpsc::sync_channel(1);
+    thread::Builder::new()
+        .name("capture".to_owned())
+        .spawn(move || {
+            let begun = somewhere(named.as_deref(), &name, &Archive::create);
+            let saved = begun.and_then(|(path, archive)| archive.write(kept).map(|_| path));
+            // Whoever asked may have given up.
+            let _ = tell.send(saved);
+        })
+        .context("can't start a thread")?;
+    told.recv_timeout(DEADLINE)
+        .unwrap_or_else(|_| Err(anyhow::anyhow!("not written in {} s", DEADLINE.as_secs())))
 }
 
 /// Opens the audit, as `--audit` says or under a name of its own; returns where, too.

@@ -64,13 +64,13 @@ fn try_to(
     interrupts: &Interrupts,
     wanted: &BTreeSet<ContainerId>,
 ) -> anyhow::Result<Removed> {
-    let endpoint = args.docker.endpoint();
-    let docker = Docker::open(&endpoint, args.probe_timeout)?;
+    let endpoint = args.look.docker.endpoint();
+    let docker = Docker::open(&endpoint, args.look.probe_timeout)?;
     let eyes = Eyes {
-        lists: Docker::open(&endpoint, TIMEOUT.max(args.probe_timeout))?,
+        lists: Docker::open(&endpoint, TIMEOUT.max(args.look.probe_timeout))?,
         inspects: docker.clone(),
         endpoint,
-        max_unanswered: args.max_unanswered.into(),
+        max_unanswered: args.look.max_unanswered.into(),
         request: Request {
             dead: true,
             exited: true,
@@ -89,7 +89,7 @@ fn try_to(
         docker,
         jobs: JOBS,
         timeout: TIMEOUT,
-        patience: TIMEOUT + args.probe_timeout * 2 + Duration::from_secs(30),
+        patience: TIMEOUT + args.look.probe_timeout * 2 + Duration::from_secs(30),
         audit: Some(Arc::clone(audit)),
     };
     let again: apply::Look = Box::new(move || eyes.again(&mut containers));

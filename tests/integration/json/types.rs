@@ -3,6 +3,8 @@
 
 /// What is promised of what was done.
 mod actions;
+/// What is promised of Docker's files.
+mod disk;
 /// What is promised of the host.
 mod host;
 
@@ -152,6 +154,7 @@ pub(super) struct Container {
     pub(super) inspected_state: Option<String>,
     pub(super) error: String,
     pub(super) probe: Probe,
+    pub(super) disk: Option<disk::Stored>,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -207,6 +210,7 @@ pub(super) struct Runtime {
     pub(super) version: Option<String>,
     pub(super) api_version: Option<String>,
     pub(super) containers: u64,
+    pub(super) disk: Option<disk::Disk>,
     pub(super) probes: Probes,
 }
 
