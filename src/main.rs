@@ -5,7 +5,7 @@ use plegdoctor::{
     apply::mount,
     cli::{Cli, Command, Reader},
     commands,
-    host::words,
+    host::reader,
     render::plain,
     runtime::disk,
 };
@@ -37,7 +37,9 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Schema { output } => commands::schema::run(output, &mut out),
         Command::Read { what } => {
             match what {
-                Reader::Words { root, pids } => words::write(&root, &pids, &mut out)?,
+                Reader::Processes { root, what, pids } => {
+                    reader::write(&root, what, &pids, &mut out)?;
+                }
                 Reader::Docker { place, ids } => disk::write(&place, &ids, &mut out)?,
                 Reader::Log {
                     place,

@@ -1,7 +1,10 @@
 //! What tests of single actions share.
 
 use super::{Audit, Clock, Hands, Interrupts};
-use crate::{node::Host, runtime::docker::Docker};
+use crate::{
+    node::{Host, Process, Role, State, Threads},
+    runtime::docker::Docker,
+};
 use chrono::DateTime;
 use std::{cell::RefCell, path::Path, time::Duration};
 
@@ -20,4 +23,26 @@ pub(super) fn with_hands<T>(folder: &Path, act: impl FnOnce(&Hands<'_>) -> T) ->
         look: &|| Host::default(),
         open: RefCell::default(),
     })
+}
+
+/// A process that sleeps, started at tick 500.
+pub(super) fn process(pid: u32, ppid: u32, comm: &str, role: Role) -> Process {
+    Process {
+        pid,
+        ppid,
+        comm: comm.to_owned(),
+        role,
+        state: State::Sleeping,
+        start_ticks: 500,
+        age: None,
+        wchan: None,
+        stack: Vec::new(),
+        still: None,
+        command: None,
+        container: None,
+        uid: None,
+        tracer: None,
+        threads: Threads::default(),
+        children: None,
+    }
 }

@@ -385,7 +385,13 @@ fn remedies(
             None => Remedy {
                 title: "Give the server up: detach its mount, by force".to_owned(),
                 risk: Risk::Disruptive,
-                command: format!("umount -f -l '{}'", mount.point.replace('\'', "'\\''")),
+                command: format!(
+                    "{}umount -f -l '{}'",
+                    mount
+                        .within
+                        .map_or_else(String::new, |pid| format!("nsenter -m -t {pid} ")),
+                    mount.point.replace('\'', "'\\''")
+                ),
                 cost: "the pods that use this mount lose it until it is mounted again; data not yet written is lost".to_owned(),
                 actions: Vec::new(),
             },

@@ -140,6 +140,7 @@ pub(super) fn sandbox(id: &str, state: Option<&str>) -> Container {
             started: Some(at("03:00:00")),
             finished: None,
             exit_code: 0,
+            ..Inspected::default()
         }),
         probe: match state {
             Some(_) => probe(Outcome::Answered, 1),
@@ -159,6 +160,7 @@ pub(super) fn process(pid: u32, ppid: u32, comm: &str, role: Role, seconds: u64)
         state: State::Sleeping,
         start_ticks: 1000,
         age: Some(Duration::from_secs(seconds)),
+        children: None,
         wchan: Some("futex_do_wait".to_owned()),
         stack: Vec::new(),
         still: None,

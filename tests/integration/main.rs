@@ -16,6 +16,8 @@ mod cli;
 mod container_log;
 /// A real Docker daemon, asked, broken and mended.
 mod disk;
+/// The host's edge: files that hang their reader.
+mod edge;
 mod engine;
 /// `diagnose --fix` on real daemons.
 mod fix;

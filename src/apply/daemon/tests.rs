@@ -1,28 +1,13 @@
 //! Which daemon is let go on, and which not: played machines.
 
 use super::*;
-use crate::{
-    id::PodUid,
-    node::{Process, Threads},
-};
+use crate::{apply::tests::process, id::PodUid, node::Process};
 
 fn dockerd(state: State, tracer: Option<u32>) -> Process {
     Process {
-        pid: 80,
-        ppid: 1,
-        comm: "dockerd".to_owned(),
-        role: Role::Dockerd,
         state,
-        start_ticks: 500,
-        age: None,
-        wchan: None,
-        stack: Vec::new(),
-        still: None,
-        command: None,
-        container: None,
-        uid: None,
         tracer,
-        threads: Threads::default(),
+        ..process(80, 1, "dockerd", Role::Dockerd)
     }
 }
 

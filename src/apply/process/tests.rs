@@ -1,7 +1,10 @@
 //! Who may be ended, and who not: played machines.
 
 use super::*;
-use crate::{apply::tests::with_hands, host::one, node::Threads};
+use crate::{
+    apply::tests::{self, with_hands},
+    host::one,
+};
 use std::{
     cell::RefCell,
     process::{Child, Command},
@@ -15,21 +18,9 @@ fn container() -> ContainerId {
 
 fn process(pid: u32, ppid: u32, role: Role, words: &[&str]) -> Process {
     Process {
-        pid,
-        ppid,
-        comm: "runc".to_owned(),
-        role,
-        state: State::Sleeping,
-        start_ticks: 500,
-        age: None,
-        wchan: None,
-        stack: Vec::new(),
-        still: None,
         command: Some(words.iter().map(|&word| word.to_owned()).collect()),
         container: Some(container()),
-        uid: None,
-        tracer: None,
-        threads: Threads::default(),
+        ..tests::process(pid, ppid, "runc", role)
     }
 }
 

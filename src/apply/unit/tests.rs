@@ -1,10 +1,7 @@
 //! A played `systemctl`, and whose unit is restarted.
 
 use super::*;
-use crate::{
-    apply::tests::with_hands,
-    node::{State, Threads},
-};
+use crate::apply::tests::{process, with_hands};
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
 /// Writes a `systemctl` that notes its words in `called` and does what `script` says.
@@ -100,22 +97,10 @@ fn the_unit_of_another_daemon_is_not_restarted() {
     assert_eq!(ending.fate, Fate::Changed, "{ending:?}");
     assert!(!called(folder.path()).contains("restart"));
 
+    let dockerd = process(80, 1, "dockerd", Role::Dockerd);
     let dockerd = Process {
-        pid: 80,
-        ppid: 1,
-        comm: "dockerd".to_owned(),
-        role: Role::Dockerd,
-        state: State::Sleeping,
-        start_ticks: 500,
-        age: None,
-        wchan: None,
-        stack: Vec::new(),
-        still: None,
         command: Some(vec!["dockerd".to_owned()]),
-        container: None,
-        uid: None,
-        tracer: None,
-        threads: Threads::default(),
+        ..dockerd
     };
     let host = Host {
         processes: vec![dockerd],
