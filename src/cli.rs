@@ -2,7 +2,10 @@
 //!
 //! Parsing does nothing but validate; what follows from the values is decided by the commands.
 
+pub mod fix;
+
 use crate::{
+    apply::mount,
     child, duration,
     event::Time,
     evidence::FRESH,
@@ -12,6 +15,7 @@ use crate::{
 use anyhow::{Context as _, bail};
 use chrono::{DateTime, FixedOffset, Local, NaiveDate, NaiveDateTime, TimeDelta, TimeZone as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use fix::FixArgs;
 use std::{ffi::OsStr, io::IsTerminal as _, path::PathBuf, time::Duration};
 
 /// Finds out why a Kubernetes node says "PLEG is not healthy", and cleans up dead containers
@@ -35,13 +39,13 @@ pub struct Cli {
 pub enum Command {
     /// Read the kubelet's log, ask Docker, and name what is behind "PLEG is not healthy"
     ///
-    /// Changes nothing. Without --log, --journal or --log-container it reads the first that exists of: the
-    /// kubelet's journal, a container named kubelet, /var/log/kubelet.log, /var/log/kubelet/,
+    /// Changes nothing, unless --fix says so. Without --log, --journal or --log-container it reads the first that
+    /// exists of: the kubelet's journal, a container named kubelet, /var/log/kubelet.log, /var/log/kubelet/,
     /// /var/log/messages, /var/log/syslog.
     ///
     /// Exit codes: 0 all that was asked was seen and nothing is wrong now; 1 something is wrong now, or the log
     /// (where only a log was given) shows that it was; 2 the question could not be answered.
-    Diagnose(DiagnoseArgs),
+    Diagnose(Box<DiagnoseArgs>),
     /// Ask Docker alone, and show each call and container with its time, the slowest first
     ///
     /// Changes nothing. Tells how long a relist of the kubelet would take: it lists sandboxes and containers, then
@@ -63,7 +67,7 @@ pub enum Command {
     ///
     /// Exit codes: 0 all is saved; 1 saved, but something could not be seen (manifest.json tells what and why); 2
     /// nothing was saved.
-    Collect(CollectArgs),
+    Collect(Box<CollectArgs>),
     /// Remove dead, exited or never started containers, after showing which
     ///
     /// Running containers are never touched, volumes never removed, force never used.
@@ -80,6 +84,16 @@ pub enum Command {
         /// Which output
         #[arg(value_enum)]
         output: SchemaOf,
+    },
+    /// Detach a mount in another mount namespace: the part of `diagnose --fix` that needs a process of its own
+    #[command(name = mount::SUBCOMMAND, hide = true)]
+    DetachMount {
+        /// A process in the namespace
+        pid: u32,
+        /// The namespace's number
+        namespace: u64,
+        /// Where it is mounted there
+        path: PathBuf,
     },
     /// Write what may hang whoever reads it: a part of `diagnose`, in a child that can be left behind
     #[command(name = child::READ, hide = true)]
@@ -134,7 +148,7 @@ pub enum SchemaOf {
     Probe,
     /// `clean --format json`
     Clean,
-    /// A line of `clean --audit`
+    /// A line of `clean --audit` and of `diagnose --fix`'s audit
     Audit,
 }
 
@@ -175,6 +189,9 @@ pub struct DiagnoseArgs {
     /// Without environment variables, commands and labels of workloads. Nothing is overwritten.
     #[arg(long, value_name = "FILE", help_heading = "Captures")]
     pub save: Option<PathBuf>,
+    /// Whether to act on what was found
+    #[command(flatten)]
+    pub fix: FixArgs,
     /// How to print
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     pub format: Format,

@@ -1,5 +1,6 @@
 //! Picks the printer. Printers decide nothing: order, totals and verdict are settled before.
 
+pub mod actions;
 pub mod clean;
 pub mod json;
 mod kubelet;

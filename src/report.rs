@@ -8,6 +8,7 @@ use crate::{
     event::{Kind, Time},
     evidence::{Evidence, Gap},
     finding::{Finding, Severity},
+    fix::Deed,
     incident::Incident,
     kubelet::Kubelet,
     node::Host,
@@ -47,6 +48,8 @@ pub struct Report {
     pub summary: String,
     /// What was concluded, the primary cause first.
     pub findings: Vec<Finding>,
+    /// What was done about it (`--fix`).
+    pub actions: Vec<Deed>,
     /// When the PLEG was unhealthy.
     pub incidents: Vec<Incident>,
     /// The containers that matter.
@@ -89,6 +92,7 @@ pub fn diagnose(evidence: &Evidence) -> Report {
         headline: headline(evidence, verdict),
         summary: summary(evidence, verdict, &findings),
         findings,
+        actions: Vec::new(),
         incidents: log.map(|log| log.incidents.clone()).unwrap_or_default(),
         containers,
         sources: log.map(|log| log.sources.clone()).unwrap_or_default(),

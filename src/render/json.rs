@@ -1,5 +1,6 @@
 //! The report for scripts: `plegdoctor.report/1`. Its own structs, so that the core may change without it.
 
+mod actions;
 mod disk;
 mod host;
 mod kubelet;
@@ -16,6 +17,7 @@ use crate::{
     report::{Report, Verdict},
     runtime::{Container, ContainerKind, Outcome, Probe, Runtime},
 };
+use actions::ActionV1;
 use chrono::{SecondsFormat, TimeDelta};
 use serde::Serialize;
 use stacks::StacksV1;
@@ -42,6 +44,7 @@ struct ReportV1<'a> {
     verdict: &'static str,
     summary: &'a str,
     findings: Vec<FindingV1<'a>>,
+    actions: Vec<ActionV1<'a>>,
     incidents: Vec<IncidentV1>,
     containers: Vec<ContainerV1<'a>>,
     log: LogV1<'a>,
@@ -173,6 +176,7 @@ impl<'a> From<&'a Report> for ReportV1<'a> {
             },
             summary: &report.summary,
             findings: report.findings.iter().map(FindingV1::from).collect(),
+            actions: report.actions.iter().map(ActionV1::from).collect(),
             incidents: report.incidents.iter().map(IncidentV1::from).collect(),
             containers: report.containers.iter().map(ContainerV1::from).collect(),
             log: LogV1 {

@@ -193,6 +193,7 @@ fn tell(evidence: &Evidence, other: &Other) -> Finding {
         risk: Risk::Safe,
         command: other.look.to_owned(),
         cost: "nothing".to_owned(),
+        actions: Vec::new(),
     };
     Finding {
         id: RULE.id,
@@ -252,6 +253,7 @@ fn not_ready(evidence: &Evidence, log: &Log) -> Option<Finding> {
                 log.node.as_deref().unwrap_or("NODE")
             ),
             cost: "nothing".to_owned(),
+            actions: Vec::new(),
         }],
         spans: Vec::new(),
     })

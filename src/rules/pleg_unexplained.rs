@@ -201,12 +201,14 @@ fn remedies(evidence: &Evidence, active: bool) -> Vec<Remedy> {
         risk: Risk::Safe,
         command: "journalctl -u kubelet -u docker -u containerd -k --since '-2h' --no-pager > journal.txt".to_owned(),
         cost: "nothing".to_owned(),
+        actions: Vec::new(),
     };
     let processes = Remedy {
         title: "Save what the processes wait for".to_owned(),
         risk: Risk::Safe,
         command: "ps -eLo pid,tid,ppid,stat,etime,wchan:32,args > processes.txt".to_owned(),
         cost: "nothing".to_owned(),
+        actions: Vec::new(),
     };
     if active {
         vec![save_stacks(evidence), processes, logs]

@@ -195,6 +195,7 @@ fn remedies() -> Vec<Remedy> {
         risk: Risk::Safe,
         command: command.to_owned(),
         cost: "nothing; it only looks".to_owned(),
+        actions: Vec::new(),
     };
     vec![
         look("See which containers answer slowly", "plegdoctor probe"),

@@ -113,6 +113,7 @@ pub(super) fn daemon_with(containers: Vec<Container>) -> Runtime {
         ping: answered(),
         version_probe: answered(),
         info: answered(),
+        live_restore: None,
         list: answered(),
         list_bytes: 1000,
         containers,

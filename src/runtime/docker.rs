@@ -8,6 +8,7 @@
 mod bollard_over;
 mod inspect;
 mod logs;
+mod open;
 mod read;
 mod recording;
 mod remove;
@@ -16,6 +17,7 @@ mod tape;
 
 pub use inspect::Bounds;
 pub use logs::{ContainerLog, LogRequest};
+pub use open::{Answered, Call, OpenCall};
 pub use recording::Files;
 pub use remove::Removal;
 pub use tape::{Strip, Tape};
@@ -238,6 +240,7 @@ impl Docker {
         };
         let header = |name: &str| Some(ping.headers.get(name)?.to_str().ok()?.to_owned());
         let told: Value = serde_json::from_slice(&version.body).unwrap_or_default();
+        let of_itself: Value = serde_json::from_slice(&info.body).unwrap_or_default();
         let field = |name: &str| told[name].as_str().map(str::to_owned);
         Runtime {
             kind: "docker",
@@ -251,6 +254,7 @@ impl Docker {
             ping: ping.probe,
             version_probe: version.probe,
             info: info.probe,
+            live_restore: of_itself["LiveRestoreEnabled"].as_bool(),
             list: list.probe,
             list_bytes: list.bytes,
             containers,

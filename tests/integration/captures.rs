@@ -21,7 +21,7 @@ pub(crate) fn parsed(words: &[String]) -> DiagnoseArgs {
         .into_iter()
         .chain(words.iter().cloned());
     match Cli::try_parse_from(words).unwrap().command {
-        Command::Diagnose(args) => args,
+        Command::Diagnose(args) => *args,
         other => panic!("{other:?}"),
     }
 }

@@ -78,6 +78,7 @@ fn remedies(process: Option<&Process>) -> Vec<Remedy> {
         risk: Risk::Safe,
         command: "ps -eo pid,stat,etime,wchan:24,args | grep '[k]ubelet'".to_owned(),
         cost: "nothing; it only looks".to_owned(),
+        actions: Vec::new(),
     };
     let go_on = process
         .filter(|process| process.state == State::Stopped)
@@ -87,6 +88,7 @@ fn remedies(process: Option<&Process>) -> Vec<Remedy> {
             risk: Risk::Node,
             command: format!("kill -CONT {}", process.pid),
             cost: "the kubelet takes up its work".to_owned(),
+            actions: Vec::new(),
         });
     [look].into_iter().chain(go_on).collect()
 }

@@ -1,6 +1,8 @@
 //! The outputs as types: what users are promised. They share no code with the printers, and refuse what they do not
 //! know.
 
+/// What is promised of what was done.
+mod actions;
 /// What is promised of Docker's files.
 mod disk;
 /// What is promised of the host.
@@ -22,6 +24,7 @@ pub(super) struct Report {
     pub(super) verdict: Verdict,
     pub(super) summary: String,
     pub(super) findings: Vec<Finding>,
+    pub(super) actions: Vec<actions::Action>,
     pub(super) incidents: Vec<Incident>,
     pub(super) containers: Vec<Container>,
     pub(super) log: Log,
