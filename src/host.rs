@@ -1,29 +1,32 @@
 //! This machine, as the kernel tells it; only this file and its folder read `/proc` and `/sys`.
 //!
 //! Nothing here waits for a sick process. What the kernel answers by itself (`stat`, `wchan`, `stack`, `mountinfo`)
-//! is read in a thread that is left behind when time is up; what takes a process's own locks (`cmdline`) is read by
-//! a child that is killed. Nothing is asked of a file system that may be remote: no `stat`, no `statfs`, no listing.
+//! is read in a thread that is left behind when time is up; what takes locks that a sick process may hold
+//! (`cmdline`, `cgroup`) is read by a child that is killed. Nothing is asked of a file system that may be remote: no `stat`, no `statfs`, no listing.
 //!
 //! Every fact comes through `files::Tree`, so that a capture keeps it and a replay sees the same.
 
 pub mod files;
 pub mod glance;
+mod holders;
+pub mod one;
 mod pressure;
+pub mod reader;
 pub mod tap;
 mod tasks;
 mod walk;
 mod watch;
-pub mod words;
 
 use crate::{
     evidence::Gap,
     log::pump::{self, Ended},
-    node::{Host, KernelLine, Mount, Pressure, Role, mount, parse},
+    node::{Host, KernelLine, Pressure, parse},
 };
 use anyhow::Context as _;
 use files::Tree;
 use rustix::process::geteuid;
 use std::{
+    collections::BTreeMap,
     fs,
     io::{self, ErrorKind},
     path::Path,
@@ -62,10 +65,15 @@ pub fn look(tree: &Tree, patience: Duration) -> (Host, Vec<Gap>, Vec<String>) {
     };
     let uptime = tree.text("proc/uptime").ok();
     let uptime = uptime.as_deref().and_then(parse::uptime);
-    tasks::look(tree, uptime, until, &mut host, &mut gaps);
+    let seen = tasks::look(tree, uptime, until, &mut host, &mut gaps);
     notes.extend(shy(tree, geteuid().is_root()));
+    // Not nothing where the processes took all the time.
+    let until = until.max(Instant::now() + AT_LEAST);
     let complaints = (&mut gaps, &mut notes);
-    look_around(tree, uptime, until, &mut host, complaints);
+    holders::look(tree, &seen.stats, until, &mut host, complaints);
+    let until = until.max(Instant::now() + AT_LEAST);
+    let complaints = (&mut gaps, &mut notes);
+    look_around(tree, uptime, (until, &seen.cgroups), &mut host, complaints);
     (host, gaps, notes)
 }
 
@@ -77,70 +85,63 @@ fn shy(tree: &Tree, root: bool) -> Option<String> {
 
 /// What is seen of the machine as a whole.
 enum Part {
-    Mounts(Vec<Mount>),
     Pressure(Pressure),
     Kernel(Vec<KernelLine>),
-    Unseen(Gap),
+    Unseen(Unseen),
+}
+
+/// What was not seen: something that should be, or what this place does not show to anybody.
+enum Unseen {
+    Gap(Gap),
     Note(String),
 }
 
-/// Fills in mounts, pressures and the kernel's words.
+impl Unseen {
+    fn tell(self, gaps: &mut Vec<Gap>, notes: &mut Vec<String>) {
+        match self {
+            // One file may be read for two reasons.
+            Self::Gap(gap) if gaps.contains(&gap) => {}
+            Self::Gap(gap) => gaps.push(gap),
+            Self::Note(note) => notes.push(note),
+        }
+    }
+}
+
+/// Fills in pressures and the kernel's words.
 fn look_around(
     tree: &Tree,
     uptime: Option<Duration>,
-    until: Instant,
+    (until, cgroups): (Instant, &BTreeMap<u32, String>),
     host: &mut Host,
     (gaps, notes): (&mut Vec<Gap>, &mut Vec<String>),
 ) {
-    let daemon = |role| matches!(role, Role::Dockerd | Role::Containerd | Role::Kubelet);
     let processes = host.processes.iter();
-    let daemons: Vec<u32> = processes
-        .filter(|process| daemon(process.role))
-        .map(|process| process.pid)
+    let daemons: Vec<(u32, Option<String>)> = processes
+        .filter(|process| process.role.is_daemon())
+        .map(|process| (process.pid, cgroups.get(&process.pid).cloned()))
         .collect();
     let tree = tree.clone();
     let ended = pump::pump(
-        // Not nothing where the processes took all the time.
-        until.max(Instant::now() + AT_LEAST),
+        until,
         move |to| {
             // Nobody listens any more where a send fails.
-            drop(to.send(mounts(&tree)));
             drop(to.send(Part::Pressure(pressure::look(&tree, &daemons))));
             drop(to.send(kernel(&tree, uptime)));
         },
         &mut |part| {
             match part {
-                Part::Mounts(remote) => host.remote = remote,
                 Part::Pressure(pressure) => host.pressure = pressure,
                 Part::Kernel(lines) => host.kernel_lines = lines,
-                Part::Unseen(gap) => gaps.push(gap),
-                Part::Note(note) => notes.push(note),
+                Part::Unseen(unseen) => unseen.tell(gaps, notes),
             }
             true
         },
     );
     if !matches!(ended, Ok(Ended::Whole)) {
         gaps.push(Gap {
-            what: "this host's mounts, pressures and kernel messages".to_owned(),
+            what: "this host's pressures and kernel messages".to_owned(),
             why: "not all could be read in time".to_owned(),
         });
-    }
-}
-
-fn mounts(tree: &Tree) -> Part {
-    const FILE: &str = "proc/1/mountinfo";
-    match tree.text(FILE) {
-        Ok(text) => {
-            let mut mounts = mount::mountinfo(&text);
-            mounts.retain(|mount| mount.remote);
-            Part::Mounts(mounts)
-        }
-        // A folder without it is no machine's.
-        Err(error) if error.kind() == ErrorKind::NotFound => Part::Unseen(Gap {
-            what: "this host's mounts".to_owned(),
-            why: format!("{}: {error}", tree.path(FILE).display()),
-        }),
-        Err(error) => unseen("this host's mounts", &tree.path(FILE), &error),
     }
 }
 
@@ -149,19 +150,22 @@ fn kernel(tree: &Tree, uptime: Option<Duration>) -> Part {
         Ok(lines) => Part::Kernel(lines),
         // A recording need not have them.
         Err(_) if !tree.is_live() => Part::Kernel(Vec::new()),
-        Err(error) => unseen("the kernel's messages", &tree.path("dev/kmsg"), &error),
+        Err(error) => {
+            let file = tree.path("dev/kmsg");
+            Part::Unseen(unseen("the kernel's messages", &file, &error))
+        }
     }
 }
 
 /// What may be missing without harm, for it adds to what is found and is no state: within a container the files are not
 /// there, and a user may not read them. Everything else that can't be read is a gap.
-fn unseen(what: &str, file: &Path, error: &io::Error) -> Part {
+fn unseen(what: &str, file: &Path, error: &io::Error) -> Unseen {
     let file = file.display();
     match error.kind() {
-        ErrorKind::NotFound | ErrorKind::PermissionDenied => Part::Note(format!(
+        ErrorKind::NotFound | ErrorKind::PermissionDenied => Unseen::Note(format!(
             "left out {what}: {file}: {error} (root may read it on the host)"
         )),
-        _ => Part::Unseen(Gap {
+        _ => Unseen::Gap(Gap {
             what: what.to_owned(),
             why: format!("{file}: {error}"),
         }),
@@ -170,7 +174,7 @@ fn unseen(what: &str, file: &Path, error: &io::Error) -> Part {
 
 #[cfg(test)]
 mod tests {
-    use super::{Part, files::Tree};
+    use super::{Unseen, files::Tree};
     use std::{
         fs,
         io::{self, ErrorKind},
@@ -183,7 +187,7 @@ mod tests {
     fn messages_that_a_place_does_not_have_or_show_are_a_note_and_other_errors_a_gap() {
         let file = Path::new("/dev/kmsg");
         for kind in [ErrorKind::NotFound, ErrorKind::PermissionDenied] {
-            let Part::Note(note) = super::unseen("the kernel's messages", file, &kind.into())
+            let Unseen::Note(note) = super::unseen("the kernel's messages", file, &kind.into())
             else {
                 panic!("{kind:?}");
             };
@@ -191,7 +195,7 @@ mod tests {
         }
         let error = io::Error::from(ErrorKind::TimedOut);
         let part = super::unseen("the kernel's messages", file, &error);
-        assert!(matches!(part, Part::Unseen(_)));
+        assert!(matches!(part, Unseen::Gap(_)));
     }
 
     #[test]

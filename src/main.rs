@@ -2,9 +2,10 @@
 
 use clap::Parser as _;
 use plegdoctor::{
+    apply::mount,
     cli::{Cli, Command, Reader},
     commands,
-    host::words,
+    host::reader,
     render::plain,
     runtime::disk,
 };
@@ -31,12 +32,15 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let mut out = io::BufWriter::new(io::stdout());
     match cli.command {
         Command::Diagnose(args) => commands::diagnose::run(&args, &mut out),
-        Command::Collect(args) => commands::collect::run(args, &mut out),
+        Command::Collect(args) => commands::collect::run(*args, &mut out),
         Command::Clean(args) => commands::clean::run(&args, &mut out),
+        Command::Probe(args) => commands::probe::run(&args, &mut out),
         Command::Schema { output } => commands::schema::run(output, &mut out),
         Command::Read { what } => {
             match what {
-                Reader::Words { root, pids } => words::write(&root, &pids, &mut out)?,
+                Reader::Processes { root, what, pids } => {
+                    reader::write(&root, what, &pids, &mut out)?;
+                }
                 Reader::Docker { place, ids } => disk::write(&place, &ids, &mut out)?,
                 Reader::Log {
                     place,
@@ -45,6 +49,14 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
                     bytes,
                 } => disk::write_log(&place, &id, &file, bytes, &mut out)?,
             }
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::DetachMount {
+            pid,
+            namespace,
+            path,
+        } => {
+            mount::enter_and_detach(pid, namespace, &path)?;
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -3,14 +3,17 @@
 //! `docker` asks, and `disk` reads what Docker wrote down where it does not answer; nothing here does. No answer in
 //! time is itself an answer: it is what we look for.
 
+pub mod calls;
 pub mod disk;
 pub mod docker;
 pub mod name;
+pub mod relist;
 pub mod stored;
 
 use crate::{
     event::Time,
     id::{ContainerId, PodName, PodUid},
+    node::holder::Place,
     stacks::Stacks,
 };
 use std::{collections::BTreeMap, time::Duration};
@@ -81,6 +84,8 @@ pub struct Runtime {
     pub version_probe: Probe,
     /// `GET /info`
     pub info: Probe,
+    /// Whether containers go on running while the daemon restarts (`LiveRestoreEnabled`), where info tells.
+    pub live_restore: Option<bool>,
     /// `GET /containers/json?all=1`
     pub list: Probe,
     /// Bytes of the list's answer.
@@ -110,6 +115,15 @@ impl Runtime {
         self.containers
             .iter()
             .find(|container| container.id.matches(id))
+    }
+
+    /// Returns how many containers run, by inspect, else by the list.
+    pub fn running(&self) -> usize {
+        let runs = |container: &&Container| match &container.inspected {
+            Some(inspected) => inspected.running,
+            None => container.listed_state == "running",
+        };
+        self.containers.iter().filter(runs).count()
     }
 
     /// Returns the containers that the daemon told of, by its list or by an inspect.
@@ -229,7 +243,7 @@ impl Container {
 }
 
 /// What inspect said of a container.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inspected {
     /// `running`, `exited`, `dead`, …
     pub state: String,
@@ -243,4 +257,10 @@ pub struct Inspected {
     pub finished: Option<Time>,
     /// Its exit code.
     pub exit_code: i64,
+    /// Its process, as the daemon knows it; `None` if it has none.
+    pub pid: Option<u32>,
+    /// Its own layer, by its name in the storage driver's folder; empty where the driver does not tell.
+    pub layers: Vec<Place>,
+    /// Whether it was asked again once the host had been looked at, and said that the same process runs.
+    pub again: bool,
 }

@@ -6,6 +6,7 @@ mod dead_container;
 mod frozen_daemon;
 mod hung_container;
 mod hung_runtime;
+mod kubelet;
 mod list_too_large;
 mod memory_starved;
 mod network_storage;
@@ -13,6 +14,7 @@ mod not_pleg;
 mod orphan_sandbox;
 mod pleg_unexplained;
 mod runtime_down;
+mod slow_relist;
 mod starting_up;
 mod stored;
 mod tasks_exhausted;
@@ -83,6 +85,7 @@ pub(super) fn evidence(lines: &[String], runtime: Option<Runtime>) -> Evidence {
         log,
         runtime,
         host: None,
+        kubelet: None,
         gaps: Vec::new(),
         notes: Vec::new(),
     }
@@ -110,6 +113,7 @@ pub(super) fn daemon_with(containers: Vec<Container>) -> Runtime {
         ping: answered(),
         version_probe: answered(),
         info: answered(),
+        live_restore: None,
         list: answered(),
         list_bytes: 1000,
         containers,
@@ -139,6 +143,7 @@ pub(super) fn sandbox(id: &str, state: Option<&str>) -> Container {
             started: Some(at("03:00:00")),
             finished: None,
             exit_code: 0,
+            ..Inspected::default()
         }),
         probe: match state {
             Some(_) => probe(Outcome::Answered, 1),
@@ -158,6 +163,7 @@ pub(super) fn process(pid: u32, ppid: u32, comm: &str, role: Role, seconds: u64)
         state: State::Sleeping,
         start_ticks: 1000,
         age: Some(Duration::from_secs(seconds)),
+        children: None,
         wchan: Some("futex_do_wait".to_owned()),
         stack: Vec::new(),
         still: None,

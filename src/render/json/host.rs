@@ -1,5 +1,7 @@
 //! What was seen of the host, for scripts.
 
+mod namespace;
+
 use crate::{
     id::{ContainerId, PodUid},
     node::{
@@ -7,6 +9,7 @@ use crate::{
         pressure::{DaemonLimits, Stall},
     },
 };
+use namespace::NamespaceV1;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -17,6 +20,7 @@ pub(super) struct HostV1<'a> {
     processes_seen: usize,
     processes: Vec<ProcessV1<'a>>,
     remote_mounts: Vec<MountV1<'a>>,
+    mount_namespaces: Vec<NamespaceV1<'a>>,
     pressure: PressureV1,
     kernel_lines: Vec<KernelLineV1<'a>>,
 }
@@ -68,6 +72,7 @@ struct ProcessV1<'a> {
     state: &'static str,
     start_ticks: u64,
     age_seconds: Option<f64>,
+    children: Option<usize>,
     wchan: Option<&'a str>,
     stack: &'a [String],
     still_seconds: Option<f64>,
@@ -101,6 +106,7 @@ struct MountV1<'a> {
     fs_type: &'a str,
     source: &'a str,
     uid: Option<&'a str>,
+    within_pid: Option<u32>,
 }
 
 impl<'a> From<&'a Host> for HostV1<'a> {
@@ -111,6 +117,11 @@ impl<'a> From<&'a Host> for HostV1<'a> {
             processes_seen: host.seen,
             processes: host.processes.iter().map(ProcessV1::from).collect(),
             remote_mounts: host.remote.iter().map(MountV1::from).collect(),
+            mount_namespaces: host
+                .namespaces
+                .iter()
+                .map(|namespace| namespace::of(host, namespace))
+                .collect(),
             pressure: PressureV1::from(&host.pressure),
             kernel_lines: host.kernel_lines.iter().map(KernelLineV1::from).collect(),
         }
@@ -190,6 +201,7 @@ impl<'a> From<&'a Process> for ProcessV1<'a> {
             state: process.state.letter(),
             start_ticks: process.start_ticks,
             age_seconds: process.age.map(seconds),
+            children: process.children,
             wchan: process.wchan.as_deref(),
             stack: &process.stack,
             still_seconds: process.still.map(seconds),
@@ -232,6 +244,7 @@ impl<'a> From<&'a Mount> for MountV1<'a> {
             fs_type: &mount.fs_type,
             source: &mount.source,
             uid: mount.uid.as_ref().map(PodUid::as_str),
+            within_pid: mount.within,
         }
     }
 }

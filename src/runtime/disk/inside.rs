@@ -8,7 +8,6 @@ use crate::{
 use rustix::{
     fs::{Dir, Mode, OFlags, ResolveFlags, open, openat, openat2},
     io::Errno,
-    process::setsid,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -33,8 +32,7 @@ const FILE: u64 = 4 << 20;
 /// # Errors
 /// What `out` says; what could not be read is said in the answer.
 pub fn write(place: &Place, ids: &[String], out: &mut dyn Write) -> io::Result<()> {
-    // Out of the terminal's reach; a leader of a group can't, and need not.
-    let _ = setsid();
+    crate::child::detach();
     tell(place, ids, out)
 }
 

@@ -10,7 +10,7 @@ use crate::{
     log::pump::{self, Ended},
 };
 use anyhow::{Context as _, bail};
-use rustix::{fs::OFlags, io::Errno, process::setsid};
+use rustix::{fs::OFlags, io::Errno};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::File,
@@ -138,8 +138,7 @@ pub fn write_log(
     most: u64,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    // Out of the terminal's reach; a leader of a group can't, and need not.
-    let _ = setsid();
+    process::detach();
     tell(place, id, file, most, out)
 }
 
