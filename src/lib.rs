@@ -5,6 +5,7 @@
 //! ```text
 //!  kubelet's log ──log──▶ parser ──▶ event ──▶ digest, incident ─┐
 //!  Docker's API ──runtime::docker──▶ answers, stacks ────────────┼──▶ evidence ──rules──▶ report ──render──▶
+//!  Docker's files, if it is silent ──runtime::disk──▶ stored ────┤
 //!  /proc ──host──▶ node ─────────────────────────────────────────┤
 //!  (what could not be seen: a gap)                               ┘
 //!  Docker's API ──runtime::docker──▶ plan ──render──▶ asked ──apply──▶ Docker's API
@@ -13,8 +14,9 @@
 //!
 //! - The middle is pure: no files, no clock, no environment, no async. It takes values, returns values and can't
 //!   fail; a line that makes no sense is counted.
-//! - The outside is touched in few places: `log` opens logs, `runtime::docker` speaks to Docker, `host` reads
-//!   `/proc`, `cli` reads clock and environment, `apply` removes, and acts.
+//! - The outside is touched in few places: `log` opens logs, `runtime::docker` speaks to Docker, `runtime::disk`
+//!   reads its files, `host` reads `/proc`, `cli` reads clock and environment, `apply` removes, and
+//!   acts.
 //! - Each outside call has a deadline and a connection of its own. No answer in time is an observation.
 //! - What could not be seen is said in the report; it never looks like health.
 //! - A cause is one file in `rules` and one row in its table.
