@@ -4,4 +4,5 @@ pub mod clean;
 pub mod collect;
 pub mod diagnose;
 pub mod fix;
+pub mod probe;
 pub mod schema;
