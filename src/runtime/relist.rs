@@ -162,6 +162,7 @@ pub(super) mod tests {
             ping: answered(),
             version_probe: answered(),
             info: answered(),
+            live_restore: None,
             list,
             list_bytes: 2,
             containers,
