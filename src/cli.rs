@@ -42,6 +42,16 @@ pub enum Command {
     /// Exit codes: 0 all that was asked was seen and nothing is wrong now; 1 something is wrong now, or the log
     /// (where only a log was given) shows that it was; 2 the question could not be answered.
     Diagnose(DiagnoseArgs),
+    /// Ask Docker alone, and show each call and container with its time, the slowest first
+    ///
+    /// Changes nothing. Tells how long a relist of the kubelet would take: it lists sandboxes and containers, then
+    /// asks the status of each pod that changed, one after the other. After 3 minutes without a list the PLEG is
+    /// unhealthy.
+    ///
+    /// Exit codes: 0 all answered, and a relist takes less than 5 s where one pod changed and less than 1 minute (a
+    /// third of the limit) where all did; 1 something did not answer, or a relist takes longer; 2 Docker could not be
+    /// asked.
+    Probe(ProbeArgs),
     /// Save all evidence to one file, before anything is restarted: logs, Docker's answers and stacks, what the
     /// kernel tells
     ///
@@ -120,6 +130,8 @@ pub enum Reader {
 pub enum SchemaOf {
     /// `diagnose --format json`
     Report,
+    /// `probe --format json`
+    Probe,
     /// `clean --format json`
     Clean,
     /// A line of `clean --audit`
@@ -155,7 +167,7 @@ pub struct DiagnoseArgs {
     /// Judge this capture (a .tar.gz, or a folder of that form) in place of this machine
     #[arg(long, value_name = "PATH", help_heading = "Captures", conflicts_with_all = [
         "log", "journal", "log_container", "no_log", "log_timeout", "docker_host", "no_docker", "probe_timeout",
-        "max_unanswered", "host_root", "no_host",
+        "max_unanswered", "host_root", "no_host", "kubelet_metrics", "no_kubelet",
     ])]
     pub capture: Option<PathBuf>,
     /// Save what is judged to this file, a .tar.gz, so that --capture gives the same report elsewhere
@@ -224,6 +236,9 @@ pub struct LookArgs {
     /// This machine
     #[command(flatten)]
     pub host: HostArgs,
+    /// The kubelet's own endpoints
+    #[command(flatten)]
+    pub kubelet: KubeletArgs,
 }
 
 /// Which log to read, and how to read its times.
@@ -278,6 +293,39 @@ pub struct HostArgs {
     /// Do not look at this host's processes and mounts
     #[arg(long, conflicts_with = "host_root")]
     pub no_host: bool,
+}
+
+/// What to ask the kubelet.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "The kubelet itself")]
+pub struct KubeletArgs {
+    /// The kubelet's metrics: an http:// URL, or a file that holds what `kubectl get --raw
+    /// /api/v1/nodes/NODE/proxy/metrics` printed [default: port 10255 of this host, beside /healthz on 10248]
+    #[arg(long, value_name = "URL|FILE")]
+    pub kubelet_metrics: Option<String>,
+    /// Do not ask the kubelet for its health and metrics (--no-host leaves them out, too)
+    #[arg(long, conflicts_with = "kubelet_metrics")]
+    pub no_kubelet: bool,
+}
+
+/// `plegdoctor probe`
+#[derive(Debug, Args)]
+pub struct ProbeArgs {
+    /// The runtime
+    #[command(flatten)]
+    pub docker: DockerArgs,
+    /// How long each call to Docker may take
+    #[arg(long, value_name = "DUR", default_value = "3s", value_parser = positive, help_heading = "Docker")]
+    pub probe_timeout: Duration,
+    /// Stop asking after this many inspects without an answer (each leaves a goroutine in the daemon)
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..), help_heading = "Docker")]
+    pub max_unanswered: u16,
+    /// Show all calls, not only the 20 slowest
+    #[arg(long, help_heading = "Output")]
+    pub all: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
+    pub format: Format,
 }
 
 /// `plegdoctor clean`

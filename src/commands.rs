@@ -3,4 +3,5 @@
 pub mod clean;
 pub mod collect;
 pub mod diagnose;
+pub mod probe;
 pub mod schema;

@@ -33,6 +33,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Diagnose(args) => commands::diagnose::run(&args, &mut out),
         Command::Collect(args) => commands::collect::run(args, &mut out),
         Command::Clean(args) => commands::clean::run(&args, &mut out),
+        Command::Probe(args) => commands::probe::run(&args, &mut out),
         Command::Schema { output } => commands::schema::run(output, &mut out),
         Command::Read { what } => {
             match what {

@@ -2,7 +2,10 @@
 
 pub mod clean;
 pub mod json;
+mod kubelet;
+mod looked;
 pub mod plain;
+pub mod probe;
 pub mod text;
 
 use crate::{cli::Format, report::Report};

@@ -1,6 +1,7 @@
 //! The report: findings in order, the verdict, and the containers that matter. What all printers share.
 
 mod containers;
+mod kubelet;
 
 use crate::{
     digest::Source,
@@ -8,6 +9,7 @@ use crate::{
     evidence::{Evidence, Gap},
     finding::{Finding, Severity},
     incident::Incident,
+    kubelet::Kubelet,
     node::Host,
     rules::{self, RULES},
     runtime::{Container, Outcome, Runtime},
@@ -57,6 +59,8 @@ pub struct Report {
     pub runtime: Option<Runtime>,
     /// What was seen of the host; `None` if nobody looked.
     pub host: Option<Host>,
+    /// What the kubelet itself said; `None` if it was not asked.
+    pub kubelet: Option<Kubelet>,
     /// What could not be seen.
     pub gaps: Vec<Gap>,
     /// What was left out on purpose.
@@ -68,11 +72,13 @@ pub fn diagnose(evidence: &Evidence) -> Report {
     let mut findings = rules::check_all(evidence);
     order(&mut findings);
     let log = evidence.log.as_ref();
+    let (kubelet_gaps, kubelet_notes) = kubelet::unseen(evidence);
     let gaps: BTreeSet<Gap> = evidence
         .gaps
         .iter()
         .cloned()
         .chain(runtime_gaps(evidence))
+        .chain(kubelet_gaps)
         .collect();
     let verdict = verdict(&findings, !gaps.is_empty());
     let containers = containers::that_matter(evidence, &findings);
@@ -89,8 +95,9 @@ pub fn diagnose(evidence: &Evidence) -> Report {
         events: log.map(|log| log.counts.clone()).unwrap_or_default(),
         runtime: evidence.runtime.clone(),
         host: evidence.host.clone(),
+        kubelet: evidence.kubelet.clone(),
         gaps: gaps.into_iter().collect(),
-        notes: evidence.notes.clone(),
+        notes: [&evidence.notes[..], &kubelet_notes].concat(),
     }
 }
 

@@ -11,6 +11,7 @@ mod frozen_daemon;
 mod holders;
 mod hung_container;
 mod hung_runtime;
+mod kubelet;
 mod lines;
 mod list_too_large;
 mod memory_starved;
@@ -21,6 +22,7 @@ mod pleg_unexplained;
 mod remedies;
 mod runtime_down;
 mod shares;
+mod slow_relist;
 mod starting_up;
 mod stored;
 mod tasks_exhausted;
@@ -57,6 +59,7 @@ pub const RULES: &[Rule] = &[
     tasks_exhausted::RULE,
     memory_starved::RULE,
     container_pileup::RULE,
+    slow_relist::RULE,
     starting_up::RULE,
     not_pleg::RULE,
     pleg_unexplained::RULE,
@@ -74,6 +77,7 @@ pub fn check_all(evidence: &Evidence) -> Vec<Finding> {
         let found = (rule.check)(evidence, &findings);
         findings.extend(found);
     }
+    kubelet::support(evidence, &mut findings);
     findings
 }
 

@@ -3,9 +3,11 @@
 //! `docker` asks, and `disk` reads what Docker wrote down where it does not answer; nothing here does. No answer in
 //! time is itself an answer: it is what we look for.
 
+pub mod calls;
 pub mod disk;
 pub mod docker;
 pub mod name;
+pub mod relist;
 pub mod stored;
 
 use crate::{

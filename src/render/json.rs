@@ -2,6 +2,8 @@
 
 mod disk;
 mod host;
+mod kubelet;
+pub mod probe;
 mod stacks;
 
 use crate::{
@@ -45,6 +47,7 @@ struct ReportV1<'a> {
     log: LogV1<'a>,
     runtime: Option<RuntimeV1<'a>>,
     host: Option<host::HostV1<'a>>,
+    kubelet: Option<kubelet::KubeletV1<'a>>,
     stacks: Option<StacksV1<'a>>,
     gaps: Vec<GapV1<'a>>,
     notes: &'a [String],
@@ -178,6 +181,7 @@ impl<'a> From<&'a Report> for ReportV1<'a> {
             },
             runtime: report.runtime.as_ref().map(RuntimeV1::from),
             host: report.host.as_ref().map(host::HostV1::from),
+            kubelet: report.kubelet.as_ref().map(kubelet::KubeletV1::from),
             stacks: report
                 .runtime
                 .as_ref()

@@ -3,7 +3,7 @@
 mod cells;
 
 use super::{
-    Style,
+    Style, looked,
     plain::{brief, cut, cut_middle, paragraph, visible},
 };
 use crate::{
@@ -236,25 +236,7 @@ impl Page<'_> {
             .iter()
             .map(|source| self.source(source))
             .collect();
-        looked.extend(report.runtime.as_ref().map(|runtime| {
-            let version = runtime.version.as_deref().unwrap_or("(version not told)");
-            let listed = match runtime.list.outcome {
-                Outcome::Answered => rules::count(runtime.told().count(), "container"),
-                _ => "no list".to_owned(),
-            };
-            format!("Docker {version} at {} ({listed})", runtime.endpoint)
-        }));
-        let disk = report.runtime.as_ref().and_then(|it| it.disk.as_ref());
-        looked.extend(disk.map(|disk| {
-            let containers = rules::count(disk.containers, "container");
-            let (root, which) = (&disk.root, if disk.whole { "" } else { " that did not answer" });
-            format!("Docker's files in {root}: {containers}{which}, as Docker last wrote it (may be stale)")
-        }));
-        looked.extend(report.host.as_ref().map(|host| {
-            let kernel = host.kernel.as_deref().unwrap_or("(release not told)");
-            let (which, seen) = (host.called(), processes(host.seen));
-            format!("{which}: kernel {kernel}, {seen}")
-        }));
+        looked.extend(looked::items(report));
         looked.extend(report.notes.iter().cloned());
         if looked.is_empty() {
             looked.push("nothing".to_owned());
@@ -357,13 +339,6 @@ impl Page<'_> {
 
 fn lines(table: &Table) -> String {
     table.trim_fmt() + "\n"
-}
-
-fn processes(number: usize) -> String {
-    match number {
-        1 => "1 process".to_owned(),
-        _ => format!("{number} processes"),
-    }
 }
 
 fn base(path: &str) -> &str {

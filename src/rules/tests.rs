@@ -6,6 +6,7 @@ mod dead_container;
 mod frozen_daemon;
 mod hung_container;
 mod hung_runtime;
+mod kubelet;
 mod list_too_large;
 mod memory_starved;
 mod network_storage;
@@ -13,6 +14,7 @@ mod not_pleg;
 mod orphan_sandbox;
 mod pleg_unexplained;
 mod runtime_down;
+mod slow_relist;
 mod starting_up;
 mod stored;
 mod tasks_exhausted;
@@ -83,6 +85,7 @@ pub(super) fn evidence(lines: &[String], runtime: Option<Runtime>) -> Evidence {
         log,
         runtime,
         host: None,
+        kubelet: None,
         gaps: Vec::new(),
         notes: Vec::new(),
     }

@@ -8,8 +8,8 @@ use std::{
 /// A name, and the only files (or folders) that may use it.
 const OWNERS: &[(&str, &[&str])] = &[
     ("bollard::", &["runtime/docker"]),
-    ("hyper::", &["runtime/docker"]),
-    ("tokio::", &["runtime/docker", "apply"]),
+    ("hyper::", &["http", "runtime/docker"]),
+    ("tokio::", &["http", "runtime/docker", "apply"]),
     (
         "std::fs",
         &[
@@ -17,6 +17,7 @@ const OWNERS: &[(&str, &[&str])] = &[
             "host",
             "apply",
             "runtime/docker",
+            "kubelet/ask",
             "runtime/disk",
             "capture",
         ],
@@ -55,6 +56,12 @@ const CORE: &[&str] = &[
     "parser",
     "digest",
     "incident",
+    "kubelet.rs",
+    "kubelet/exposition",
+    "kubelet/health",
+    "kubelet/metrics",
+    "kubelet/recording",
+    "kubelet/spread",
     "evidence",
     "finding",
     "node",
@@ -62,7 +69,9 @@ const CORE: &[&str] = &[
     "report",
     "rules",
     "runtime.rs",
+    "runtime/calls",
     "runtime/name",
+    "runtime/relist",
     "runtime/stored",
     "stacks",
 ];
@@ -71,12 +80,14 @@ const EDGES: &[&str] = &[
     "crate::commands",
     "crate::gather",
     "crate::host",
+    "crate::http",
     "crate::log",
     "crate::render",
     "crate::apply",
     "crate::capture",
     "runtime::disk",
     "runtime::docker",
+    "kubelet::ask",
     "std::io",
 ];
 

@@ -25,6 +25,8 @@ mod harness;
 mod host;
 /// The JSON output, read back with types of its own.
 mod json;
+/// The kubelet's own endpoints.
+mod kubelet;
 /// Who may name what.
 mod layering;
 /// Where the log comes from: standard input, files, journalctl.
@@ -33,6 +35,8 @@ mod logs;
 mod messages;
 /// What no real daemon does on demand: answers played over a Unix socket.
 mod played;
+/// `probe`: the live part alone.
+mod probe;
 /// The README tells the truth.
 mod readme;
 /// The table of rules, and what belongs to each row.

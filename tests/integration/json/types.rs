@@ -5,6 +5,8 @@
 mod disk;
 /// What is promised of the host.
 mod host;
+/// What is promised of the kubelet.
+mod kubelet;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -25,6 +27,7 @@ pub(super) struct Report {
     pub(super) log: Log,
     pub(super) runtime: Option<Runtime>,
     pub(super) host: Option<host::Host>,
+    pub(super) kubelet: Option<kubelet::Kubelet>,
     pub(super) stacks: Option<Stacks>,
     pub(super) gaps: Vec<Gap>,
     pub(super) notes: Vec<String>,
