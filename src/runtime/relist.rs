@@ -158,7 +158,6 @@ pub(super) mod tests {
             probe_timeout: Duration::from_secs(3),
             version: None,
             api_version: None,
-            live_restore: None,
             ping: answered(),
             version_probe: answered(),
             info: answered(),
