@@ -81,6 +81,8 @@ pub enum SubjectKind {
     Process,
     /// A mount.
     Mount,
+    /// A disk.
+    Disk,
     /// The node as a whole.
     Node,
 }

@@ -4,6 +4,7 @@
 //! is read in a thread that is left behind when time is up; what takes a process's own locks (`cmdline`) is read by
 //! a child that is killed. Nothing is asked of a file system that may be remote: no `stat`, no `statfs`, no listing.
 
+mod disks;
 mod files;
 mod pressure;
 mod tasks;
@@ -14,7 +15,7 @@ pub mod words;
 use crate::{
     evidence::Gap,
     log::pump::{self, Ended},
-    node::{Host, KernelLine, Mount, Pressure, Role, mount, parse},
+    node::{Host, KernelLine, Mount, Pressure, Role, disk, mount, parse},
 };
 use anyhow::Context as _;
 use rustix::process::geteuid;
@@ -27,7 +28,7 @@ use std::{
 
 /// Where the kernel tells the host's name.
 const HOSTNAME: &str = "/proc/sys/kernel/hostname";
-/// For how long this machine is looked at; on a well one it takes a few hundredths of a second.
+/// For how long this machine is looked at; on a well one it takes the second that its disks are watched.
 pub const PATIENCE: Duration = Duration::from_secs(3);
 
 /// How long mounts and pressures may take, however long the processes took.
@@ -57,10 +58,16 @@ pub fn look(root: &Path, patience: Duration) -> (Host, Vec<Gap>, Vec<String>) {
     };
     let uptime = files::text(&proc.join("uptime")).ok();
     let uptime = uptime.as_deref().and_then(parse::uptime);
+    let disks = disks::watch(root, uptime);
     tasks::look(&proc, uptime, until, &mut host, &mut gaps);
     notes.extend(shy(&proc, geteuid().is_root()));
     let complaints = (&mut gaps, &mut notes);
     look_around(root, uptime, until, &mut host, complaints);
+    match fill_disks(root, disks, until, &mut host) {
+        Some(Part::Unseen(gap)) => gaps.push(gap),
+        Some(Part::Note(note)) => notes.push(note),
+        _ => {}
+    }
     (host, gaps, notes)
 }
 
@@ -119,6 +126,35 @@ fn look_around(
             what: "this host's mounts, pressures and kernel messages".to_owned(),
             why: "not all could be read in time".to_owned(),
         });
+    }
+}
+
+/// Fills in the disks; returns what there is to say where they were not seen.
+fn fill_disks(
+    root: &Path,
+    watched: io::Result<disks::Watched>,
+    until: Instant,
+    host: &mut Host,
+) -> Option<Part> {
+    let what = "this host's disks";
+    let gap = |why: String| {
+        Some(Part::Unseen(Gap {
+            what: what.to_owned(),
+            why,
+        }))
+    };
+    let until = until.max(Instant::now() + AT_LEAST);
+    match watched.map(|watched| watched.sample(until)) {
+        Ok(Some(Ok(sample))) => {
+            let folders = disk::data_folders(&sample.mounts, host.processes.iter());
+            host.disks = disk::disks(&sample, &folders);
+            None
+        }
+        // A recording need not have them.
+        Ok(Some(Err(_))) if !files::is_live(&root.join("proc")) => None,
+        Ok(Some(Err(error))) => Some(unseen(what, &root.join("proc/diskstats"), &error)),
+        Ok(None) => gap("not read in time".to_owned()),
+        Err(error) => gap(error.to_string()),
     }
 }
 

@@ -3,6 +3,7 @@
 //! `host` looks; nothing here does. `parse` reads the kernel's files, `role` tells what a process is to a
 //! container runtime.
 
+pub mod disk;
 pub mod mount;
 pub mod parse;
 pub mod pressure;
@@ -14,6 +15,7 @@ use crate::{
 };
 use std::time::Duration;
 
+pub use disk::Disk;
 pub use mount::Mount;
 pub use pressure::{KernelKind, KernelLine, Pressure};
 pub use role::{OciCommand, Role};
@@ -38,6 +40,8 @@ pub struct Host {
     pub remote: Vec<Mount>,
     /// What the machine is short of.
     pub pressure: Pressure,
+    /// Its disks that did something while it was looked at, or hold the runtime's data.
+    pub disks: Vec<Disk>,
     /// What its kernel said that matters, the last lines.
     pub kernel_lines: Vec<KernelLine>,
 }
@@ -178,6 +182,36 @@ const SERVER_WAITS: &[&str] = &[
     "smb2_",
     "ceph_",
 ];
+
+/// Functions of the kernel in which one waits for a local disk, or for whom a local disk holds up: its queue (block),
+/// its writers (mm/page-writeback.c), a journal (jbd2, xfs), or a page that comes from it. Pages come from servers, too.
+const DISK_WAITS: &[&str] = &[
+    "io_schedule",
+    "bit_wait_io",
+    "wait_on_bit_io",
+    "wait_on_page",
+    "wait_on_buffer",
+    "folio_wait",
+    "submit_bio_wait",
+    "blk_",
+    "rq_qos_wait",
+    "wbt_wait",
+    "wb_wait_for_completion",
+    "balance_dirty_pages",
+    "jbd2_",
+    "wait_transaction_locked",
+    "do_get_write_access",
+    "ext4_",
+    "xfs_",
+    "xlog_",
+    "btrfs_",
+];
+
+/// Returns whether a task that sleeps there waits for a local disk, and not for a file system's server.
+pub fn waits_for_disk(wchan: Option<&str>, stack: &[String]) -> bool {
+    let mut functions = wchan.into_iter().chain(stack.iter().map(String::as_str));
+    server_wait(wchan, stack).is_none() && functions.any(|function| begins(function, DISK_WAITS))
+}
 
 /// Returns whether that function of the kernel waits for a file system.
 pub fn waits_for_file_system(wchan: &str) -> bool {

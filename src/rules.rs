@@ -7,6 +7,7 @@ mod cni_hang;
 mod container_pileup;
 mod daemon_stacks;
 mod dead_container;
+mod disk_saturated;
 mod frozen_daemon;
 mod holders;
 mod hung_container;
@@ -49,6 +50,7 @@ pub const RULES: &[Rule] = &[
     runtime_down::RULE,
     frozen_daemon::RULE,
     network_storage::RULE,
+    disk_saturated::RULE,
     hung_runtime::RULE,
     hung_container::RULE,
     cni_hang::RULE,

@@ -5,7 +5,7 @@ use std::{
     fs::File,
     io::{self, Read as _},
     os::unix::fs::OpenOptionsExt as _,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 /// Most that is read of one file.
@@ -36,4 +36,12 @@ pub(super) fn text(path: &Path) -> io::Result<String> {
 /// one holds only files.)
 pub(super) fn is_live(proc: &Path) -> bool {
     proc.join("self").is_symlink()
+}
+
+/// Returns where a file's second moment is: of the kernel's own the file itself, of a recorded one `FILE.later`.
+pub(super) fn later(file: &Path, live: bool) -> PathBuf {
+    match live {
+        true => file.to_owned(),
+        false => file.with_extension("later"),
+    }
 }

@@ -32,16 +32,11 @@ pub(super) fn watch(proc: &Path, found: &mut BTreeMap<u32, Process>, until: Inst
     tasks.sort_unstable();
     tasks.dedup();
     tasks.truncate(MOST);
-    // What was recorded has its second moment in a file of its own.
     let live = files::is_live(proc);
-    let later = |file: &Path| match live {
-        true => file.to_owned(),
-        false => file.with_extension("later"),
-    };
     let status = |&(pid, tid): &(u32, u32)| proc.join(format!("{pid}/task/{tid}/status"));
     let watched: Vec<_> = tasks
         .iter()
-        .map(|task| (*task, status(task), later(&status(task))))
+        .map(|task| (*task, status(task), files::later(&status(task), live)))
         .collect();
     if watched.is_empty() {
         return;

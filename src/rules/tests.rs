@@ -3,6 +3,7 @@
 mod cni_hang;
 mod container_pileup;
 mod dead_container;
+mod disk_saturated;
 mod frozen_daemon;
 mod hung_container;
 mod hung_runtime;

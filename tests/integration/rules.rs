@@ -17,6 +17,7 @@ fn names_are_unique_and_stable() {
         "cni-hang",
         "container-pileup",
         "dead-container",
+        "disk-saturated",
         "frozen-daemon",
         "hung-container",
         "hung-runtime",

@@ -87,6 +87,7 @@ pub(super) enum SubjectKind {
     Daemon,
     Process,
     Mount,
+    Disk,
     Node,
 }
 

@@ -11,6 +11,7 @@ pub(in crate::json) struct Host {
     pub(in crate::json) processes: Vec<Process>,
     pub(in crate::json) remote_mounts: Vec<Mount>,
     pub(in crate::json) pressure: Pressure,
+    pub(in crate::json) disks: Vec<Disk>,
     pub(in crate::json) kernel_lines: Vec<KernelLine>,
 }
 
@@ -149,4 +150,18 @@ pub(in crate::json) enum State {
     #[serde(rename = "t")]
     Traced,
     Z,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::json) struct Disk {
+    pub(in crate::json) device: String,
+    pub(in crate::json) name: String,
+    pub(in crate::json) busy_percent: f64,
+    pub(in crate::json) queue: f64,
+    pub(in crate::json) finished: u64,
+    pub(in crate::json) wait_seconds: Option<f64>,
+    pub(in crate::json) in_flight: u64,
+    pub(in crate::json) holds: Vec<String>,
+    pub(in crate::json) through: Option<String>,
 }
