@@ -2,11 +2,22 @@
 //!
 //! Parsing does nothing but validate; what follows from the values is decided by the commands.
 
-use crate::{duration, event::Time, evidence::FRESH, host::words, runtime::DEFAULT_ENDPOINT};
+use crate::{
+    duration,
+    event::Time,
+    evidence::FRESH,
+    host::{programs, words},
+    runtime::DEFAULT_ENDPOINT,
+};
 use anyhow::{Context as _, bail};
 use chrono::{DateTime, FixedOffset, Local, NaiveDate, NaiveDateTime, TimeDelta, TimeZone as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::{ffi::OsStr, io::IsTerminal as _, path::PathBuf, time::Duration};
+use std::{
+    ffi::{OsStr, OsString},
+    io::IsTerminal as _,
+    path::PathBuf,
+    time::Duration,
+};
 
 /// Finds out why a Kubernetes node says "PLEG is not healthy", and cleans up dead containers
 ///
@@ -60,6 +71,20 @@ pub enum Command {
         proc: PathBuf,
         /// Which processes
         pids: Vec<u32>,
+    },
+    /// Write a file: one that may be on a dead disk
+    #[command(name = programs::READ, hide = true)]
+    ReadFile {
+        /// Its path
+        file: PathBuf,
+    },
+    /// Become another program: one that may hang
+    #[command(name = programs::SUBCOMMAND, hide = true)]
+    Become {
+        /// Its whole path
+        program: PathBuf,
+        /// Its arguments
+        args: Vec<OsString>,
     },
 }
 

@@ -9,7 +9,7 @@ use crate::{
     evidence::{Evidence, FRESH, Gap},
     host,
     log::{self, DockerLog},
-    node::{DEFAULT_ROOT, Host},
+    node::{DEFAULT_ROOT, Host, Tool, Version},
     runtime::{
         Runtime,
         docker::{self, Ask},
@@ -92,11 +92,29 @@ pub fn gather(
         && let Ok((host, gaps, notes)) = looking.join()
     {
         blind(&host, &mut evidence);
+        let host = with_versions(host, evidence.runtime.as_ref());
         evidence.host = Some(host);
         evidence.gaps.extend(gaps);
         evidence.notes.extend(notes);
     }
     Ok(evidence)
+}
+
+/// Notes what Docker says of the versions of its parts: it knows what runs.
+fn with_versions(mut host: Host, runtime: Option<&Runtime>) -> Host {
+    let Some(runtime) = runtime else {
+        return host;
+    };
+    let part = |name: &str| runtime.components.get(name);
+    for (tool, version) in [
+        (Tool::Dockerd, runtime.version.as_ref()),
+        (Tool::Containerd, part("containerd")),
+        (Tool::Runc, part("runc")),
+    ] {
+        let version = version.and_then(|version| Version::parse(version));
+        host.versions.correct(tool, version);
+    }
+    host
 }
 
 /// Tells that the machine's processes are hidden: a gap where nothing else was asked, for nothing is known then.

@@ -7,7 +7,11 @@
 mod disks;
 mod files;
 mod pressure;
+pub mod programs;
+mod settings;
+mod systemd;
 mod tasks;
+mod versions;
 mod walk;
 mod watch;
 pub mod words;
@@ -15,7 +19,7 @@ pub mod words;
 use crate::{
     evidence::Gap,
     log::pump::{self, Ended},
-    node::{Host, KernelLine, Mount, Pressure, Role, disk, mount, parse},
+    node::{Bus, Host, KernelLine, Mount, Pressure, Role, Tool, disk, mount, parse},
 };
 use anyhow::Context as _;
 use rustix::process::geteuid;
@@ -25,6 +29,7 @@ use std::{
     path::Path,
     time::{Duration, Instant},
 };
+use systemd::Heard;
 
 /// Where the kernel tells the host's name.
 const HOSTNAME: &str = "/proc/sys/kernel/hostname";
@@ -58,15 +63,22 @@ pub fn look(root: &Path, patience: Duration) -> (Host, Vec<Gap>, Vec<String>) {
     };
     let uptime = files::text(&proc.join("uptime")).ok();
     let uptime = uptime.as_deref().and_then(parse::uptime);
-    let disks = disks::watch(root, uptime);
+    // What takes a moment goes on beside the rest.
+    let (disks, bus) = (disks::watch(root, uptime), systemd::ask(root));
     tasks::look(&proc, uptime, until, &mut host, &mut gaps);
+    look_at_programs(root, until, &mut host, &mut gaps);
     notes.extend(shy(&proc, geteuid().is_root()));
     let complaints = (&mut gaps, &mut notes);
     look_around(root, uptime, until, &mut host, complaints);
-    match fill_disks(root, disks, until, &mut host) {
-        Some(Part::Unseen(gap)) => gaps.push(gap),
-        Some(Part::Note(note)) => notes.push(note),
-        _ => {}
+    for part in [
+        fill_disks(root, disks, until, &mut host),
+        fill_systemd(bus, &mut host),
+    ] {
+        match part {
+            Some(Part::Unseen(gap)) => gaps.push(gap),
+            Some(Part::Note(note)) => notes.push(note),
+            _ => {}
+        }
     }
     (host, gaps, notes)
 }
@@ -127,6 +139,38 @@ fn look_around(
             why: "not all could be read in time".to_owned(),
         });
     }
+}
+
+/// Fills in versions and the kubelet's settings.
+fn look_at_programs(root: &Path, until: Instant, host: &mut Host, gaps: &mut Vec<Gap>) {
+    let (versions, unasked) = versions::look(root, &host.processes, until);
+    let (settings, unread) = settings::look(root, &host.processes, until);
+    (host.versions, host.kubelet_settings) = (versions, settings);
+    gaps.extend(unasked.into_iter().chain(unread));
+}
+
+/// Fills in what was heard of systemd; returns what there is to say where it was not asked.
+fn fill_systemd(asked: io::Result<systemd::Asked>, host: &mut Host) -> Option<Part> {
+    let heard = match asked {
+        Ok(asked) => asked.heard(),
+        Err(error) => Heard::Unseen(None, systemd::gap(error.to_string())),
+    };
+    let part = match heard {
+        Heard::Systemd(systemd) => {
+            host.systemd = Some(systemd);
+            None
+        }
+        Heard::Unseen(systemd, gap) => {
+            host.systemd = systemd;
+            Some(Part::Unseen(gap))
+        }
+        Heard::Note(note) => Some(Part::Note(note)),
+        Heard::Nothing => None,
+    };
+    if let Some(Bus::Answered(_, version)) = host.systemd.as_ref().map(|systemd| &systemd.bus) {
+        host.versions.correct(Tool::Systemd, version.clone());
+    }
+    part
 }
 
 /// Fills in the disks; returns what there is to say where they were not seen.

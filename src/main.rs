@@ -4,7 +4,7 @@ use clap::Parser as _;
 use plegdoctor::{
     cli::{Cli, Command},
     commands,
-    host::words,
+    host::{programs, words},
     render::plain,
 };
 use std::{
@@ -36,6 +36,11 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
             words::write(proc, pids, &mut out)?;
             Ok(ExitCode::SUCCESS)
         }
+        Command::ReadFile { file } => {
+            programs::write_file(file, &mut out)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Become { program, args } => match programs::become_program(program, args)? {},
     }
 }
 

@@ -8,6 +8,10 @@ pub mod mount;
 pub mod parse;
 pub mod pressure;
 pub mod role;
+pub mod settings;
+pub mod systemd;
+pub mod tool;
+pub mod version;
 
 use crate::{
     id::{ContainerId, PodUid},
@@ -19,6 +23,10 @@ pub use disk::Disk;
 pub use mount::Mount;
 pub use pressure::{KernelKind, KernelLine, Pressure};
 pub use role::{OciCommand, Role};
+pub use settings::Settings;
+pub use systemd::{Bus, Systemd};
+pub use tool::{Tool, Versions};
+pub use version::Version;
 
 /// Where the kernel's files are, unless told otherwise.
 pub const DEFAULT_ROOT: &str = "/";
@@ -30,6 +38,12 @@ pub struct Host {
     pub root: String,
     /// The kernel's release.
     pub kernel: Option<String>,
+    /// The versions of its programs, as they tell them themselves.
+    pub versions: Versions,
+    /// The kubelet's settings that matter; `None` if there is no kubelet, or not one alone.
+    pub kubelet_settings: Option<Settings>,
+    /// What was heard of systemd; `None` if it was not asked, or is not what runs.
+    pub systemd: Option<Systemd>,
     /// Processes seen, kernel threads included.
     pub seen: usize,
     /// Why only some of the machine's processes are seen, if so.

@@ -1,6 +1,7 @@
 //! Picks the printer. Printers decide nothing: order, totals and verdict are settled before.
 
 pub mod clean;
+mod host;
 pub mod json;
 pub mod plain;
 pub mod text;

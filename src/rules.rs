@@ -22,6 +22,7 @@ mod pleg_unexplained;
 mod remedies;
 mod runtime_down;
 mod starting_up;
+mod systemd_unresponsive;
 mod tasks_exhausted;
 
 use crate::{
@@ -51,6 +52,7 @@ pub const RULES: &[Rule] = &[
     frozen_daemon::RULE,
     network_storage::RULE,
     disk_saturated::RULE,
+    systemd_unresponsive::RULE,
     hung_runtime::RULE,
     hung_container::RULE,
     cni_hang::RULE,

@@ -69,6 +69,8 @@ pub struct Runtime {
     pub probe_timeout: Duration,
     /// The daemon's version.
     pub version: Option<String>,
+    /// The versions of what it works with, by name as it tells them: `containerd`, `runc`.
+    pub components: BTreeMap<String, String>,
     /// The API's version.
     pub api_version: Option<String>,
     /// `GET /_ping`

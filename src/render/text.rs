@@ -1,7 +1,7 @@
 //! The report for people: readable at 80 columns, in a pipe, without colour.
 
 use super::{
-    Style,
+    Style, host,
     plain::{brief, cut, cut_middle, paragraph, visible},
 };
 use crate::{
@@ -241,11 +241,7 @@ impl Page<'_> {
             };
             format!("Docker {version} at {} ({listed})", runtime.endpoint)
         }));
-        looked.extend(report.host.as_ref().map(|host| {
-            let kernel = host.kernel.as_deref().unwrap_or("(release not told)");
-            let (which, seen) = (host.called(), processes(host.seen));
-            format!("{which}: kernel {kernel}, {seen}")
-        }));
+        looked.extend(report.host.as_ref().map(host::line));
         looked.extend(report.notes.iter().cloned());
         if looked.is_empty() {
             looked.push("nothing".to_owned());
@@ -348,13 +344,6 @@ impl Page<'_> {
 
 fn lines(table: &Table) -> String {
     table.trim_fmt() + "\n"
-}
-
-fn processes(number: usize) -> String {
-    match number {
-        1 => "1 process".to_owned(),
-        _ => format!("{number} processes"),
-    }
 }
 
 fn base(path: &str) -> &str {

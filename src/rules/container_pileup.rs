@@ -1,9 +1,14 @@
 //! `container-pileup`: so many stopped containers that listing or inspecting them is slow.
 
-use super::{Rule, cite_probe, count, list_too_large::stopped, node, remedies::clean_exited};
+use super::{
+    Rule, cite_probe, count,
+    list_too_large::stopped,
+    node,
+    remedies::{bound_dead_containers, clean_exited},
+};
 use crate::{
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Severity},
+    finding::{Citation, Confidence, Finding, Remedy, Severity},
     incident::Incident,
     runtime::{Outcome, Runtime},
 };
@@ -72,9 +77,15 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
                 text: format!("{median:.0} ms each at the median"),
             },
         ],
-        remedies: clean_exited(evidence).unwrap_or_default(),
+        remedies: remedies(evidence),
         spans: Vec::new(),
     }]
+}
+
+fn remedies(evidence: &Evidence) -> Vec<Remedy> {
+    let mut remedies = clean_exited(evidence).unwrap_or_default();
+    remedies.push(bound_dead_containers(evidence));
+    remedies
 }
 
 fn median_inspect(runtime: &Runtime) -> Duration {

@@ -15,6 +15,7 @@ mod orphan_sandbox;
 mod pleg_unexplained;
 mod runtime_down;
 mod starting_up;
+mod systemd_unresponsive;
 mod tasks_exhausted;
 
 use super::*;
@@ -106,6 +107,7 @@ pub(super) fn daemon_with(containers: Vec<Container>) -> Runtime {
         asked_at: at("04:00:00"),
         probe_timeout: Duration::from_secs(3),
         version: None,
+        components: BTreeMap::new(),
         api_version: None,
         ping: answered(),
         version_probe: answered(),

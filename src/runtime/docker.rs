@@ -226,6 +226,7 @@ impl Docker {
             probe_timeout: ask.probe_timeout,
             version: field("Version")
                 .or_else(|| header("server").as_deref().and_then(server_version)),
+            components: read::components(&told),
             api_version: header("api-version").or_else(|| field("ApiVersion")),
             ping: ping.probe,
             version_probe: version.probe,

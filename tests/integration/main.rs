@@ -34,5 +34,7 @@ mod readme;
 mod rules;
 /// Cases whose daemon answers over a real socket, and daemons that answer badly.
 mod sockets;
+/// The machine's programs, asked for real.
+mod software;
 /// Daemons to ask: real ones and played ones.
 mod support;

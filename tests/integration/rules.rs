@@ -29,6 +29,7 @@ fn names_are_unique_and_stable() {
         "pleg-unexplained",
         "runtime-down",
         "starting-up",
+        "systemd-unresponsive",
         "tasks-exhausted",
     ];
     assert_eq!(ids.into_iter().collect::<Vec<_>>(), known);

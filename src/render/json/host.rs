@@ -1,5 +1,7 @@
 //! What was seen of the host, for scripts.
 
+mod software;
+
 use crate::{
     id::{ContainerId, PodUid},
     node::{
@@ -8,12 +10,16 @@ use crate::{
     },
 };
 use serde::Serialize;
+use software::{SettingsV1, SystemdV1, VersionsV1};
 use std::time::Duration;
 
 #[derive(Serialize)]
 pub(super) struct HostV1<'a> {
     root: &'a str,
     kernel: Option<&'a str>,
+    versions: VersionsV1<'a>,
+    kubelet_settings: Option<SettingsV1<'a>>,
+    systemd: Option<SystemdV1<'a>>,
     processes_seen: usize,
     processes: Vec<ProcessV1<'a>>,
     remote_mounts: Vec<MountV1<'a>>,
@@ -122,6 +128,9 @@ impl<'a> From<&'a Host> for HostV1<'a> {
         Self {
             root: &host.root,
             kernel: host.kernel.as_deref(),
+            versions: VersionsV1::from(&host.versions),
+            kubelet_settings: host.kubelet_settings.as_ref().map(SettingsV1::from),
+            systemd: host.systemd.as_ref().map(SystemdV1::from),
             processes_seen: host.seen,
             processes: host.processes.iter().map(ProcessV1::from).collect(),
             remote_mounts: host.remote.iter().map(MountV1::from).collect(),

@@ -1,0 +1,202 @@
+//! Asks systemd for its version over D-Bus, as the kubelet and the OCI runtime do for more, beside the other looks.
+
+use super::{
+    files,
+    programs::{self, Answer},
+};
+use crate::{
+    evidence::Gap,
+    node::{Bus, DEFAULT_ROOT, Systemd},
+};
+use std::{
+    fs, io,
+    path::Path,
+    sync::mpsc::{Receiver, sync_channel},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Where it is; what `PATH` says is nobody's word.
+const BUSCTL: &[&str] = &["/usr/bin/busctl", "/bin/busctl"];
+/// Its version, a property that it answers from memory.
+const QUESTION: &[&str] = &[
+    "--system",
+    "--no-pager",
+    "get-property",
+    "org.freedesktop.systemd1",
+    "/org/freedesktop/systemd1",
+    "org.freedesktop.systemd1.Manager",
+    "Version",
+];
+/// Where its answer was written down.
+const TOLD: &str = "told/systemd";
+/// There is this folder where systemd is what runs (sd_booted(3)).
+const RUNS: &str = "run/systemd/system";
+/// How long systemd may take; callers over D-Bus wait for 25 s.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How long the thread may take to say that time was up.
+const GRACE: Duration = Duration::from_millis(300);
+
+/// What came of it.
+pub(super) enum Heard {
+    Systemd(Systemd),
+    /// It was not asked, or could not be for a reason that is no trouble.
+    Note(String),
+    /// What could not be seen, with what was seen of systemd all the same.
+    Unseen(Option<Systemd>, Gap),
+    /// Nothing was written down.
+    Nothing,
+}
+
+/// A question on its way.
+pub(super) struct Asked(Receiver<Heard>, Instant);
+
+/// Asks.
+///
+/// # Errors
+/// No thread can be started.
+pub(super) fn ask(root: &Path) -> io::Result<Asked> {
+    let root = root.to_owned();
+    let until = Instant::now() + PATIENCE;
+    let (sender, receiver) = sync_channel(1);
+    thread::Builder::new()
+        .name("systemd".to_owned())
+        // Nobody listens any more where the send fails.
+        .spawn(move || drop(sender.send(heard(&root, until))))?;
+    Ok(Asked(receiver, until + GRACE))
+}
+
+impl Asked {
+    /// Returns what was heard in time.
+    pub(super) fn heard(&self) -> Heard {
+        let left = self.1.saturating_duration_since(Instant::now());
+        self.0
+            .recv_timeout(left)
+            .unwrap_or_else(|_| Heard::Unseen(None, gap("it was not asked in time".to_owned())))
+    }
+}
+
+fn heard(root: &Path, until: Instant) -> Heard {
+    let proc = root.join("proc");
+    let live = files::is_live(&proc);
+    let stat = proc.join("1/stat");
+    let before = files::text(&stat).unwrap_or_default();
+    let asked = match live {
+        true => bus(root, until),
+        false => {
+            let written = files::text(&root.join(TOLD)).ok();
+            match written.as_deref().and_then(Bus::read) {
+                Some(bus) => Ok((bus, None)),
+                None => return Heard::Nothing,
+            }
+        }
+    };
+    let (bus, survivor) = match asked {
+        Ok(asked) => asked,
+        Err(note) => return Heard::Note(note),
+    };
+    let after = files::text(&files::later(&stat, live)).unwrap_or_default();
+    let wchan = files::text(&proc.join("1/wchan")).ok();
+    let failed = match (&bus, survivor) {
+        (_, Some(pid)) => Some(programs::survives(pid)),
+        (Bus::Failed(words), _) => Some(words.clone()),
+        _ => None,
+    };
+    let systemd = Systemd::heard(bus, &before, &after, wchan.as_deref());
+    match failed {
+        None => Heard::Systemd(systemd),
+        Some(why) if is_missing(&why) => Heard::Note(format!("left out systemd's D-Bus: {why}")),
+        Some(why) => Heard::Unseen(Some(systemd), gap(why)),
+    }
+}
+
+/// Asks the machine's own; the error is why it was not asked.
+fn bus(root: &Path, until: Instant) -> Result<(Bus, Option<u32>), String> {
+    if root != Path::new(DEFAULT_ROOT) {
+        return Err("left out systemd: it is asked on the machine itself only".to_owned());
+    }
+    if fs::symlink_metadata(root.join(RUNS)).is_err() {
+        return Err("left out systemd: it is not what runs here".to_owned());
+    }
+    let mut words = String::new();
+    for program in BUSCTL {
+        match programs::ask(Path::new(program), QUESTION, until) {
+            Answer::Told(printed, took) => {
+                return Ok((Bus::Answered(took, Bus::version(&printed)), None));
+            }
+            Answer::Silent(waited, survivor) => return Ok((Bus::Silent(waited), survivor)),
+            Answer::Failed(why) => {
+                let missing = programs::is_not_there(&why);
+                words = why;
+                if !missing {
+                    break;
+                }
+            }
+        }
+    }
+    match programs::is_not_there(&words) {
+        true => Err(format!("left out systemd's D-Bus: {words}")),
+        false => Ok((Bus::Failed(words), None)),
+    }
+}
+
+/// Whether the bus is not there for us: in a container, or for a user who may not use it.
+fn is_missing(words: &str) -> bool {
+    [
+        "connect to bus: No such file",
+        "ermission denied",
+        "ccess denied",
+    ]
+    .iter()
+    .any(|sign| words.contains(sign))
+}
+
+/// Returns the gap that systemd leaves.
+pub(super) fn gap(why: String) -> Gap {
+    Gap {
+        what: "whether systemd answers over D-Bus".to_owned(),
+        why,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_down_is_heard_again() {
+        let root = tempfile::tempdir().unwrap();
+        let until = Instant::now() + PATIENCE;
+        assert!(matches!(heard(root.path(), until), Heard::Nothing));
+        fs::create_dir(root.path().join("told")).unwrap();
+        fs::write(root.path().join(TOLD), "silent 3.002\n").unwrap();
+        let Heard::Systemd(systemd) = heard(root.path(), until) else {
+            panic!();
+        };
+        assert_eq!(systemd.bus, Bus::Silent(Duration::from_millis(3002)));
+        fs::write(root.path().join(TOLD), "failed Connection timed out\n").unwrap();
+        assert!(matches!(
+            heard(root.path(), until),
+            Heard::Unseen(Some(_), _)
+        ));
+        let words = "failed Failed to connect to bus: No such file or directory\n";
+        fs::write(root.path().join(TOLD), words).unwrap();
+        assert!(matches!(heard(root.path(), until), Heard::Note(_)));
+    }
+
+    #[test]
+    fn another_root_and_a_machine_without_systemd_are_not_asked() {
+        let root = tempfile::tempdir().unwrap();
+        let note = bus(root.path(), Instant::now()).unwrap_err();
+        assert!(note.contains("on the machine itself only"), "{note}");
+        if !Path::new("/run/systemd/system").exists() {
+            let note = bus(Path::new("/"), Instant::now()).unwrap_err();
+            assert!(note.contains("not what runs here"), "{note}");
+        }
+    }
+
+    #[test]
+    fn programs_are_named_by_their_whole_paths() {
+        assert!(BUSCTL.iter().all(|path| path.starts_with('/')));
+    }
+}
