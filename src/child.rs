@@ -15,6 +15,20 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// The subcommand by which our own program reads in a child: ours alone, not shown.
+pub(crate) const READ: &str = "read";
+
+/// Returns our own program as a reader, with nothing of ours but a pipe to answer through.
+pub(crate) fn reader() -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command
+        .arg(READ)
+        .env_clear()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    command
+}
+
 /// How long a child may take to end after its last word, and to die after it was killed.
 pub(crate) const LAST_BREATH: Duration = Duration::from_millis(500);
 

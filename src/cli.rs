@@ -3,11 +3,10 @@
 //! Parsing does nothing but validate; what follows from the values is decided by the commands.
 
 use crate::{
-    duration,
+    child, duration,
     event::Time,
     evidence::FRESH,
-    host::{programs, words},
-    runtime::DEFAULT_ENDPOINT,
+    runtime::{DEFAULT_ENDPOINT, disk::Place},
 };
 use anyhow::{Context as _, bail};
 use chrono::{DateTime, FixedOffset, Local, NaiveDate, NaiveDateTime, TimeDelta, TimeZone as _};
@@ -47,6 +46,18 @@ pub enum Command {
     /// Exit codes: 0 all that was asked was seen and nothing is wrong now; 1 something is wrong now, or the log
     /// (where only a log was given) shows that it was; 2 the question could not be answered.
     Diagnose(DiagnoseArgs),
+    /// Save all evidence to one file, before anything is restarted: logs, Docker's answers and stacks, what the
+    /// kernel tells
+    ///
+    /// Changes nothing, asks what `diagnose` asks, and always for dockerd's stacks. `plegdoctor diagnose --capture FILE`
+    /// judges it on any machine. Of the log it keeps the last 24 h, or what --since says.
+    ///
+    /// Environment variables, commands and labels of workloads are left out; secrets in the daemons' own command lines
+    /// are masked. The logs are kept as they are: look into them before you give the file away.
+    ///
+    /// Exit codes: 0 all is saved; 1 saved, but something could not be seen (manifest.json tells what and why); 2
+    /// nothing was saved.
+    Collect(CollectArgs),
     /// Remove dead, exited or never started containers, after showing which
     ///
     /// Running containers are never touched, volumes never removed, force never used.
@@ -64,27 +75,56 @@ pub enum Command {
         #[arg(value_enum)]
         output: SchemaOf,
     },
-    /// Write the command lines of processes: the part of `diagnose` that may hang
-    #[command(name = words::SUBCOMMAND, hide = true)]
-    ReadWords {
-        /// Where the kernel's files about processes are
-        proc: PathBuf,
+    /// Write what may hang whoever reads it: a part of `diagnose`, in a child that can be left behind
+    #[command(name = child::READ, hide = true)]
+    Read {
+        /// What to read
+        #[command(subcommand)]
+        what: Reader,
+    },
+}
+
+/// What a child of plegdoctor's own reads.
+#[derive(Debug, Subcommand)]
+pub enum Reader {
+    /// The command lines of processes
+    Words {
+        /// The host's root directory
+        root: PathBuf,
         /// Which processes
         pids: Vec<u32>,
     },
-    /// Write a file: one that may be on a dead disk
-    #[command(name = programs::READ, hide = true)]
-    ReadFile {
-        /// Its path
-        file: PathBuf,
+    /// What Docker wrote of its containers
+    Docker {
+        /// Where
+        #[command(flatten)]
+        place: Place,
+        /// Which containers [default: all]
+        ids: Vec<String>,
     },
-    /// Become another program: one that may hang
-    #[command(name = programs::SUBCOMMAND, hide = true)]
-    Become {
+    /// A file
+    File {
+        /// Its whole path
+        file: String,
+    },
+    /// What a program prints
+    Program {
         /// Its whole path
         program: PathBuf,
         /// Its arguments
         args: Vec<OsString>,
+    },
+    /// A container's log
+    Log {
+        /// Where
+        #[command(flatten)]
+        place: Place,
+        /// Whose
+        id: String,
+        /// Its file's name
+        file: String,
+        /// How many bytes of its end
+        bytes: u64,
     },
 }
 
@@ -122,6 +162,45 @@ pub enum ColorChoice {
 /// `plegdoctor diagnose`
 #[derive(Debug, Args)]
 pub struct DiagnoseArgs {
+    /// Where to look
+    #[command(flatten)]
+    pub look: LookArgs,
+    /// Judge this capture (a .tar.gz, or a folder of that form) in place of this machine
+    #[arg(long, value_name = "PATH", help_heading = "Captures", conflicts_with_all = [
+        "log", "journal", "log_container", "no_log", "log_timeout", "docker_host", "no_docker", "probe_timeout",
+        "max_unanswered", "host_root", "no_host",
+    ])]
+    pub capture: Option<PathBuf>,
+    /// Save what is judged to this file, a .tar.gz, so that --capture gives the same report elsewhere
+    ///
+    /// Without environment variables, commands and labels of workloads. Nothing is overwritten.
+    #[arg(long, value_name = "FILE", help_heading = "Captures")]
+    pub save: Option<PathBuf>,
+    /// How to print
+    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
+    pub format: Format,
+    /// Whether to use colour
+    #[arg(long, value_enum, default_value = "auto", help_heading = "Output")]
+    pub color: ColorChoice,
+}
+
+/// `plegdoctor collect`
+#[derive(Debug, Args)]
+pub struct CollectArgs {
+    /// Where to look
+    #[command(flatten)]
+    pub look: LookArgs,
+    /// The file to write, a .tar.gz; nothing is overwritten
+    #[arg(long, short = 'o', value_name = "FILE", help_heading = "Captures")]
+    pub output: PathBuf,
+    /// Keep environment variables, commands and labels of workloads, too: there may be secrets among them
+    #[arg(long, help_heading = "Captures")]
+    pub with_workloads: bool,
+}
+
+/// Where to look, and how patiently.
+#[derive(Debug, Args)]
+pub struct LookArgs {
     /// The kubelet's log
     #[command(flatten)]
     pub log: LogArgs,
@@ -131,6 +210,18 @@ pub struct DiagnoseArgs {
     /// Do not ask Docker, whatever --docker-host or DOCKER_HOST say
     #[arg(long, help_heading = "Docker")]
     pub no_docker: bool,
+    /// Docker's data root, whose files tell of the containers where Docker does not answer [default: dockerd's
+    /// --data-root, else data-root of its daemon.json, else /var/lib/docker]
+    #[arg(
+        long,
+        value_name = "DIR",
+        help_heading = "Docker",
+        conflicts_with = "no_docker_files"
+    )]
+    pub docker_root: Option<PathBuf>,
+    /// Do not read Docker's files, even if it does not answer
+    #[arg(long, help_heading = "Docker")]
+    pub no_docker_files: bool,
     /// How long each call to Docker may take
     #[arg(long, value_name = "DUR", default_value = "3s", value_parser = positive, help_heading = "Docker")]
     pub probe_timeout: Duration,
@@ -140,12 +231,6 @@ pub struct DiagnoseArgs {
     /// This machine
     #[command(flatten)]
     pub host: HostArgs,
-    /// How to print
-    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
-    pub format: Format,
-    /// Whether to use colour
-    #[arg(long, value_enum, default_value = "auto", help_heading = "Output")]
-    pub color: ColorChoice,
 }
 
 /// Which log to read, and how to read its times.
@@ -343,6 +428,14 @@ impl LogArgs {
             Some(text) => moment(text, clock().with_timezone(&zone))
                 .with_context(|| format!("--now {text}"))?,
         };
+        self.moments_at(now)
+    }
+
+    /// Returns the moments meant, if `now` is the present.
+    ///
+    /// # Errors
+    /// Names the option whose value is no time.
+    pub fn moments_at(&self, now: Time) -> anyhow::Result<Moments> {
         let near = |option: &str, text: &Option<String>| {
             text.as_deref()
                 .map(|text| moment(text, now).with_context(|| format!("{option} {text}")))

@@ -1,5 +1,6 @@
 //! The subcommands, a file each.
 
 pub mod clean;
+pub mod collect;
 pub mod diagnose;
 pub mod schema;

@@ -3,13 +3,17 @@
 //! Nothing here waits for a sick process. What the kernel answers by itself (`stat`, `wchan`, `stack`, `mountinfo`)
 //! is read in a thread that is left behind when time is up; what takes a process's own locks (`cmdline`) is read by
 //! a child that is killed. Nothing is asked of a file system that may be remote: no `stat`, no `statfs`, no listing.
+//!
+//! Every fact comes through `files::Tree`, so that a capture keeps it and a replay sees the same.
 
 mod disks;
-mod files;
+pub mod files;
+pub mod glance;
 mod pressure;
 pub mod programs;
 mod settings;
 mod systemd;
+pub mod tap;
 mod tasks;
 mod versions;
 mod walk;
@@ -22,6 +26,7 @@ use crate::{
     node::{Bus, Host, KernelLine, Mount, Pressure, Role, Tool, disk, mount, parse},
 };
 use anyhow::Context as _;
+use files::Tree;
 use rustix::process::geteuid;
 use std::{
     fs,
@@ -48,30 +53,30 @@ pub fn name() -> anyhow::Result<String> {
     Ok(name.trim_end().to_owned())
 }
 
-/// Returns what can be seen of the machine whose root directory is `root` within `patience`; what can't; and, as notes,
-/// what this place does not show to anybody, so that it is no gap.
-pub fn look(root: &Path, patience: Duration) -> (Host, Vec<Gap>, Vec<String>) {
+/// Returns what can be seen of the machine `tree` within `patience`; what can't; and, as notes, what this place does not
+/// show to anybody, so that it is no gap.
+pub fn look(tree: &Tree, patience: Duration) -> (Host, Vec<Gap>, Vec<String>) {
     let until = Instant::now() + patience;
     let (mut gaps, mut notes) = (Vec::new(), Vec::new());
-    let proc = root.join("proc");
     let mut host = Host {
-        root: root.display().to_string(),
-        kernel: files::text(&proc.join("sys/kernel/osrelease"))
+        root: tree.root().display().to_string(),
+        kernel: tree
+            .text("proc/sys/kernel/osrelease")
             .ok()
             .map(|text| text.trim_end().to_owned()),
         ..Host::default()
     };
-    let uptime = files::text(&proc.join("uptime")).ok();
+    let uptime = tree.text("proc/uptime").ok();
     let uptime = uptime.as_deref().and_then(parse::uptime);
     // What takes a moment goes on beside the rest.
-    let (disks, bus) = (disks::watch(root, uptime), systemd::ask(root));
-    tasks::look(&proc, uptime, until, &mut host, &mut gaps);
-    look_at_programs(root, until, &mut host, &mut gaps);
-    notes.extend(shy(&proc, geteuid().is_root()));
+    let (disks, bus) = (disks::watch(tree), systemd::ask(tree));
+    tasks::look(tree, uptime, until, &mut host, &mut gaps);
+    look_at_programs(tree, until, &mut host, &mut gaps);
+    notes.extend(shy(tree, geteuid().is_root()));
     let complaints = (&mut gaps, &mut notes);
-    look_around(root, uptime, until, &mut host, complaints);
+    look_around(tree, uptime, until, &mut host, complaints);
     for part in [
-        fill_disks(root, disks, until, &mut host),
+        fill_disks(tree, disks, until, &mut host),
         fill_systemd(bus, &mut host),
     ] {
         match part {
@@ -84,9 +89,9 @@ pub fn look(root: &Path, patience: Duration) -> (Host, Vec<Gap>, Vec<String>) {
 }
 
 /// Returns the note that others' processes do not tell where in the kernel they sleep, but to root.
-fn shy(proc: &Path, root: bool) -> Option<String> {
+fn shy(tree: &Tree, root: bool) -> Option<String> {
     let note = "left out where in the kernel processes sleep (wchan, stack): only root may read that of all";
-    (files::is_live(proc) && !root).then(|| note.to_owned())
+    (tree.is_live() && !root).then(|| note.to_owned())
 }
 
 /// What is seen of the machine as a whole.
@@ -100,7 +105,7 @@ enum Part {
 
 /// Fills in mounts, pressures and the kernel's words.
 fn look_around(
-    root: &Path,
+    tree: &Tree,
     uptime: Option<Duration>,
     until: Instant,
     host: &mut Host,
@@ -112,15 +117,15 @@ fn look_around(
         .filter(|process| daemon(process.role))
         .map(|process| process.pid)
         .collect();
-    let root = root.to_owned();
+    let tree = tree.clone();
     let ended = pump::pump(
         // Not nothing where the processes took all the time.
         until.max(Instant::now() + AT_LEAST),
         move |to| {
             // Nobody listens any more where a send fails.
-            drop(to.send(mounts(&root)));
-            drop(to.send(Part::Pressure(pressure::look(&root, &daemons))));
-            drop(to.send(kernel(&root, uptime)));
+            drop(to.send(mounts(&tree)));
+            drop(to.send(Part::Pressure(pressure::look(&tree, &daemons))));
+            drop(to.send(kernel(&tree, uptime)));
         },
         &mut |part| {
             match part {
@@ -142,9 +147,9 @@ fn look_around(
 }
 
 /// Fills in versions and the kubelet's settings.
-fn look_at_programs(root: &Path, until: Instant, host: &mut Host, gaps: &mut Vec<Gap>) {
-    let (versions, unasked) = versions::look(root, &host.processes, until);
-    let (settings, unread) = settings::look(root, &host.processes, until);
+fn look_at_programs(tree: &Tree, until: Instant, host: &mut Host, gaps: &mut Vec<Gap>) {
+    let (versions, unasked) = versions::look(tree, &host.processes, until);
+    let (settings, unread) = settings::look(tree, &host.processes, until);
     (host.versions, host.kubelet_settings) = (versions, settings);
     gaps.extend(unasked.into_iter().chain(unread));
 }
@@ -164,7 +169,10 @@ fn fill_systemd(asked: io::Result<systemd::Asked>, host: &mut Host) -> Option<Pa
             host.systemd = systemd;
             Some(Part::Unseen(gap))
         }
-        Heard::Note(note) => Some(Part::Note(note)),
+        Heard::Note(systemd, note) => {
+            host.systemd = systemd;
+            Some(Part::Note(note))
+        }
         Heard::Nothing => None,
     };
     if let Some(Bus::Answered(_, version)) = host.systemd.as_ref().map(|systemd| &systemd.bus) {
@@ -175,7 +183,7 @@ fn fill_systemd(asked: io::Result<systemd::Asked>, host: &mut Host) -> Option<Pa
 
 /// Fills in the disks; returns what there is to say where they were not seen.
 fn fill_disks(
-    root: &Path,
+    tree: &Tree,
     watched: io::Result<disks::Watched>,
     until: Instant,
     host: &mut Host,
@@ -195,16 +203,16 @@ fn fill_disks(
             None
         }
         // A recording need not have them.
-        Ok(Some(Err(_))) if !files::is_live(&root.join("proc")) => None,
-        Ok(Some(Err(error))) => Some(unseen(what, &root.join("proc/diskstats"), &error)),
+        Ok(Some(Err(_))) if !tree.is_live() => None,
+        Ok(Some(Err(error))) => Some(unseen(what, &tree.path("proc/diskstats"), &error)),
         Ok(None) => gap("not read in time".to_owned()),
         Err(error) => gap(error.to_string()),
     }
 }
 
-fn mounts(root: &Path) -> Part {
-    let file = root.join("proc/1/mountinfo");
-    match files::text(&file) {
+fn mounts(tree: &Tree) -> Part {
+    const FILE: &str = "proc/1/mountinfo";
+    match tree.text(FILE) {
         Ok(text) => {
             let mut mounts = mount::mountinfo(&text);
             mounts.retain(|mount| mount.remote);
@@ -213,18 +221,18 @@ fn mounts(root: &Path) -> Part {
         // A folder without it is no machine's.
         Err(error) if error.kind() == ErrorKind::NotFound => Part::Unseen(Gap {
             what: "this host's mounts".to_owned(),
-            why: format!("{}: {error}", file.display()),
+            why: format!("{}: {error}", tree.path(FILE).display()),
         }),
-        Err(error) => unseen("this host's mounts", &file, &error),
+        Err(error) => unseen("this host's mounts", &tree.path(FILE), &error),
     }
 }
 
-fn kernel(root: &Path, uptime: Option<Duration>) -> Part {
-    match pressure::kernel_lines(root, uptime) {
+fn kernel(tree: &Tree, uptime: Option<Duration>) -> Part {
+    match pressure::kernel_lines(tree, uptime) {
         Ok(lines) => Part::Kernel(lines),
         // A recording need not have them.
-        Err(_) if !files::is_live(&root.join("proc")) => Part::Kernel(Vec::new()),
-        Err(error) => unseen("the kernel's messages", &root.join("dev/kmsg"), &error),
+        Err(_) if !tree.is_live() => Part::Kernel(Vec::new()),
+        Err(error) => unseen("the kernel's messages", &tree.path("dev/kmsg"), &error),
     }
 }
 
@@ -245,7 +253,7 @@ fn unseen(what: &str, file: &Path, error: &io::Error) -> Part {
 
 #[cfg(test)]
 mod tests {
-    use super::Part;
+    use super::{Part, files::Tree};
     use std::{
         fs,
         io::{self, ErrorKind},
@@ -275,7 +283,7 @@ mod tests {
         fs::create_dir_all(root.path().join("proc/1")).unwrap();
         fs::write(root.path().join("proc/1/mountinfo"), "").unwrap();
         std::os::unix::fs::symlink("1", root.path().join("proc/self")).unwrap();
-        let (_, gaps, notes) = super::look(root.path(), Duration::from_secs(3));
+        let (_, gaps, notes) = super::look(&Tree::at(root.path()), Duration::from_secs(3));
         assert!(gaps.is_empty(), "{gaps:?}");
         let told = |note: &String| note.contains("dev/kmsg");
         assert!(notes.iter().any(told), "{notes:?}");
@@ -283,11 +291,11 @@ mod tests {
 
     #[test]
     fn who_is_not_root_is_told_what_the_kernel_hides() {
-        let live = Path::new("/proc");
+        let live = &Tree::at(Path::new("/"));
         assert!(super::shy(live, false).unwrap().contains("wchan"));
         assert_eq!(super::shy(live, true), None);
         let recorded = tempfile::tempdir().unwrap();
-        assert_eq!(super::shy(recorded.path(), false), None);
+        assert_eq!(super::shy(&Tree::at(recorded.path()), false), None);
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub mod cli;
 pub mod commands;
 
 // In: the edges that look.
+pub mod capture;
 mod child;
 pub mod gather;
 pub mod host;

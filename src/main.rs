@@ -2,10 +2,11 @@
 
 use clap::Parser as _;
 use plegdoctor::{
-    cli::{Cli, Command},
+    cli::{Cli, Command, Reader},
     commands,
     host::{programs, words},
     render::plain,
+    runtime::disk,
 };
 use std::{
     io::{self, Write as _},
@@ -13,7 +14,7 @@ use std::{
 };
 
 fn main() -> ExitCode {
-    match run(&Cli::parse()) {
+    match run(Cli::parse()) {
         Ok(code) => code,
         // Who closes the pipe has read enough.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
@@ -26,21 +27,28 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
+fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let mut out = io::BufWriter::new(io::stdout());
-    match &cli.command {
-        Command::Diagnose(args) => commands::diagnose::run(args, &mut out),
-        Command::Clean(args) => commands::clean::run(args, &mut out),
-        Command::Schema { output } => commands::schema::run(*output, &mut out),
-        Command::ReadWords { proc, pids } => {
-            words::write(proc, pids, &mut out)?;
+    match cli.command {
+        Command::Diagnose(args) => commands::diagnose::run(&args, &mut out),
+        Command::Collect(args) => commands::collect::run(args, &mut out),
+        Command::Clean(args) => commands::clean::run(&args, &mut out),
+        Command::Schema { output } => commands::schema::run(output, &mut out),
+        Command::Read { what } => {
+            match what {
+                Reader::Words { root, pids } => words::write(&root, &pids, &mut out)?,
+                Reader::File { file } => programs::write_file(&file, &mut out)?,
+                Reader::Program { program, args } => match programs::become_it(&program, &args)? {},
+                Reader::Docker { place, ids } => disk::write(&place, &ids, &mut out)?,
+                Reader::Log {
+                    place,
+                    id,
+                    file,
+                    bytes,
+                } => disk::write_log(&place, &id, &file, bytes, &mut out)?,
+            }
             Ok(ExitCode::SUCCESS)
         }
-        Command::ReadFile { file } => {
-            programs::write_file(file, &mut out)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Command::Become { program, args } => match programs::become_program(program, args)? {},
     }
 }
 

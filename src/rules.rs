@@ -21,7 +21,9 @@ mod orphan_sandbox;
 mod pleg_unexplained;
 mod remedies;
 mod runtime_down;
+mod shares;
 mod starting_up;
+mod stored;
 mod systemd_unresponsive;
 mod tasks_exhausted;
 

@@ -4,9 +4,9 @@
 //! it, may sleep in the kernel for ever, and then sleeps the child alone. It runs only what root alone can have put
 //! there, without our environment and our standard streams: what stands in `PATH` is nobody's word.
 
-use super::files;
+use super::files::Tree;
 use crate::{
-    child::Running,
+    child::{self, Running},
     log::pump::{self, Ended},
 };
 use anyhow::{Context as _, bail};
@@ -22,9 +22,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The subcommands that become the program, and write a file: ours alone, not shown.
-pub const SUBCOMMAND: &str = "become";
-pub const READ: &str = "read-file";
 /// Most that is read of an answer.
 const MOST: u64 = 64 << 10;
 /// How long a killed child is waited for.
@@ -55,16 +52,16 @@ pub(super) fn survives(pid: u32) -> String {
 
 /// Asks a program, which is named by its whole path, until `until`.
 pub(super) fn ask(program: &Path, args: &[&str], until: Instant) -> Answer {
-    let mut command = Command::new("/proc/self/exe");
+    let mut command = child::reader();
     // What follows `--` is no option of ours.
-    command.arg(SUBCOMMAND).arg("--").arg(program).args(args);
+    command.args(["program", "--"]).arg(program).args(args);
     run(&mut command, until)
 }
 
 /// Reads a file in the same way: on a dead disk that may take for ever.
 pub(super) fn read(file: &Path, until: Instant) -> Answer {
-    let mut command = Command::new("/proc/self/exe");
-    command.arg(READ).arg("--").arg(file);
+    let mut command = child::reader();
+    command.args(["file", "--"]).arg(file);
     run(&mut command, until)
 }
 
@@ -128,7 +125,7 @@ fn run(command: &mut Command, until: Instant) -> Answer {
 ///
 /// # Errors
 /// It is not to be trusted, or can't be run; else this does not return.
-pub fn become_program(program: &Path, args: &[OsString]) -> anyhow::Result<Infallible> {
+pub fn become_it(program: &Path, args: &[OsString]) -> anyhow::Result<Infallible> {
     // Out of the terminal's reach; a leader of a group can't, and need not.
     let _ = setsid();
     let real = trusted(program)?;
@@ -141,9 +138,10 @@ pub fn become_program(program: &Path, args: &[OsString]) -> anyhow::Result<Infal
 ///
 /// # Errors
 /// It can't be read, or what `out` says.
-pub fn write_file(file: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
+pub fn write_file(file: &str, out: &mut dyn Write) -> anyhow::Result<()> {
     let _ = setsid();
-    let bytes = files::bytes(file).with_context(|| format!("can't read {}", file.display()))?;
+    let bytes = Tree::at(Path::new("/")).bytes(file);
+    let bytes = bytes.with_context(|| format!("can't read {file}"))?;
     let most = usize::try_from(MOST).unwrap_or(usize::MAX);
     out.write_all(&bytes[..bytes.len().min(most)])?;
     out.flush()?;

@@ -1,7 +1,7 @@
 //! Asks systemd for its version over D-Bus, as the kubelet and the OCI runtime do for more, beside the other looks.
 
 use super::{
-    files,
+    files::Tree,
     programs::{self, Answer},
 };
 use crate::{
@@ -28,8 +28,8 @@ const QUESTION: &[&str] = &[
     "org.freedesktop.systemd1.Manager",
     "Version",
 ];
-/// Where its answer was written down.
-const TOLD: &str = "told/systemd";
+/// What its answer is written down as.
+const TOLD: &str = "systemd";
 /// There is this folder where systemd is what runs (sd_booted(3)).
 const RUNS: &str = "run/systemd/system";
 /// How long systemd may take; callers over D-Bus wait for 25 s.
@@ -41,7 +41,7 @@ const GRACE: Duration = Duration::from_millis(300);
 pub(super) enum Heard {
     Systemd(Systemd),
     /// It was not asked, or could not be for a reason that is no trouble.
-    Note(String),
+    Note(Option<Systemd>, String),
     /// What could not be seen, with what was seen of systemd all the same.
     Unseen(Option<Systemd>, Gap),
     /// Nothing was written down.
@@ -55,14 +55,14 @@ pub(super) struct Asked(Receiver<Heard>, Instant);
 ///
 /// # Errors
 /// No thread can be started.
-pub(super) fn ask(root: &Path) -> io::Result<Asked> {
-    let root = root.to_owned();
+pub(super) fn ask(tree: &Tree) -> io::Result<Asked> {
+    let tree = tree.clone();
     let until = Instant::now() + PATIENCE;
     let (sender, receiver) = sync_channel(1);
     thread::Builder::new()
         .name("systemd".to_owned())
         // Nobody listens any more where the send fails.
-        .spawn(move || drop(sender.send(heard(&root, until))))?;
+        .spawn(move || drop(sender.send(heard(&tree, until))))?;
     Ok(Asked(receiver, until + GRACE))
 }
 
@@ -76,27 +76,25 @@ impl Asked {
     }
 }
 
-fn heard(root: &Path, until: Instant) -> Heard {
-    let proc = root.join("proc");
-    let live = files::is_live(&proc);
-    let stat = proc.join("1/stat");
-    let before = files::text(&stat).unwrap_or_default();
-    let asked = match live {
-        true => bus(root, until),
-        false => {
-            let written = files::text(&root.join(TOLD)).ok();
-            match written.as_deref().and_then(Bus::read) {
-                Some(bus) => Ok((bus, None)),
-                None => return Heard::Nothing,
-            }
+fn heard(tree: &Tree, until: Instant) -> Heard {
+    const STAT: &str = "proc/1/stat";
+    let before = tree.text(STAT).unwrap_or_default();
+    let (mut note, mut survivor) = (None, None);
+    let written = tree.told(TOLD, || match bus(tree.root(), until) {
+        Ok((bus, survives)) => {
+            survivor = survives;
+            Some(bus.written())
         }
+        Err(why) => {
+            note = Some(why);
+            None
+        }
+    });
+    let Some(bus) = written.as_deref().and_then(Bus::read) else {
+        return note.map_or(Heard::Nothing, |note| Heard::Note(None, note));
     };
-    let (bus, survivor) = match asked {
-        Ok(asked) => asked,
-        Err(note) => return Heard::Note(note),
-    };
-    let after = files::text(&files::later(&stat, live)).unwrap_or_default();
-    let wchan = files::text(&proc.join("1/wchan")).ok();
+    let after = tree.later(STAT).unwrap_or_default();
+    let wchan = tree.text("proc/1/wchan").ok();
     let failed = match (&bus, survivor) {
         (_, Some(pid)) => Some(programs::survives(pid)),
         (Bus::Failed(words), _) => Some(words.clone()),
@@ -105,7 +103,9 @@ fn heard(root: &Path, until: Instant) -> Heard {
     let systemd = Systemd::heard(bus, &before, &after, wchan.as_deref());
     match failed {
         None => Heard::Systemd(systemd),
-        Some(why) if is_missing(&why) => Heard::Note(format!("left out systemd's D-Bus: {why}")),
+        Some(why) if is_missing(&why) => {
+            Heard::Note(Some(systemd), format!("left out systemd's D-Bus: {why}"))
+        }
         Some(why) => Heard::Unseen(Some(systemd), gap(why)),
     }
 }
@@ -166,22 +166,20 @@ mod tests {
     #[test]
     fn what_was_written_down_is_heard_again() {
         let root = tempfile::tempdir().unwrap();
-        let until = Instant::now() + PATIENCE;
-        assert!(matches!(heard(root.path(), until), Heard::Nothing));
+        let tree = Tree::at(root.path());
+        let again = || heard(&tree, Instant::now() + PATIENCE);
+        assert!(matches!(again(), Heard::Nothing));
         fs::create_dir(root.path().join("told")).unwrap();
-        fs::write(root.path().join(TOLD), "silent 3.002\n").unwrap();
-        let Heard::Systemd(systemd) = heard(root.path(), until) else {
+        let write = |text: &str| fs::write(root.path().join("told/systemd"), text).unwrap();
+        write("silent 3.002\n");
+        let Heard::Systemd(systemd) = again() else {
             panic!();
         };
         assert_eq!(systemd.bus, Bus::Silent(Duration::from_millis(3002)));
-        fs::write(root.path().join(TOLD), "failed Connection timed out\n").unwrap();
-        assert!(matches!(
-            heard(root.path(), until),
-            Heard::Unseen(Some(_), _)
-        ));
-        let words = "failed Failed to connect to bus: No such file or directory\n";
-        fs::write(root.path().join(TOLD), words).unwrap();
-        assert!(matches!(heard(root.path(), until), Heard::Note(_)));
+        write("failed Connection timed out\n");
+        assert!(matches!(again(), Heard::Unseen(Some(_), _)));
+        write("failed Failed to connect to bus: No such file or directory\n");
+        assert!(matches!(again(), Heard::Note(Some(_), _)));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Processes and their threads: all of them briefly, those that matter closely.
 
 use super::{
-    files,
-    walk::{Walk, blind, number, walk},
+    files::Tree,
+    walk::{Walk, blind, walk},
     watch, words,
 };
 use crate::{
@@ -17,8 +17,6 @@ use crate::{
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
-    path::Path,
     time::{Duration, Instant},
 };
 
@@ -31,17 +29,17 @@ const SLEEPERS: usize = 64;
 
 /// Fills in `host.processes`.
 pub(super) fn look(
-    proc: &Path,
+    tree: &Tree,
     uptime: Option<Duration>,
     until: Instant,
     host: &mut Host,
     gaps: &mut Vec<Gap>,
 ) {
-    let walk = walk(proc, until);
+    let walk = walk(tree, until);
     // A walk that was cut short is no proof of what is missing.
-    if files::is_live(proc) && walk.complaint.is_none() {
-        host.blind = blind(&walk);
-    }
+    host.blind = tree.told("blind", || {
+        walk.complaint.is_none().then(|| blind(&walk)).flatten()
+    });
     let Walk {
         stats, complaint, ..
     } = walk;
@@ -52,7 +50,7 @@ pub(super) fn look(
         });
     }
     host.seen = stats.len();
-    let mut found = classify(proc, &stats, until, gaps);
+    let mut found = classify(tree, &stats, until, gaps);
     let mut sleepers = 0;
     for stat in stats.values() {
         let sleeps = stat.state == State::Uninterruptible && !found.contains_key(&stat.pid);
@@ -64,16 +62,16 @@ pub(super) fn look(
     for process in found.values_mut() {
         process.age = uptime.map(|uptime| parse::age(process.start_ticks, uptime));
     }
-    let cgroups = look_closely(proc, &mut found, until, gaps);
+    let cgroups = look_closely(tree, &mut found, until, gaps);
     drop_workloads(&mut found, &cgroups);
-    watch::watch(proc, &mut found, until);
+    watch::watch(tree, &mut found, until);
     inherit(&mut found);
     host.processes = found.into_values().collect();
 }
 
 /// Returns the processes that have a role, each found below the one that called it.
 fn classify(
-    proc: &Path,
+    tree: &Tree,
     stats: &BTreeMap<u32, Stat>,
     until: Instant,
     gaps: &mut Vec<Gap>,
@@ -96,7 +94,7 @@ fn classify(
             break;
         }
         let pids: Vec<u32> = next.iter().map(|stat| stat.pid).collect();
-        words::read(proc, &pids, until, &mut told);
+        words::read(tree, &pids, until, &mut told);
         let mut known = Vec::new();
         for stat in next {
             asked.insert(stat.pid);
@@ -157,7 +155,7 @@ fn complaints(told: &words::Told) -> Vec<Gap> {
     gaps
 }
 
-fn process(stat: &Stat, role: Role) -> Process {
+pub(super) fn process(stat: &Stat, role: Role) -> Process {
     Process {
         pid: stat.pid,
         ppid: stat.ppid,
@@ -192,7 +190,7 @@ type Cgroups = BTreeMap<u32, ContainerId>;
 
 /// Looks closely; returns the containers of whose cgroups the processes are.
 fn look_closely(
-    proc: &Path,
+    tree: &Tree,
     found: &mut BTreeMap<u32, Process>,
     until: Instant,
     gaps: &mut Vec<Gap>,
@@ -201,13 +199,13 @@ fn look_closely(
         .values()
         .map(|process| (process.pid, process.role, process.state))
         .collect();
-    let folder = proc.to_owned();
+    let tree = tree.clone();
     let (mut seen, mut cgroups) = (0, Cgroups::new());
     let ended = pump::pump(
         until,
         move |to| {
             for (pid, role, state) in wanted {
-                if to.send(details(&folder, pid, role, state)).is_err() {
+                if to.send(details(&tree, pid, role, state)).is_err() {
                     return;
                 }
             }
@@ -281,9 +279,8 @@ fn drop_workloads(found: &mut BTreeMap<u32, Process>, cgroups: &Cgroups) {
     }
 }
 
-fn details(proc: &Path, pid: u32, role: Role, state: State) -> Details {
-    let own = proc.join(pid.to_string());
-    let text = |name: &str| files::text(&own.join(name)).ok();
+fn details(tree: &Tree, pid: u32, role: Role, state: State) -> Details {
+    let text = |name: &str| tree.text(&format!("proc/{pid}/{name}")).ok();
     let stopped = matches!(state, State::Stopped | State::Traced);
     let runs = matches!(role, Role::OciRuntime(_) | Role::CniPlugin);
     Details {
@@ -301,20 +298,16 @@ fn details(proc: &Path, pid: u32, role: Role, state: State) -> Details {
             .flatten(),
         threads: match role {
             Role::Other => Threads::default(),
-            _ => threads(&own),
+            _ => threads(tree, pid),
         },
     }
 }
 
-fn threads(process: &Path) -> Threads {
+fn threads(tree: &Tree, pid: u32) -> Threads {
     let mut threads = Threads::default();
-    let entries = fs::read_dir(process.join("task"))
-        .into_iter()
-        .flatten()
-        .flatten();
-    for tid in entries.filter_map(|entry| number(&entry)).take(THREADS) {
-        let own = process.join("task").join(tid.to_string());
-        let text = |name: &str| files::text(&own.join(name)).ok();
+    let tids = tree.numbers(&format!("proc/{pid}/task"));
+    for tid in tids.unwrap_or_default().into_iter().take(THREADS) {
+        let text = |name: &str| tree.text(&format!("proc/{pid}/task/{tid}/{name}")).ok();
         let Some(stat) = text("stat").as_deref().and_then(parse::stat) else {
             continue;
         };

@@ -1,15 +1,13 @@
 //! All processes of the machine, briefly: what each one's `stat` says, and whether all of them are seen.
 
-use super::files;
+use super::files::Tree;
 use crate::{
     log::pump::{self, Ended},
     node::parse::{self, Stat},
 };
 use std::{
     collections::BTreeMap,
-    fs,
     io::{self, ErrorKind},
-    path::Path,
     time::Instant,
 };
 
@@ -35,22 +33,22 @@ pub(super) enum Told {
 }
 
 /// Returns every process's `stat`.
-pub(super) fn walk(proc: &Path, until: Instant) -> Walk {
-    let folder = proc.to_owned();
+pub(super) fn walk(tree: &Tree, until: Instant) -> Walk {
+    let tree = tree.clone();
     let mut walk = Walk::default();
     let ended = pump::pump(
         until,
         move |to| {
-            let entries = match fs::read_dir(&folder) {
-                Ok(entries) => entries,
+            let pids = match tree.numbers("proc") {
+                Ok(pids) => pids,
                 Err(error) => {
+                    let folder = tree.path("proc");
                     drop(to.send(Told::Failed(format!("{}: {error}", folder.display()))));
                     return;
                 }
             };
-            let pids = entries.flatten().filter_map(|entry| number(&entry));
-            for pid in pids.take(PROCESSES) {
-                let told = match files::text(&folder.join(pid.to_string()).join("stat")) {
+            for pid in pids.into_iter().take(PROCESSES) {
+                let told = match tree.text(&format!("proc/{pid}/stat")) {
                     Ok(text) => parse::stat(&text).map(Told::Stat),
                     Err(error) => told_by(&error),
                 };
@@ -96,9 +94,4 @@ pub(super) fn blind(walk: &Walk) -> Option<String> {
         1 => Some("1 process of another user is hidden (root sees it)".to_owned()),
         hidden => Some(format!("{hidden} processes of other users are hidden (root sees them)")),
     }
-}
-
-/// Returns the number that a folder is called by.
-pub(super) fn number(entry: &fs::DirEntry) -> Option<u32> {
-    entry.file_name().to_str()?.parse().ok()
 }

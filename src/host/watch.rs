@@ -1,15 +1,14 @@
 //! Watches those that wait for a moment: who sleeps in the same sleep a second later is stuck, who has woken up
 //! meanwhile is only slow.
 
-use super::files;
+use super::files::Tree;
 use crate::{
     log::pump,
     node::{Process, State, parse},
 };
 use std::{
     collections::BTreeMap,
-    path::Path,
-    thread,
+    io,
     time::{Duration, Instant},
 };
 
@@ -20,7 +19,7 @@ const MOST: usize = 512;
 
 /// Fills in `still` of the threads that wait and of the processes in uninterruptible sleep. Without any it takes no
 /// time.
-pub(super) fn watch(proc: &Path, found: &mut BTreeMap<u32, Process>, until: Instant) {
+pub(super) fn watch(tree: &Tree, found: &mut BTreeMap<u32, Process>, until: Instant) {
     let mut tasks: Vec<(u32, u32)> = Vec::new();
     for process in found.values() {
         if process.state == State::Uninterruptible {
@@ -32,28 +31,24 @@ pub(super) fn watch(proc: &Path, found: &mut BTreeMap<u32, Process>, until: Inst
     tasks.sort_unstable();
     tasks.dedup();
     tasks.truncate(MOST);
-    let live = files::is_live(proc);
-    let status = |&(pid, tid): &(u32, u32)| proc.join(format!("{pid}/task/{tid}/status"));
-    let watched: Vec<_> = tasks
-        .iter()
-        .map(|task| (*task, status(task), files::later(&status(task), live)))
-        .collect();
-    if watched.is_empty() {
+    if tasks.is_empty() {
         return;
     }
     let mut still = BTreeMap::new();
+    let tree = tree.clone();
     // What was not seen twice in time was not watched.
     let _ = pump::pump(
         until,
         move |to| {
-            let started = Instant::now();
-            let before: Vec<_> = watched.iter().map(|(_, file, _)| sleeps(file)).collect();
-            if live {
-                thread::sleep(WATCH);
-            }
-            for ((task, _, file), before) in watched.iter().zip(before) {
-                let same = before.is_some() && sleeps(file) == before;
-                if same && to.send((*task, started.elapsed().max(WATCH))).is_err() {
+            let status = |(pid, tid): (u32, u32)| format!("proc/{pid}/task/{tid}/status");
+            let before: Vec<_> = tasks
+                .iter()
+                .map(|&task| sleeps(tree.text(&status(task))))
+                .collect();
+            let time = tree.pass("watch", WATCH);
+            for (task, before) in tasks.into_iter().zip(before) {
+                let same = before.is_some() && sleeps(tree.later(&status(task))) == before;
+                if same && to.send((task, time)).is_err() {
                     return;
                 }
             }
@@ -71,6 +66,6 @@ pub(super) fn watch(proc: &Path, found: &mut BTreeMap<u32, Process>, until: Inst
     }
 }
 
-fn sleeps(status: &Path) -> Option<u64> {
-    files::text(status).ok().as_deref().and_then(parse::sleeps)
+fn sleeps(status: io::Result<String>) -> Option<u64> {
+    status.ok().as_deref().and_then(parse::sleeps)
 }

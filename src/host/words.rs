@@ -4,23 +4,20 @@
 //! where only KILL reaches it, or not even that. The child is our own program again, without a standard stream of
 //! ours but one pipe; whichever process it gets stuck on is passed over by the next child.
 
-use super::files;
+use super::files::Tree;
 use crate::{
-    child::Running,
+    child::{self, Running},
     log::pump::{self, Ended},
-    node::parse,
+    node::{mask, parse},
 };
 use rustix::process::setsid;
 use std::{
     collections::BTreeMap,
     io::{self, Read as _, Write},
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
+    path::Path,
     time::{Duration, Instant},
 };
 
-/// The subcommand that reads: ours alone, not shown.
-pub const SUBCOMMAND: &str = "read-words";
 /// How long a child may take; an ordinary one needs some 20 µs for each process.
 const PATIENCE: Duration = Duration::from_millis(700);
 /// So many processes on which a child got stuck are enough.
@@ -45,13 +42,13 @@ pub(super) struct Told {
 }
 
 /// Reads the words of these processes, until `until`.
-pub(super) fn read(proc: &Path, pids: &[u32], until: Instant, told: &mut Told) {
+pub(super) fn read(tree: &Tree, pids: &[u32], until: Instant, told: &mut Told) {
     let mut left = pids;
     // Files that only look like the kernel's hold nobody up.
-    if !files::is_live(proc) {
+    if !tree.is_live() {
         for &pid in left {
-            if let Ok(bytes) = files::bytes(&path(proc, pid)) {
-                told.words.insert(pid, parse::cmdline(&bytes));
+            if let Ok(bytes) = tree.bytes(&path(pid)) {
+                told.words.insert(pid, masked(&bytes));
             }
         }
         return;
@@ -62,7 +59,7 @@ pub(super) fn read(proc: &Path, pids: &[u32], until: Instant, told: &mut Told) {
             told.stuck.extend(left);
             return;
         }
-        let done = one_child(proc, left, deadline, told);
+        let done = one_child(tree, left, deadline, told);
         left = left.get(done..).unwrap_or_default();
         if let Some((&first, rest)) = left.split_first() {
             told.stuck.push(first);
@@ -71,16 +68,20 @@ pub(super) fn read(proc: &Path, pids: &[u32], until: Instant, told: &mut Told) {
     }
 }
 
+/// Returns a process's words without the secrets among them: they are for reports.
+fn masked(bytes: &[u8]) -> Vec<String> {
+    let mut words = parse::cmdline(bytes);
+    mask::words(&mut words);
+    words
+}
+
 /// Lets one child read; returns how many of `pids` it answered.
-fn one_child(proc: &Path, pids: &[u32], deadline: Instant, told: &mut Told) -> usize {
-    let mut command = Command::new("/proc/self/exe");
+fn one_child(tree: &Tree, pids: &[u32], deadline: Instant, told: &mut Told) -> usize {
+    let mut command = child::reader();
     command
-        .arg(SUBCOMMAND)
-        .arg(proc)
-        .args(pids.iter().map(u32::to_string))
-        .env_clear()
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
+        .arg("words")
+        .arg(tree.root())
+        .args(pids.iter().map(u32::to_string));
     let mut running = match Running::start(&mut command) {
         Ok(running) => running,
         Err(error) => {
@@ -103,7 +104,10 @@ fn one_child(proc: &Path, pids: &[u32], deadline: Instant, told: &mut Told) -> u
     let answers = records(&bytes);
     let done = answers.len();
     for (pid, words) in answers {
-        told.words.extend(words.map(|words| (pid, words)));
+        if let Some(words) = words {
+            tree.note(&path(pid), &words);
+            told.words.insert(pid, masked(&words));
+        }
     }
     match ended {
         Ok(Ended::Whole) if done == 0 => told.failed = Some("the child said nothing".to_owned()),
@@ -114,7 +118,7 @@ fn one_child(proc: &Path, pids: &[u32], deadline: Instant, told: &mut Told) -> u
 }
 
 /// Returns what a child has said: for each process `PID LENGTH\n` and so many bytes, or `PID -\n` for one that ended.
-fn records(mut bytes: &[u8]) -> Vec<(u32, Option<Vec<String>>)> {
+fn records(mut bytes: &[u8]) -> Vec<(u32, Option<Vec<u8>>)> {
     let mut found = Vec::new();
     while let Some(end) = memchr::memchr(b'\n', bytes) {
         let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
@@ -136,7 +140,7 @@ fn records(mut bytes: &[u8]) -> Vec<(u32, Option<Vec<String>>)> {
         else {
             return found;
         };
-        found.push((pid, Some(parse::cmdline(words))));
+        found.push((pid, Some(words.to_vec())));
         bytes = rest;
     }
     found
@@ -146,11 +150,12 @@ fn records(mut bytes: &[u8]) -> Vec<(u32, Option<Vec<String>>)> {
 ///
 /// # Errors
 /// What `out` says.
-pub fn write(proc: &Path, pids: &[u32], out: &mut dyn Write) -> io::Result<()> {
+pub fn write(root: &Path, pids: &[u32], out: &mut dyn Write) -> io::Result<()> {
     // Out of the terminal's reach; a leader of a group can't, and need not.
     let _ = setsid();
+    let tree = Tree::at(root);
     for &pid in pids {
-        match files::bytes(&path(proc, pid)) {
+        match tree.bytes(&path(pid)) {
             Ok(bytes) => {
                 let bytes = &bytes[..bytes.len().min(ONE)];
                 writeln!(out, "{pid} {}", bytes.len())?;
@@ -163,8 +168,8 @@ pub fn write(proc: &Path, pids: &[u32], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn path(proc: &Path, pid: u32) -> PathBuf {
-    proc.join(pid.to_string()).join("cmdline")
+fn path(pid: u32) -> String {
+    format!("proc/{pid}/cmdline")
 }
 
 #[cfg(test)]
@@ -175,16 +180,16 @@ mod tests {
     fn what_is_written_is_read_back_up_to_the_one_that_never_came() {
         let here = tempfile::tempdir().unwrap();
         for (pid, words) in [("7", &b"runc\0--root\0/x\ny\0"[..]), ("9", b"")] {
-            std::fs::create_dir(here.path().join(pid)).unwrap();
-            std::fs::write(here.path().join(pid).join("cmdline"), words).unwrap();
+            let own = here.path().join("proc").join(pid);
+            std::fs::create_dir_all(&own).unwrap();
+            std::fs::write(own.join("cmdline"), words).unwrap();
         }
         let mut out = Vec::new();
         write(here.path(), &[7, 8, 9], &mut out).unwrap();
-        let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
         let all = vec![
-            (7, Some(words(&["runc", "--root", "/x\ny"]))),
+            (7, Some(b"runc\0--root\0/x\ny\0".to_vec())),
             (8, None),
-            (9, Some(words(&[""]))),
+            (9, Some(Vec::new())),
         ];
         assert_eq!(records(&out), all);
         for cut in 0..out.len() {

@@ -35,7 +35,7 @@ fn args(options: &[&str]) -> LogArgs {
         .unwrap()
         .command
     {
-        Command::Diagnose(diagnose) => diagnose.log,
+        Command::Diagnose(diagnose) => diagnose.look.log,
         _ => unreachable!(),
     }
 }
@@ -71,6 +71,7 @@ fn read_on(root: &Path, options: &[&str], sink: &mut dyn FnMut(Event)) -> anyhow
         endpoint: &endpoint,
         timeout: Duration::from_millis(300),
         asked: true,
+        files: None,
     };
     let args = args(options);
     read_in(&places, &args, &args.moments()?, docker, sink)

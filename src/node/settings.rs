@@ -5,10 +5,12 @@
 
 use crate::duration;
 use saphyr_parser::{Event, Parser};
+use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, time::Duration};
 
 /// What was set, by flag or file; `None` is not set, or not known.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Settings {
     /// Its file, as its words name it.
     pub file: Option<String>,
@@ -65,6 +67,16 @@ impl Settings {
             runtime_endpoint: flag("--container-runtime-endpoint"),
             root_dir: flag("--root-dir"),
         }
+    }
+
+    /// Returns them as they are written down.
+    pub fn written(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Returns what was written down so.
+    pub fn read(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
     }
 
     /// Returns whether files beside the one that is named may set more (`--config-dir`, since 1.28).

@@ -33,6 +33,7 @@ pub(super) fn container(digit: &str, state: &str) -> Container {
             exit_code: 0,
         }),
         probe: probe(Outcome::Answered),
+        disk: None,
     }
 }
 

@@ -115,6 +115,7 @@ pub(super) fn daemon_with(containers: Vec<Container>) -> Runtime {
         list: answered(),
         list_bytes: 1000,
         containers,
+        disk: None,
         stacks: None,
         stacks_probe: Probe::NONE,
     }
@@ -145,6 +146,7 @@ pub(super) fn sandbox(id: &str, state: Option<&str>) -> Container {
             Some(_) => probe(Outcome::Answered, 1),
             None => probe(Outcome::TimedOut, 3000),
         },
+        disk: None,
     }
 }
 

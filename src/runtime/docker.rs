@@ -13,10 +13,13 @@ mod read;
 mod recording;
 mod remove;
 mod stacks;
+mod tape;
 
 pub use inspect::Bounds;
 pub use logs::{ContainerLog, LogRequest};
+pub use recording::Files;
 pub use remove::Removal;
+pub use tape::{Strip, Tape};
 
 use super::{Container, Inspected, Outcome, Probe, Runtime};
 use crate::{event::Time, id::ContainerId};
@@ -46,6 +49,10 @@ pub struct Ask<'a> {
     pub now: Time,
     /// For how long to send inspects.
     pub inspect_budget: Duration,
+    /// Whether to ask for the daemon's stacks though nothing hangs, to keep them.
+    pub stacks_anyway: bool,
+    /// Where to keep what is answered.
+    pub tape: Option<&'a Tape>,
 }
 
 /// Asks for all that tells how the daemon and its containers are.
@@ -56,26 +63,25 @@ pub struct Ask<'a> {
 /// # Errors
 /// The endpoint is none that can be asked.
 pub fn probe(ask: &Ask<'_>) -> anyhow::Result<Runtime> {
-    let docker = Docker::open(ask.endpoint, ask.probe_timeout)?;
+    let docker = Docker {
+        tape: ask.tape.cloned(),
+        ..Docker::open(ask.endpoint, ask.probe_timeout)?
+    };
     block_on(docker.probe(ask)).context("can't start asking Docker")
 }
 
 /// Returns what a daemon answered when it was recorded, in the order and within the bounds of `probe`.
 ///
 /// # Errors
-/// `folder` holds no recording (see `fixtures/record.sh`), or an endpoint as for `probe`.
-pub fn replay(folder: &Path, ask: &Ask<'_>) -> anyhow::Result<Runtime> {
-    let recording = Recording::open(folder)?;
-    let missing = recording.is_missing();
+/// `files` are no recording, or an endpoint as for `probe`.
+pub fn replay(files: &Files, ask: &Ask<'_>) -> anyhow::Result<Runtime> {
+    let recording = Recording::open(files)?;
     let docker = Docker {
         recording: Some(recording),
+        tape: ask.tape.cloned(),
         ..Docker::open(ask.endpoint, ask.probe_timeout)?
     };
-    let runtime = block_on(docker.probe(ask)).context("can't start asking Docker")?;
-    Ok(Runtime {
-        socket_missing: missing,
-        ..runtime
-    })
+    block_on(docker.probe(ask)).context("can't start asking Docker")
 }
 
 /// A Docker daemon that can be asked; nothing is connected between calls. Calls block, and may be made from
@@ -86,6 +92,8 @@ pub struct Docker {
     timeout: Duration,
     /// Answers from the past, in place of the socket's.
     recording: Option<Recording>,
+    /// Where answers are kept.
+    tape: Option<Tape>,
 }
 
 /// What the list said, or did not.
@@ -119,6 +127,7 @@ impl Docker {
             socket: PathBuf::from(path),
             timeout,
             recording: None,
+            tape: None,
         })
     }
 
@@ -205,8 +214,12 @@ impl Docker {
             }
             (ping, version, info, list)
         };
-        let ((ping, version, info, list), taken) = self.watched(asking, &flights).await;
+        let ((ping, version, info, list), taken) =
+            self.watched(asking, ask.stacks_anyway, &flights).await;
         let containers = list.containers;
+        if let Some(tape) = &self.tape {
+            tape.not_asked(&containers);
+        }
         let unanswered = [&ping.probe, &version.probe, &info.probe, &list.probe]
             .into_iter()
             .chain(containers.iter().map(|container| &container.probe))
@@ -221,7 +234,7 @@ impl Docker {
         Runtime {
             kind: "docker",
             endpoint: ask.endpoint.to_owned(),
-            socket_missing: ping.probe.outcome == Outcome::Refused && !self.socket.exists(),
+            socket_missing: ping.probe.outcome == Outcome::Refused && self.is_missing(),
             asked_at: ask.now,
             probe_timeout: ask.probe_timeout,
             version: field("Version")
@@ -234,16 +247,22 @@ impl Docker {
             list: list.probe,
             list_bytes: list.bytes,
             containers,
+            disk: None,
             stacks,
             stacks_probe,
         }
     }
 
     async fn get(&self, path: &str) -> http::Answer {
-        match &self.recording {
+        let answer = match &self.recording {
             Some(recording) => recording.answer(path),
             None => http::get(&self.socket, path, self.timeout).await,
+        };
+        if let Some(tape) = &self.tape {
+            let refused = answer.probe.outcome == Outcome::Refused;
+            tape.answer(path, &answer, refused && self.is_missing());
         }
+        answer
     }
 
     /// Asks for what every daemon has, so that "not found" is no answer.
@@ -274,8 +293,24 @@ impl Docker {
         }
         Listed {
             probe,
-            bytes: body.len() as u64,
+            bytes: self.length(path, &body),
             containers: list.containers,
+        }
+    }
+
+    /// Returns how many bytes an answer had as it came: of a recorded body only a part may have been kept.
+    fn length(&self, path: &str, body: &[u8]) -> u64 {
+        let recorded = self.recording.as_ref();
+        let told = recorded.and_then(|recording| recording.length(path));
+        let came = told.filter(|_| !body.is_empty());
+        came.map_or(body.len() as u64, |(length, _)| length)
+    }
+
+    /// Returns whether there is no socket at all.
+    fn is_missing(&self) -> bool {
+        match &self.recording {
+            Some(recording) => recording.is_missing(),
+            None => !self.socket.exists(),
         }
     }
 

@@ -6,11 +6,11 @@
 use crate::support::json;
 use clap::Parser as _;
 use plegdoctor::{
+    capture::Capture,
     cli::{Cli, Command, Format},
-    commands::diagnose,
+    gather::replay,
     render::{self, Style},
-    report::Report,
-    runtime::docker,
+    report::{self, Report},
 };
 use serde_json::Value;
 use std::{
@@ -32,7 +32,7 @@ pub(crate) fn folders() -> Vec<PathBuf> {
 
 /// Returns the arguments of a case: `args`, a word a line or several, with `{case}` for its folder.
 pub(crate) fn arguments(folder: &Path) -> Vec<String> {
-    let text = fs::read_to_string(folder.join("args")).unwrap();
+    let text = fs::read_to_string(folder.join("args")).unwrap_or_default();
     let words = text
         .split_whitespace()
         .map(|word| word.replace("{case}", &folder.display().to_string()));
@@ -42,10 +42,16 @@ pub(crate) fn arguments(folder: &Path) -> Vec<String> {
         true => vec!["--host-root".to_owned(), host.display().to_string()],
         false => vec!["--no-host".to_owned()],
     };
-    words.chain(host).collect()
+    // … and its Docker's files.
+    let files = folder.join("docker-files");
+    let files = match files.is_dir() {
+        true => vec!["--docker-root".to_owned(), files.display().to_string()],
+        false => vec!["--no-docker-files".to_owned()],
+    };
+    words.chain(host).chain(files).collect()
 }
 
-/// Runs the case within this process, Docker's answers replayed without waiting.
+/// Runs the case within this process: its folder is a capture.
 fn report(folder: &Path) -> Report {
     let words = ["plegdoctor".to_owned(), "diagnose".to_owned()]
         .into_iter()
@@ -53,27 +59,8 @@ fn report(folder: &Path) -> Report {
     let Command::Diagnose(args) = Cli::try_parse_from(words).unwrap().command else {
         panic!("{} is no diagnose case", folder.display())
     };
-    let recording = folder.join("docker");
-    let mut report = diagnose::answer(&args, &|ask| docker::replay(&recording, ask)).unwrap();
-    // As if it had been run within the folder.
-    let prefix = format!("{}/", folder.display());
-    let cited = report
-        .findings
-        .iter_mut()
-        .flat_map(|f| &mut f.citations)
-        .map(|citation| &mut citation.source);
-    let sources = report.sources.iter_mut().map(|source| &mut source.name);
-    let gaps = report.gaps.iter_mut().map(|gap| &mut gap.what);
-    for name in cited.chain(sources).chain(gaps) {
-        *name = name.replace(&prefix, "");
-    }
-    for gap in &mut report.gaps {
-        gap.what = gap.what.replace(&prefix, "");
-    }
-    if let Some(host) = &mut report.host {
-        host.root = host.root.replace(&prefix, "");
-    }
-    report
+    let capture = Capture::open(folder).unwrap();
+    report::diagnose(&replay(&args.look, capture, None).unwrap())
 }
 
 fn printed(report: &Report, format: Format) -> String {

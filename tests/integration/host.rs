@@ -8,17 +8,16 @@ use crate::support::{
 use serde_json::{Value, json};
 use std::{
     fs,
-    path::Path,
     process::Command,
     time::{Duration, Instant},
 };
 
 /// The whole program's time: each call's, the host's, and a busy machine's.
-const IN_TIME: Duration = Duration::from_secs(8);
+pub(crate) const IN_TIME: Duration = Duration::from_secs(8);
 
 /// Runs the program against a daemon and the machine; returns its report, which must come in time and be valid.
 #[track_caller]
-fn diagnose(daemon: &Daemon) -> Value {
+pub(crate) fn diagnose(daemon: &Daemon) -> Value {
     let started = Instant::now();
     let run = Command::new(env!("CARGO_BIN_EXE_plegdoctor"))
         .args([
@@ -40,26 +39,18 @@ fn diagnose(daemon: &Daemon) -> Value {
 }
 
 #[track_caller]
-fn finding<'a>(report: &'a Value, id: &str) -> &'a Value {
+pub(crate) fn finding<'a>(report: &'a Value, id: &str) -> &'a Value {
     let findings = report["findings"].as_array().unwrap();
     let found = findings.iter().find(|finding| finding["id"] == id);
     found.unwrap_or_else(|| panic!("no {id} in {findings:#?}"))
 }
 
-fn commands(finding: &Value) -> Vec<&str> {
+pub(crate) fn commands(finding: &Value) -> Vec<&str> {
     let remedies = finding["remedies"].as_array().unwrap();
     remedies
         .iter()
         .map(|remedy| remedy["command"].as_str().unwrap())
         .collect()
-}
-
-/// Returns the process that hangs for a container, as the OCI runtime itself wrote down.
-fn hung_pid(daemon: &Daemon, id: &str) -> u32 {
-    let mut hung = fs::read_dir(daemon.root().join("hung")).unwrap().flatten();
-    let of = |path: &Path| fs::read_to_string(path).unwrap_or_default().contains(id);
-    let file = hung.find(|entry| of(&entry.path())).unwrap();
-    file.file_name().to_str().unwrap().parse().unwrap()
 }
 
 #[test]
@@ -68,7 +59,7 @@ fn a_hung_start_names_the_wrapper_that_hangs_and_ending_it_heals() {
     daemon.running("etcd");
     let hung = daemon.create("db", &json!({}), SLEEP);
     daemon.hang_start(&hung);
-    let pid = hung_pid(&daemon, &hung);
+    let pid = daemon.hung()[0];
 
     let report = diagnose(&daemon);
     let found = finding(&report, "hung-container");

@@ -10,8 +10,16 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("bollard::", &["runtime/docker"]),
     ("hyper::", &["runtime/docker"]),
     ("tokio::", &["runtime/docker", "apply"]),
-    ("std::fs", &["log", "host", "apply", "runtime/docker"]),
-    ("fs::", &["log", "host", "apply", "runtime/docker"]),
+    (
+        "std::fs",
+        &["log", "host", "apply", "runtime/docker", "capture"],
+    ),
+    (
+        "fs::",
+        &["log", "host", "apply", "runtime/docker", "capture"],
+    ),
+    ("flate2::", &["capture"]),
+    ("tar::", &["capture"]),
     ("std::process::Command", &["log", "child", "host"]),
     ("Command::new", &["log", "host"]),
     ("\"/proc", &["host"]),
@@ -50,6 +58,7 @@ const EDGES: &[&str] = &[
     "crate::log",
     "crate::render",
     "crate::apply",
+    "crate::capture",
     "runtime::docker",
     "std::io",
 ];

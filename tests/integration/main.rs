@@ -32,6 +32,8 @@ mod played;
 mod readme;
 /// The table of rules, and what belongs to each row.
 mod rules;
+/// Ways in which an OCI runtime or a process hangs, each on a real daemon or kernel.
+mod sick;
 /// Cases whose daemon answers over a real socket, and daemons that answer badly.
 mod sockets;
 /// The machine's programs, asked for real.

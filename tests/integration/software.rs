@@ -175,14 +175,14 @@ fn a_program_that_others_than_root_may_write_is_not_become() {
     trap(here.path(), "dockerd");
     let program = here.path().join("dockerd");
     let run = Command::new(env!("CARGO_BIN_EXE_plegdoctor"))
-        .args(["become", "--"])
+        .args(["read", "program", "--"])
         .arg(&program)
         .output()
         .unwrap();
     assert_eq!(run.status.code(), Some(2));
     assert!(!here.path().join("mark").exists());
     let become_it = Command::new(env!("CARGO_BIN_EXE_plegdoctor"))
-        .args(["become", "--", "/bin/sh", "-c", "echo $0"])
+        .args(["read", "program", "--", "/bin/sh", "-c", "echo $0"])
         .output()
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&become_it.stdout), "/bin/sh\n");

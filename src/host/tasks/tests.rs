@@ -2,6 +2,7 @@
 
 use crate::{
     evidence::Gap,
+    host::files::Tree,
     node::{Host, OciCommand, Role},
 };
 use std::{fs, path::Path, time::Duration};
@@ -26,7 +27,7 @@ fn put(root: &Path, (pid, ppid): (u32, u32), comm: &str, words: &str, cgroup: &s
 }
 
 fn look(root: &Path) -> (Host, Vec<Gap>) {
-    let (host, gaps, _) = crate::host::look(root, Duration::from_secs(3));
+    let (host, gaps, _) = crate::host::look(&Tree::at(root), Duration::from_secs(3));
     (host, gaps)
 }
 

@@ -80,6 +80,7 @@ fn a_file_is_read_and_a_flag_beats_it() {
     ));
     let both = flags.with_file(&read);
     assert_eq!((both.max_pods, both.evented_pleg), (Some(58), Some(false)));
+    assert_eq!(Settings::read(&both.written()), Some(both.clone()));
     assert_eq!(both.runtime_request_timeout, minutes(15));
 }
 

@@ -330,24 +330,33 @@ impl Daemon {
     /// Starts a container so that it hangs in the OCI runtime: the daemon holds its lock for as long.
     #[track_caller]
     pub(crate) fn hang_start(&self, id: &str) {
+        self.hang(id, &format!("/containers/{id}/start"), "");
+    }
+
+    /// Lets the OCI runtime hang where `line` is in its arguments or its container's configuration, and calls for
+    /// that with a POST, whose answer comes when the hang is over.
+    #[track_caller]
+    pub(crate) fn hang(&self, line: &str, path: &str, body: &'static str) {
         let mut hang = File::options()
             .create(true)
             .append(true)
             .open(self.root().join("hang"))
             .unwrap();
-        writeln!(hang, "{id}").unwrap();
-        // The answer comes when the hang is over.
-        self.start_without_waiting(id);
-        let hangs = || {
-            let mut hung = fs::read_dir(self.root().join("hung")).unwrap().flatten();
-            hung.any(|one| {
-                fs::read_to_string(one.path()).is_ok_and(|arguments| arguments.contains(id))
-            })
-        };
+        writeln!(hang, "{line}").unwrap();
+        let before = self.hung();
+        let (socket, path) = (self.socket(), path.to_owned());
+        thread::spawn(move || http::ask(&socket, "POST", &path, body.as_bytes(), PATIENCE));
         assert!(
-            wait_until(PATIENCE, hangs),
-            "the start must reach the OCI runtime"
+            wait_until(PATIENCE, || self.hung().len() > before.len()),
+            "the call must reach the OCI runtime"
         );
+    }
+
+    /// Returns the OCI runtime processes that hang, as they wrote it down themselves.
+    pub(crate) fn hung(&self) -> Vec<u32> {
+        let hung = fs::read_dir(self.root().join("hung")).unwrap().flatten();
+        hung.filter_map(|file| file.file_name().to_str()?.parse().ok())
+            .collect()
     }
 
     /// Lets hanging starts go on.
