@@ -5,7 +5,10 @@
 
 use rustix::{
     io::Errno,
-    process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid},
+    process::{
+        Pid, Signal, WaitId, WaitIdOptions, kill_process_group, set_parent_process_death_signal,
+        setsid, waitid,
+    },
 };
 use std::{
     io,
@@ -27,6 +30,14 @@ pub(crate) fn reader() -> Command {
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
     command
+}
+
+/// The reader's part, before anything that may hang: out of the terminal's reach, and gone with us.
+pub(crate) fn detach() {
+    // A leader of a group can't, and need not.
+    let _ = setsid();
+    // Nobody reads on once the parent is gone. If it went before this line, the pipe says so.
+    let _ = set_parent_process_death_signal(Some(Signal::KILL));
 }
 
 /// How long a child may take to end after its last word, and to die after it was killed.

@@ -6,6 +6,7 @@ use crate::{
     child, duration,
     event::Time,
     evidence::FRESH,
+    host::reader,
     runtime::{DEFAULT_ENDPOINT, disk::Place},
 };
 use anyhow::{Context as _, bail};
@@ -87,10 +88,13 @@ pub enum Command {
 /// What a child of plegdoctor's own reads.
 #[derive(Debug, Subcommand)]
 pub enum Reader {
-    /// The command lines of processes
-    Words {
+    /// A file of each of these processes
+    Processes {
         /// The host's root directory
         root: PathBuf,
+        /// Which file
+        #[arg(value_enum)]
+        what: reader::What,
         /// Which processes
         pids: Vec<u32>,
     },

@@ -1,16 +1,18 @@
 //! This machine, as the kernel tells it; only this file and its folder read `/proc` and `/sys`.
 //!
 //! Nothing here waits for a sick process. What the kernel answers by itself (`stat`, `wchan`, `stack`, `mountinfo`)
-//! is read in a thread that is left behind when time is up; what takes a process's own locks (`cmdline`) is read by
-//! a child that is killed. Nothing is asked of a file system that may be remote: no `stat`, no `statfs`, no listing.
+//! is read in a thread that is left behind when time is up; what takes locks that a sick process may hold
+//! (`cmdline`, `cgroup`) is read by a child that is killed. Nothing is asked of a file system that may be remote: no `stat`, no `statfs`, no listing.
 //!
 //! Every fact comes through `files::Tree`, so that a capture keeps it and a replay sees the same.
 
 mod disks;
 pub mod files;
 pub mod glance;
+mod holders;
 mod pressure;
 pub mod programs;
+pub mod reader;
 mod settings;
 mod systemd;
 pub mod tap;
@@ -18,23 +20,22 @@ mod tasks;
 mod versions;
 mod walk;
 mod watch;
-pub mod words;
 
 use crate::{
     evidence::Gap,
     log::pump::{self, Ended},
-    node::{Bus, Host, KernelLine, Mount, Pressure, Role, Tool, disk, mount, parse},
+    node::{Host, KernelLine, Pressure, parse},
 };
 use anyhow::Context as _;
 use files::Tree;
 use rustix::process::geteuid;
 use std::{
+    collections::BTreeMap,
     fs,
     io::{self, ErrorKind},
     path::Path,
     time::{Duration, Instant},
 };
-use systemd::Heard;
 
 /// Where the kernel tells the host's name.
 const HOSTNAME: &str = "/proc/sys/kernel/hostname";
@@ -70,20 +71,22 @@ pub fn look(tree: &Tree, patience: Duration) -> (Host, Vec<Gap>, Vec<String>) {
     let uptime = uptime.as_deref().and_then(parse::uptime);
     // What takes a moment goes on beside the rest.
     let (disks, bus) = (disks::watch(tree), systemd::ask(tree));
-    tasks::look(tree, uptime, until, &mut host, &mut gaps);
+    let seen = tasks::look(tree, uptime, until, &mut host, &mut gaps);
     look_at_programs(tree, until, &mut host, &mut gaps);
     notes.extend(shy(tree, geteuid().is_root()));
+    // Not nothing where the processes took all the time.
+    let until = until.max(Instant::now() + AT_LEAST);
     let complaints = (&mut gaps, &mut notes);
-    look_around(tree, uptime, until, &mut host, complaints);
-    for part in [
-        fill_disks(tree, disks, until, &mut host),
-        fill_systemd(bus, &mut host),
-    ] {
-        match part {
-            Some(Part::Unseen(gap)) => gaps.push(gap),
-            Some(Part::Note(note)) => notes.push(note),
-            _ => {}
-        }
+    holders::look(tree, &seen.stats, until, &mut host, complaints);
+    let until = until.max(Instant::now() + AT_LEAST);
+    let complaints = (&mut gaps, &mut notes);
+    look_around(tree, uptime, (until, &seen.cgroups), &mut host, complaints);
+    let unseen = [
+        disks::fill(disks, tree, until.max(Instant::now() + AT_LEAST), &mut host),
+        systemd::fill(bus, &mut host),
+    ];
+    for unseen in unseen.into_iter().flatten() {
+        unseen.tell(&mut gaps, &mut notes);
     }
     (host, gaps, notes)
 }
@@ -96,51 +99,61 @@ fn shy(tree: &Tree, root: bool) -> Option<String> {
 
 /// What is seen of the machine as a whole.
 enum Part {
-    Mounts(Vec<Mount>),
     Pressure(Pressure),
     Kernel(Vec<KernelLine>),
-    Unseen(Gap),
+    Unseen(Unseen),
+}
+
+/// What was not seen: something that should be, or what this place does not show to anybody.
+enum Unseen {
+    Gap(Gap),
     Note(String),
 }
 
-/// Fills in mounts, pressures and the kernel's words.
+impl Unseen {
+    fn tell(self, gaps: &mut Vec<Gap>, notes: &mut Vec<String>) {
+        match self {
+            // One file may be read for two reasons.
+            Self::Gap(gap) if gaps.contains(&gap) => {}
+            Self::Gap(gap) => gaps.push(gap),
+            Self::Note(note) => notes.push(note),
+        }
+    }
+}
+
+/// Fills in pressures and the kernel's words.
 fn look_around(
     tree: &Tree,
     uptime: Option<Duration>,
-    until: Instant,
+    (until, cgroups): (Instant, &BTreeMap<u32, String>),
     host: &mut Host,
     (gaps, notes): (&mut Vec<Gap>, &mut Vec<String>),
 ) {
-    let daemon = |role| matches!(role, Role::Dockerd | Role::Containerd | Role::Kubelet);
     let processes = host.processes.iter();
-    let daemons: Vec<u32> = processes
-        .filter(|process| daemon(process.role))
-        .map(|process| process.pid)
+    let daemons: Vec<(u32, Option<String>)> = processes
+        .filter(|process| process.role.is_daemon())
+        .map(|process| (process.pid, cgroups.get(&process.pid).cloned()))
         .collect();
     let tree = tree.clone();
     let ended = pump::pump(
-        // Not nothing where the processes took all the time.
-        until.max(Instant::now() + AT_LEAST),
+        until,
         move |to| {
             // Nobody listens any more where a send fails.
-            drop(to.send(mounts(&tree)));
             drop(to.send(Part::Pressure(pressure::look(&tree, &daemons))));
             drop(to.send(kernel(&tree, uptime)));
         },
         &mut |part| {
             match part {
-                Part::Mounts(remote) => host.remote = remote,
                 Part::Pressure(pressure) => host.pressure = pressure,
                 Part::Kernel(lines) => host.kernel_lines = lines,
-                Part::Unseen(gap) => gaps.push(gap),
-                Part::Note(note) => notes.push(note),
+                Part::Unseen(unseen) => unseen.tell(gaps, notes),
             }
             true
         },
     );
     if !matches!(ended, Ok(Ended::Whole)) {
         gaps.push(Gap {
-            what: "this host's mounts, pressures and kernel messages".to_owned(),
+            what: "this host's pressures and kernel messages".to_owned(),
             why: "not all could be read in time".to_owned(),
         });
     }
@@ -154,97 +167,27 @@ fn look_at_programs(tree: &Tree, until: Instant, host: &mut Host, gaps: &mut Vec
     gaps.extend(unasked.into_iter().chain(unread));
 }
 
-/// Fills in what was heard of systemd; returns what there is to say where it was not asked.
-fn fill_systemd(asked: io::Result<systemd::Asked>, host: &mut Host) -> Option<Part> {
-    let heard = match asked {
-        Ok(asked) => asked.heard(),
-        Err(error) => Heard::Unseen(None, systemd::gap(error.to_string())),
-    };
-    let part = match heard {
-        Heard::Systemd(systemd) => {
-            host.systemd = Some(systemd);
-            None
-        }
-        Heard::Unseen(systemd, gap) => {
-            host.systemd = systemd;
-            Some(Part::Unseen(gap))
-        }
-        Heard::Note(systemd, note) => {
-            host.systemd = systemd;
-            Some(Part::Note(note))
-        }
-        Heard::Nothing => None,
-    };
-    if let Some(Bus::Answered(_, version)) = host.systemd.as_ref().map(|systemd| &systemd.bus) {
-        host.versions.correct(Tool::Systemd, version.clone());
-    }
-    part
-}
-
-/// Fills in the disks; returns what there is to say where they were not seen.
-fn fill_disks(
-    tree: &Tree,
-    watched: io::Result<disks::Watched>,
-    until: Instant,
-    host: &mut Host,
-) -> Option<Part> {
-    let what = "this host's disks";
-    let gap = |why: String| {
-        Some(Part::Unseen(Gap {
-            what: what.to_owned(),
-            why,
-        }))
-    };
-    let until = until.max(Instant::now() + AT_LEAST);
-    match watched.map(|watched| watched.sample(until)) {
-        Ok(Some(Ok(sample))) => {
-            let folders = disk::data_folders(&sample.mounts, host.processes.iter());
-            host.disks = disk::disks(&sample, &folders);
-            None
-        }
-        // A recording need not have them.
-        Ok(Some(Err(_))) if !tree.is_live() => None,
-        Ok(Some(Err(error))) => Some(unseen(what, &tree.path("proc/diskstats"), &error)),
-        Ok(None) => gap("not read in time".to_owned()),
-        Err(error) => gap(error.to_string()),
-    }
-}
-
-fn mounts(tree: &Tree) -> Part {
-    const FILE: &str = "proc/1/mountinfo";
-    match tree.text(FILE) {
-        Ok(text) => {
-            let mut mounts = mount::mountinfo(&text);
-            mounts.retain(|mount| mount.remote);
-            Part::Mounts(mounts)
-        }
-        // A folder without it is no machine's.
-        Err(error) if error.kind() == ErrorKind::NotFound => Part::Unseen(Gap {
-            what: "this host's mounts".to_owned(),
-            why: format!("{}: {error}", tree.path(FILE).display()),
-        }),
-        Err(error) => unseen("this host's mounts", &tree.path(FILE), &error),
-    }
-}
-
 fn kernel(tree: &Tree, uptime: Option<Duration>) -> Part {
     match pressure::kernel_lines(tree, uptime) {
         Ok(lines) => Part::Kernel(lines),
         // A recording need not have them.
         Err(_) if !tree.is_live() => Part::Kernel(Vec::new()),
-        Err(error) => unseen("the kernel's messages", &tree.path("dev/kmsg"), &error),
+        Err(error) => {
+            let file = tree.path("dev/kmsg");
+            Part::Unseen(unseen("the kernel's messages", &file, &error))
+        }
     }
 }
 
 /// What may be missing without harm, for it adds to what is found and is no state: within a container the files are not
 /// there, and a user may not read them. Everything else that can't be read is a gap.
-fn unseen(what: &str, file: &Path, error: &io::Error) -> Part {
+fn unseen(what: &str, file: &Path, error: &io::Error) -> Unseen {
     let file = file.display();
     match error.kind() {
-        ErrorKind::NotFound | ErrorKind::PermissionDenied => Part::Note(format!(
+        ErrorKind::NotFound | ErrorKind::PermissionDenied => Unseen::Note(format!(
             "left out {what}: {file}: {error} (root may read it on the host)"
         )),
-        _ => Part::Unseen(Gap {
+        _ => Unseen::Gap(Gap {
             what: what.to_owned(),
             why: format!("{file}: {error}"),
         }),
@@ -253,7 +196,7 @@ fn unseen(what: &str, file: &Path, error: &io::Error) -> Part {
 
 #[cfg(test)]
 mod tests {
-    use super::{Part, files::Tree};
+    use super::{Unseen, files::Tree};
     use std::{
         fs,
         io::{self, ErrorKind},
@@ -266,7 +209,7 @@ mod tests {
     fn messages_that_a_place_does_not_have_or_show_are_a_note_and_other_errors_a_gap() {
         let file = Path::new("/dev/kmsg");
         for kind in [ErrorKind::NotFound, ErrorKind::PermissionDenied] {
-            let Part::Note(note) = super::unseen("the kernel's messages", file, &kind.into())
+            let Unseen::Note(note) = super::unseen("the kernel's messages", file, &kind.into())
             else {
                 panic!("{kind:?}");
             };
@@ -274,7 +217,7 @@ mod tests {
         }
         let error = io::Error::from(ErrorKind::TimedOut);
         let part = super::unseen("the kernel's messages", file, &error);
-        assert!(matches!(part, Part::Unseen(_)));
+        assert!(matches!(part, Unseen::Gap(_)));
     }
 
     #[test]

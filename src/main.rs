@@ -4,7 +4,7 @@ use clap::Parser as _;
 use plegdoctor::{
     cli::{Cli, Command, Reader},
     commands,
-    host::{programs, words},
+    host::{programs, reader},
     render::plain,
     runtime::disk,
 };
@@ -36,9 +36,11 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Schema { output } => commands::schema::run(output, &mut out),
         Command::Read { what } => {
             match what {
-                Reader::Words { root, pids } => words::write(&root, &pids, &mut out)?,
                 Reader::File { file } => programs::write_file(&file, &mut out)?,
                 Reader::Program { program, args } => match programs::become_it(&program, &args)? {},
+                Reader::Processes { root, what, pids } => {
+                    reader::write(&root, what, &pids, &mut out)?;
+                }
                 Reader::Docker { place, ids } => disk::write(&place, &ids, &mut out)?,
                 Reader::Log {
                     place,

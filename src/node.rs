@@ -4,6 +4,7 @@
 //! container runtime.
 
 pub mod disk;
+pub mod holder;
 pub mod mask;
 pub mod mount;
 pub mod parse;
@@ -18,9 +19,10 @@ use crate::{
     id::{ContainerId, PodUid},
     runtime::DEFAULT_ENDPOINT,
 };
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 pub use disk::Disk;
+pub use holder::Namespace;
 pub use mount::Mount;
 pub use pressure::{KernelKind, KernelLine, Pressure};
 pub use role::{OciCommand, Role};
@@ -49,10 +51,16 @@ pub struct Host {
     pub seen: usize,
     /// Why only some of the machine's processes are seen, if so.
     pub blind: Option<String>,
+    /// Whether all of the machine's processes were seen: only then is one that was not seen not there.
+    pub whole: bool,
+    /// The numbers of those that live.
+    pub living: BTreeSet<u32>,
     /// The processes that matter: daemons, shims, OCI runtimes, plugins, and all that sleep uninterruptibly.
     pub processes: Vec<Process>,
-    /// Remote file systems, in the mount namespace of the machine's first process.
+    /// Remote file systems, in the mount namespaces of the machine's first process and of its daemons.
     pub remote: Vec<Mount>,
+    /// The mount namespaces that hold mounts of layers or containers.
+    pub namespaces: Vec<Namespace>,
     /// What the machine is short of.
     pub pressure: Pressure,
     /// Its disks that did something while it was looked at, or hold the runtime's data.
@@ -92,6 +100,11 @@ impl State {
         })
     }
 
+    /// Returns whether it does not run by someone's will: a signal's sender's or a tracer's.
+    pub fn is_stopped(self) -> bool {
+        matches!(self, Self::Stopped | Self::Traced)
+    }
+
     /// Returns the letter, as `ps` shows it.
     pub fn letter(self) -> &'static str {
         match self {
@@ -122,11 +135,13 @@ pub struct Process {
     pub start_ticks: u64,
     /// How old it is, if the kernel's uptime is known.
     pub age: Option<Duration>,
+    /// How many living children it has, also those that it adopted; `None` if not all processes were seen.
+    pub children: Option<usize>,
     /// The function of the kernel that it sleeps in, if it tells.
     pub wchan: Option<String>,
     /// Its kernel stack, the innermost function first; empty if it may not be read.
     pub stack: Vec<String>,
-    /// For how long it was watched in that one sleep, where it was watched.
+    /// For how long it was watched in that one sleep or stop, where it was watched.
     pub still: Option<Duration>,
     /// Its words; `None` if they could not be read in time, or are nobody's business (a workload's).
     pub command: Option<Vec<String>>,
@@ -227,24 +242,33 @@ pub fn waits_for_disk(wchan: Option<&str>, stack: &[String]) -> bool {
     let mut functions = wchan.into_iter().chain(stack.iter().map(String::as_str));
     server_wait(wchan, stack).is_none() && functions.any(|function| begins(function, DISK_WAITS))
 }
+/// A server's side of FUSE: it reads `/dev/fuse` until somebody wants something of it, and that is idleness.
+const SERVES: &[&str] = &["fuse_dev_", "fuse_uring_"];
 
 /// Returns whether that function of the kernel waits for a file system.
 pub fn waits_for_file_system(wchan: &str) -> bool {
-    begins(wchan, FILE_SYSTEM_WAITS)
+    begins(wchan, FILE_SYSTEM_WAITS) && !serves(wchan)
 }
 
 /// Returns whether that function of the kernel waits for a file system's server.
 pub fn waits_for_server(wchan: &str) -> bool {
-    begins(wchan, SERVER_WAITS)
+    begins(wchan, SERVER_WAITS) && !serves(wchan)
+}
+
+/// Returns whether that function of the kernel is a FUSE server's.
+fn serves(wchan: &str) -> bool {
+    begins(wchan, SERVES)
 }
 
 /// Returns the function in which a task waits for a file system's server, if it does. Some kernels show a stack
 /// where they show no wait channel.
 pub fn server_wait<'a>(wchan: Option<&'a str>, stack: &'a [String]) -> Option<&'a str> {
-    let functions = wchan.into_iter().chain(stack.iter().map(String::as_str));
-    functions
-        .into_iter()
-        .find(|function| waits_for_server(function))
+    let mut functions = wchan.into_iter().chain(stack.iter().map(String::as_str));
+    // A server that answers runs through functions of the file system, too.
+    match functions.clone().any(serves) {
+        true => None,
+        false => functions.find(|function| waits_for_server(function)),
+    }
 }
 
 fn begins(wchan: &str, names: &[&str]) -> bool {

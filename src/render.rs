@@ -1,8 +1,8 @@
 //! Picks the printer. Printers decide nothing: order, totals and verdict are settled before.
 
 pub mod clean;
-mod host;
 pub mod json;
+mod looked;
 pub mod plain;
 pub mod text;
 

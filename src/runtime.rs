@@ -11,6 +11,7 @@ pub mod stored;
 use crate::{
     event::Time,
     id::{ContainerId, PodName, PodUid},
+    node::holder::Place,
     stacks::Stacks,
 };
 use std::{collections::BTreeMap, time::Duration};
@@ -231,7 +232,7 @@ impl Container {
 }
 
 /// What inspect said of a container.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inspected {
     /// `running`, `exited`, `dead`, …
     pub state: String,
@@ -245,4 +246,10 @@ pub struct Inspected {
     pub finished: Option<Time>,
     /// Its exit code.
     pub exit_code: i64,
+    /// Its process, as the daemon knows it; `None` if it has none.
+    pub pid: Option<u32>,
+    /// Its own layer, by its name in the storage driver's folder; empty where the driver does not tell.
+    pub layers: Vec<Place>,
+    /// Whether it was asked again once the host had been looked at, and said that the same process runs.
+    pub again: bool,
 }

@@ -158,13 +158,15 @@ impl Shelf {
         // One byte more than is allowed, so that too much can be told from cut short.
         let most = self.limits.total.saturating_add(1);
         let mut expanded = GzDecoder::new(BufReader::new(whole)).take(most);
-        let read = self.entries(&mut expanded);
+        let read = self.entries(&mut expanded).and_then(|()| {
+            // The sum at the end tells whether all came.
+            let rest = io::copy(&mut expanded, &mut io::sink());
+            rest.map_err(|error| broken(&error))
+        });
         if expanded.limit() == 0 {
             bail!("expanded it has more than {} MiB", self.limits.total >> 20);
         }
         read?;
-        // The sum at the end tells whether all came.
-        io::copy(&mut expanded, &mut io::sink()).map_err(|error| broken(&error))?;
         self.without_common_folder();
         Ok(())
     }

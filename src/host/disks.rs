@@ -1,7 +1,13 @@
 //! Disks, watched for a second beside the other looks.
 
-use super::files::Tree;
-use crate::node::disk::{self, Sample};
+use super::{Unseen, files::Tree, unseen};
+use crate::{
+    evidence::Gap,
+    node::{
+        Host,
+        disk::{self, Sample},
+    },
+};
 use std::{
     collections::BTreeMap,
     io,
@@ -37,9 +43,37 @@ pub(super) fn watch(tree: &Tree) -> io::Result<Watched> {
 
 impl Watched {
     /// Returns what was read, or `None` if not all came in time.
-    pub(super) fn sample(&self, until: Instant) -> Option<io::Result<Sample>> {
+    fn sample(&self, until: Instant) -> Option<io::Result<Sample>> {
         let left = until.saturating_duration_since(Instant::now());
         self.0.recv_timeout(left).ok()
+    }
+}
+
+/// Fills in the disks; returns what there is to say where they were not seen.
+pub(super) fn fill(
+    watched: io::Result<Watched>,
+    tree: &Tree,
+    until: Instant,
+    host: &mut Host,
+) -> Option<Unseen> {
+    let what = "this host's disks";
+    let gap = |why: String| {
+        Some(Unseen::Gap(Gap {
+            what: what.to_owned(),
+            why,
+        }))
+    };
+    match watched.map(|watched| watched.sample(until)) {
+        Ok(Some(Ok(sample))) => {
+            let folders = disk::data_folders(&sample.mounts, host.processes.iter());
+            host.disks = disk::disks(&sample, &folders);
+            None
+        }
+        // A recording need not have them.
+        Ok(Some(Err(_))) if !tree.is_live() => None,
+        Ok(Some(Err(error))) => Some(unseen(what, &tree.path(COUNTERS), &error)),
+        Ok(None) => gap("not read in time".to_owned()),
+        Err(error) => gap(error.to_string()),
     }
 }
 

@@ -112,6 +112,17 @@ impl Tree {
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
+    /// Returns the text of a file that may be large, cut at `most` bytes, and whether that is all of it.
+    ///
+    /// # Errors
+    /// It cannot be opened or read.
+    pub fn large(&self, path: &str, most: u64) -> io::Result<(String, bool)> {
+        let read = self.read(path, most);
+        let bytes = self.keep(path, read)?;
+        let whole = (bytes.len() as u64) < most;
+        Ok((String::from_utf8_lossy(&bytes).into_owned(), whole))
+    }
+
     /// Returns a file's text at a second look: of a live machine what it says now, of a recorded one what the file of
     /// that name with `.later` at its end says.
     ///

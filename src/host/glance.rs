@@ -1,7 +1,11 @@
 //! Two questions that need no look at the whole machine: where its Docker daemons are, and what has become of some
 //! processes. As everywhere, nothing here waits for a sick process.
 
-use super::{files::Tree, tasks, walk, words};
+use super::{
+    files::Tree,
+    reader::{self, What},
+    tasks, walk,
+};
 use crate::{
     id::ContainerId,
     log::pump,
@@ -32,13 +36,17 @@ pub fn dockerds(tree: &Tree, patience: Duration) -> Host {
         .filter(|stat| named(&stat.comm) && stat.state != State::Dead)
         .map(|stat| stat.pid)
         .collect();
-    let mut told = words::Told::default();
-    words::read(tree, &pids, until, &mut told);
+    let mut told = reader::Told::default();
+    reader::read(tree, What::Cmdline, &pids, until, &mut told);
+    let mut cgroups = reader::Told::default();
+    reader::read(tree, What::Cgroup, &pids, until, &mut cgroups);
     let processes = pids.iter().filter_map(|pid| {
         let mut process = tasks::process(stats.get(pid)?, Role::Dockerd);
-        let cgroup = tree.text(&format!("proc/{pid}/cgroup")).ok();
+        let cgroup = cgroups.files.get(pid);
+        let cgroup = cgroup.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
         (process.uid, process.container) = cgroup.as_deref().map(parse::cgroup).unwrap_or_default();
-        process.command = told.words.remove(pid);
+        let words = told.files.get(pid);
+        process.command = words.map(|bytes| reader::words(bytes));
         Some(process)
     });
     Host {
@@ -51,40 +59,47 @@ pub fn dockerds(tree: &Tree, patience: Duration) -> Host {
 
 /// Returns what is seen of these processes; what does not tell is left out.
 pub fn presence(tree: &Tree, pids: Vec<u32>, patience: Duration) -> BTreeMap<u32, Presence> {
-    let tree = tree.clone();
-    let mut found = BTreeMap::new();
+    let until = Instant::now() + patience;
+    let reading = tree.clone();
+    let (mut found, mut there) = (BTreeMap::new(), Vec::new());
     // Late, or without a thread: what came is true all the same.
     let _ = pump::pump(
-        Instant::now() + patience,
+        until,
         move |to| {
             for pid in pids {
-                let seen = look(&tree, pid);
-                if seen.is_some_and(|seen| to.send((pid, seen)).is_err()) {
+                let lives = lives(&reading, pid);
+                if lives.is_some_and(|lives| to.send((pid, lives)).is_err()) {
                     return;
                 }
             }
         },
-        &mut |(pid, seen)| {
-            found.insert(pid, seen);
+        &mut |(pid, lives)| {
+            match lives {
+                true => there.push(pid),
+                false => drop(found.insert(pid, Presence::Absent)),
+            }
             true
         },
     );
+    let mut cgroups = reader::Told::default();
+    reader::read(tree, What::Cgroup, &there, until, &mut cgroups);
+    for (pid, bytes) in cgroups.files {
+        let cgroup = String::from_utf8_lossy(&bytes);
+        // Without cgroups nothing tells whose it is.
+        if !cgroup.trim().is_empty() {
+            found.insert(pid, Presence::Present(parse::cgroup(&cgroup).1));
+        }
+    }
     found
 }
 
-fn look(tree: &Tree, pid: u32) -> Option<Presence> {
-    let stat = match tree.text(&format!("proc/{pid}/stat")) {
-        Ok(text) => parse::stat(&text)?,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Some(Presence::Absent),
-        Err(_) => return None,
-    };
-    if stat.state == State::Dead {
-        return Some(Presence::Absent);
+/// Returns whether there is such a process, if that is told.
+fn lives(tree: &Tree, pid: u32) -> Option<bool> {
+    match tree.text(&format!("proc/{pid}/stat")) {
+        Ok(text) => Some(parse::stat(&text)?.state != State::Dead),
+        Err(error) if error.kind() == ErrorKind::NotFound => Some(false),
+        Err(_) => None,
     }
-    let cgroup = tree.text(&format!("proc/{pid}/cgroup")).ok()?;
-    // Without cgroups nothing tells whose it is.
-    let told = !cgroup.trim().is_empty();
-    told.then(|| Presence::Present(parse::cgroup(&cgroup).1))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ const LINES: usize = 50;
 const FILES: usize = 1 << 20;
 
 /// Returns what the machine is short of, and these daemons of it.
-pub(super) fn look(tree: &Tree, daemons: &[u32]) -> Pressure {
+pub(super) fn look(tree: &Tree, daemons: &[(u32, Option<String>)]) -> Pressure {
     let text = |name: &str| tree.text(&format!("proc/{name}")).unwrap_or_default();
     let (load, tasks) = pressure::loadavg(&text("loadavg"));
     let limits = ["sys/kernel/pid_max", "sys/kernel/threads-max"];
@@ -28,13 +28,16 @@ pub(super) fn look(tree: &Tree, daemons: &[u32]) -> Pressure {
         memory_total: pressure::meminfo(&memory, "MemTotal"),
         memory_available: pressure::meminfo(&memory, "MemAvailable"),
         oom_kills: pressure::vmstat(&text("vmstat"), "oom_kill"),
-        daemons: daemons.iter().map(|&pid| limits_of(tree, pid)).collect(),
+        daemons: daemons
+            .iter()
+            .map(|(pid, cgroup)| limits_of(tree, *pid, cgroup.as_deref()))
+            .collect(),
     }
 }
 
-fn limits_of(tree: &Tree, pid: u32) -> DaemonLimits {
+fn limits_of(tree: &Tree, pid: u32, cgroup: Option<&str>) -> DaemonLimits {
     let text = |name: &str| tree.text(&format!("proc/{pid}/{name}")).ok();
-    let folder = text("cgroup").and_then(|cgroup| pressure::pids_folder(&cgroup));
+    let folder = cgroup.and_then(pressure::pids_folder);
     let pids = |name: &str| {
         let folder = folder.as_ref()?;
         let text = tree.text(&format!("sys/fs/cgroup/{folder}/{name}")).ok()?;

@@ -10,7 +10,6 @@ use crate::{
     log::pump::{self, Ended},
 };
 use anyhow::{Context as _, bail};
-use rustix::process::setsid;
 use std::{
     convert::Infallible,
     ffi::OsString,
@@ -126,8 +125,7 @@ fn run(command: &mut Command, until: Instant) -> Answer {
 /// # Errors
 /// It is not to be trusted, or can't be run; else this does not return.
 pub fn become_it(program: &Path, args: &[OsString]) -> anyhow::Result<Infallible> {
-    // Out of the terminal's reach; a leader of a group can't, and need not.
-    let _ = setsid();
+    child::detach();
     let real = trusted(program)?;
     // Some are one file that does what it is called.
     let error = Command::new(&real).arg0(program).args(args).exec();
@@ -139,7 +137,7 @@ pub fn become_it(program: &Path, args: &[OsString]) -> anyhow::Result<Infallible
 /// # Errors
 /// It can't be read, or what `out` says.
 pub fn write_file(file: &str, out: &mut dyn Write) -> anyhow::Result<()> {
-    let _ = setsid();
+    child::detach();
     let bytes = Tree::at(Path::new("/")).bytes(file);
     let bytes = bytes.with_context(|| format!("can't read {file}"))?;
     let most = usize::try_from(MOST).unwrap_or(usize::MAX);

@@ -3,7 +3,7 @@
 use super::{
     files::Tree,
     programs::{self, Answer},
-    words,
+    reader::{self, What},
 };
 use crate::{
     evidence::Gap,
@@ -58,9 +58,9 @@ fn read(tree: &Tree, kubelet: &Process, until: Instant) -> Option<(Settings, Opt
         Some(words) => words.clone(),
         // As a workload's, a contained one's words were not kept.
         None => {
-            let mut told = words::Told::default();
-            words::read(tree, &[kubelet.pid], until, &mut told);
-            told.words.remove(&kubelet.pid)?
+            let mut told = reader::Told::default();
+            reader::read(tree, What::Cmdline, &[kubelet.pid], until, &mut told);
+            reader::words(&told.files.remove(&kubelet.pid)?)
         }
     };
     let set = Settings::of_words(&words);

@@ -1,12 +1,13 @@
 //! Asks systemd for its version over D-Bus, as the kubelet and the OCI runtime do for more, beside the other looks.
 
 use super::{
+    Unseen,
     files::Tree,
     programs::{self, Answer},
 };
 use crate::{
     evidence::Gap,
-    node::{Bus, DEFAULT_ROOT, Systemd},
+    node::{Bus, DEFAULT_ROOT, Host, Systemd, Tool},
 };
 use std::{
     fs, io,
@@ -38,14 +39,12 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const GRACE: Duration = Duration::from_millis(300);
 
 /// What came of it.
-pub(super) enum Heard {
-    Systemd(Systemd),
-    /// It was not asked, or could not be for a reason that is no trouble.
-    Note(Option<Systemd>, String),
-    /// What could not be seen, with what was seen of systemd all the same.
-    Unseen(Option<Systemd>, Gap),
-    /// Nothing was written down.
-    Nothing,
+#[derive(Default)]
+struct Heard {
+    /// What was heard; `None` if it was not asked, or nothing was written down.
+    systemd: Option<Systemd>,
+    /// What there is to say of what was not.
+    unseen: Option<Unseen>,
 }
 
 /// A question on its way.
@@ -66,14 +65,25 @@ pub(super) fn ask(tree: &Tree) -> io::Result<Asked> {
     Ok(Asked(receiver, until + GRACE))
 }
 
-impl Asked {
-    /// Returns what was heard in time.
-    pub(super) fn heard(&self) -> Heard {
-        let left = self.1.saturating_duration_since(Instant::now());
-        self.0
-            .recv_timeout(left)
-            .unwrap_or_else(|_| Heard::Unseen(None, gap("it was not asked in time".to_owned())))
+/// Fills in what was heard in time; returns what there is to say of what was not.
+pub(super) fn fill(asked: io::Result<Asked>, host: &mut Host) -> Option<Unseen> {
+    let late = |why: String| Heard {
+        unseen: Some(gap(why)),
+        ..Heard::default()
+    };
+    let heard = match asked {
+        Ok(Asked(receiver, until)) => {
+            let left = until.saturating_duration_since(Instant::now());
+            let heard = receiver.recv_timeout(left);
+            heard.unwrap_or_else(|_| late("it was not asked in time".to_owned()))
+        }
+        Err(error) => late(error.to_string()),
+    };
+    host.systemd = heard.systemd;
+    if let Some(Bus::Answered(_, version)) = host.systemd.as_ref().map(|systemd| &systemd.bus) {
+        host.versions.correct(Tool::Systemd, version.clone());
     }
+    heard.unseen
 }
 
 fn heard(tree: &Tree, until: Instant) -> Heard {
@@ -91,7 +101,11 @@ fn heard(tree: &Tree, until: Instant) -> Heard {
         }
     });
     let Some(bus) = written.as_deref().and_then(Bus::read) else {
-        return note.map_or(Heard::Nothing, |note| Heard::Note(None, note));
+        let unseen = note.map(Unseen::Note);
+        return Heard {
+            systemd: None,
+            unseen,
+        };
     };
     let after = tree.later(STAT).unwrap_or_default();
     let wchan = tree.text("proc/1/wchan").ok();
@@ -101,12 +115,12 @@ fn heard(tree: &Tree, until: Instant) -> Heard {
         _ => None,
     };
     let systemd = Systemd::heard(bus, &before, &after, wchan.as_deref());
-    match failed {
-        None => Heard::Systemd(systemd),
-        Some(why) if is_missing(&why) => {
-            Heard::Note(Some(systemd), format!("left out systemd's D-Bus: {why}"))
-        }
-        Some(why) => Heard::Unseen(Some(systemd), gap(why)),
+    Heard {
+        systemd: Some(systemd),
+        unseen: failed.map(|why| match is_missing(&why) {
+            true => Unseen::Note(format!("left out systemd's D-Bus: {why}")),
+            false => gap(why),
+        }),
     }
 }
 
@@ -152,11 +166,11 @@ fn is_missing(words: &str) -> bool {
 }
 
 /// Returns the gap that systemd leaves.
-pub(super) fn gap(why: String) -> Gap {
-    Gap {
+fn gap(why: String) -> Unseen {
+    Unseen::Gap(Gap {
         what: "whether systemd answers over D-Bus".to_owned(),
         why,
-    }
+    })
 }
 
 #[cfg(test)]
@@ -168,18 +182,20 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let tree = Tree::at(root.path());
         let again = || heard(&tree, Instant::now() + PATIENCE);
-        assert!(matches!(again(), Heard::Nothing));
+        let nothing = again();
+        assert!(nothing.systemd.is_none() && nothing.unseen.is_none());
         fs::create_dir(root.path().join("told")).unwrap();
         let write = |text: &str| fs::write(root.path().join("told/systemd"), text).unwrap();
         write("silent 3.002\n");
-        let Heard::Systemd(systemd) = again() else {
-            panic!();
-        };
-        assert_eq!(systemd.bus, Bus::Silent(Duration::from_millis(3002)));
+        let silent = again();
+        let bus = Bus::Silent(Duration::from_millis(3002));
+        assert_eq!(silent.systemd.map(|systemd| systemd.bus), Some(bus));
+        assert!(silent.unseen.is_none());
         write("failed Connection timed out\n");
-        assert!(matches!(again(), Heard::Unseen(Some(_), _)));
+        assert!(matches!(again().unseen, Some(Unseen::Gap(_))));
         write("failed Failed to connect to bus: No such file or directory\n");
-        assert!(matches!(again(), Heard::Note(Some(_), _)));
+        let missing = again();
+        assert!(matches!(missing.unseen, Some(Unseen::Note(_))) && missing.systemd.is_some());
     }
 
     #[test]

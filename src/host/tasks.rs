@@ -2,8 +2,9 @@
 
 use super::{
     files::Tree,
+    reader::{self, What},
     walk::{Walk, blind, walk},
-    watch, words,
+    watch,
 };
 use crate::{
     evidence::Gap,
@@ -27,6 +28,14 @@ const GENERATIONS: usize = 5;
 /// Most processes in uninterruptible sleep that are kept for that alone.
 const SLEEPERS: usize = 64;
 
+/// What is seen on the way and serves others.
+pub(super) struct Seen {
+    /// What each process's `stat` says, by its number.
+    pub(super) stats: BTreeMap<u32, Stat>,
+    /// The `cgroup` of those that matter.
+    pub(super) cgroups: BTreeMap<u32, String>,
+}
+
 /// Fills in `host.processes`.
 pub(super) fn look(
     tree: &Tree,
@@ -34,12 +43,13 @@ pub(super) fn look(
     until: Instant,
     host: &mut Host,
     gaps: &mut Vec<Gap>,
-) {
+) -> Seen {
     let walk = walk(tree, until);
     // A walk that was cut short is no proof of what is missing.
     host.blind = tree.told("blind", || {
         walk.complaint.is_none().then(|| blind(&walk)).flatten()
     });
+    host.whole = walk.is_whole() && host.blind.is_none();
     let Walk {
         stats, complaint, ..
     } = walk;
@@ -50,6 +60,8 @@ pub(super) fn look(
         });
     }
     host.seen = stats.len();
+    let lives = |stat: &&Stat| stat.state != State::Dead;
+    host.living = stats.values().filter(lives).map(|stat| stat.pid).collect();
     let mut found = classify(tree, &stats, until, gaps);
     let mut sleepers = 0;
     for stat in stats.values() {
@@ -61,12 +73,22 @@ pub(super) fn look(
     }
     for process in found.values_mut() {
         process.age = uptime.map(|uptime| parse::age(process.start_ticks, uptime));
+        let child = |stat: &&Stat| stat.ppid == process.pid && stat.state != State::Dead;
+        // It counts where it matters whether there are any; to all, that would be a look at each for each.
+        process.children = (host.whole && process.role == Role::Shim)
+            .then(|| stats.values().filter(child).count());
     }
-    let cgroups = look_closely(tree, &mut found, until, gaps);
+    look_closely(tree, &mut found, until, gaps);
+    let texts = cgroups(tree, &found, until, gaps);
+    let cgroups = place(&mut found, &texts);
     drop_workloads(&mut found, &cgroups);
-    watch::watch(tree, &mut found, until);
+    watch::watch(tree, &mut found, until, gaps);
     inherit(&mut found);
     host.processes = found.into_values().collect();
+    Seen {
+        stats,
+        cgroups: texts,
+    }
 }
 
 /// Returns the processes that have a role, each found below the one that called it.
@@ -78,7 +100,7 @@ fn classify(
 ) -> BTreeMap<u32, Process> {
     let mut found: BTreeMap<u32, Process> = BTreeMap::new();
     let mut asked = BTreeSet::new();
-    let mut told = words::Told::default();
+    let mut told = reader::Told::default();
     for _ in 0..GENERATIONS {
         let role_of = |pid: u32| {
             found
@@ -94,12 +116,13 @@ fn classify(
             break;
         }
         let pids: Vec<u32> = next.iter().map(|stat| stat.pid).collect();
-        words::read(tree, &pids, until, &mut told);
+        reader::read(tree, What::Cmdline, &pids, until, &mut told);
         let mut known = Vec::new();
         for stat in next {
             asked.insert(stat.pid);
             let parent = role_of(stat.ppid);
-            let words = told.words.remove(&stat.pid);
+            let words = told.files.remove(&stat.pid);
+            let words = words.map(|bytes| reader::words(&bytes));
             let (role, container) = match &words {
                 Some(words) => role::by_words(&stat.comm, words, parent),
                 None => (role::by_name(&stat.comm, parent), None),
@@ -118,16 +141,27 @@ fn classify(
         }
         found.extend(known.into_iter().map(|process| (process.pid, process)));
     }
-    gaps.extend(complaints(&told));
+    gaps.extend(complaints(&told, What::Cmdline));
     found
 }
 
-fn complaints(told: &words::Told) -> Vec<Gap> {
-    let what = "command lines of processes".to_owned();
+pub(super) fn complaints(told: &reader::Told, what: What) -> Vec<Gap> {
+    let (one, all, why) = match what {
+        What::Cmdline => (
+            "the command line of 1 process",
+            "command lines",
+            "a process stuck with its memory locked hangs whoever reads its command line",
+        ),
+        What::Cgroup => (
+            "the cgroups of 1 process",
+            "cgroups",
+            "whoever is stuck with the kernel's lock of all cgroups hangs whoever reads any",
+        ),
+    };
     let mut gaps = Vec::new();
     if let Some(why) = &told.failed {
         gaps.push(Gap {
-            what: what.clone(),
+            what: format!("{all} of processes"),
             why: format!("the child that reads them can't be run: {why}"),
         });
     }
@@ -135,18 +169,15 @@ fn complaints(told: &words::Told) -> Vec<Gap> {
         let pids: Vec<_> = told.stuck.iter().take(8).map(u32::to_string).collect();
         gaps.push(Gap {
             what: match told.stuck.len() {
-                1 => "the command line of 1 process".to_owned(),
-                more => format!("the command lines of {more} processes"),
+                1 => one.to_owned(),
+                more => format!("the {all} of {more} processes"),
             },
-            why: format!(
-                "not read in time (a process stuck with its memory locked hangs whoever reads its command line): {}",
-                pids.join(", ")
-            ),
+            why: format!("not read in time ({why}): {}", pids.join(", ")),
         });
     }
     if let Some(pid) = told.survivors.first() {
         gaps.push(Gap {
-            what,
+            what: format!("{all} of processes"),
             why: format!(
                 "process {pid}, a child of plegdoctor's own that reads them, hangs in the kernel and ends once it is let go"
             ),
@@ -164,6 +195,7 @@ pub(super) fn process(stat: &Stat, role: Role) -> Process {
         state: stat.state,
         start_ticks: stat.start_ticks,
         age: None,
+        children: None,
         wchan: None,
         stack: Vec::new(),
         still: None,
@@ -180,7 +212,6 @@ struct Details {
     pid: u32,
     wchan: Option<String>,
     stack: Vec<String>,
-    cgroup: Option<String>,
     tracer: Option<u32>,
     threads: Threads,
 }
@@ -188,19 +219,19 @@ struct Details {
 /// The containers that the cgroups of processes name.
 type Cgroups = BTreeMap<u32, ContainerId>;
 
-/// Looks closely; returns the containers of whose cgroups the processes are.
+/// Looks closely.
 fn look_closely(
     tree: &Tree,
     found: &mut BTreeMap<u32, Process>,
     until: Instant,
     gaps: &mut Vec<Gap>,
-) -> Cgroups {
+) {
     let wanted: Vec<(u32, Role, State)> = found
         .values()
         .map(|process| (process.pid, process.role, process.state))
         .collect();
     let tree = tree.clone();
-    let (mut seen, mut cgroups) = (0, Cgroups::new());
+    let mut seen = 0;
     let ended = pump::pump(
         until,
         move |to| {
@@ -215,24 +246,6 @@ fn look_closely(
             if let Some(process) = found.get_mut(&details.pid) {
                 (process.wchan, process.stack) = (details.wchan, details.stack);
                 (process.tracer, process.threads) = (details.tracer, details.threads);
-                let (uid, id) = details
-                    .cgroup
-                    .as_deref()
-                    .map(parse::cgroup)
-                    .unwrap_or_default();
-                process.uid = uid;
-                cgroups.extend(id.clone().map(|id| (details.pid, id)));
-                // A runtime's command line alone names its container: its cgroup is its caller's.
-                let called = matches!(process.role, Role::OciRuntime(command) if command != OciCommand::Init);
-                process.container = process.container.take().or(id.filter(|_| !called));
-                // A daemon within a container is a workload.
-                let daemon = matches!(
-                    process.role,
-                    Role::Dockerd | Role::Containerd | Role::Kubelet
-                );
-                if daemon && process.is_contained() {
-                    process.command = None;
-                }
             }
             true
         },
@@ -242,6 +255,45 @@ fn look_closely(
             what: "what this host's processes wait for".to_owned(),
             why: format!("only {seen} of {} could be read in time", found.len()),
         });
+    }
+}
+
+/// Returns the text of each one's `cgroup`.
+fn cgroups(
+    tree: &Tree,
+    found: &BTreeMap<u32, Process>,
+    until: Instant,
+    gaps: &mut Vec<Gap>,
+) -> BTreeMap<u32, String> {
+    let pids: Vec<u32> = found.keys().copied().collect();
+    let mut told = reader::Told::default();
+    reader::read(tree, What::Cgroup, &pids, until, &mut told);
+    gaps.extend(complaints(&told, What::Cgroup));
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    told.files
+        .into_iter()
+        .map(|(pid, bytes)| (pid, text(bytes)))
+        .collect()
+}
+
+/// Fills in whose container and pod each one is, by its cgroup; returns the containers of whose cgroups they are.
+fn place(found: &mut BTreeMap<u32, Process>, texts: &BTreeMap<u32, String>) -> Cgroups {
+    let mut cgroups = Cgroups::new();
+    for (&pid, text) in texts {
+        let Some(process) = found.get_mut(&pid) else {
+            continue;
+        };
+        let (uid, id) = parse::cgroup(text);
+        process.uid = uid;
+        cgroups.extend(id.clone().map(|id| (pid, id)));
+        // A runtime's command line alone names its container: its cgroup is its caller's.
+        let called =
+            matches!(process.role, Role::OciRuntime(command) if command != OciCommand::Init);
+        process.container = process.container.take().or(id.filter(|_| !called));
+        // A daemon within a container is a workload.
+        if process.role.is_daemon() && process.is_contained() {
+            process.command = None;
+        }
     }
     cgroups
 }
@@ -281,7 +333,7 @@ fn drop_workloads(found: &mut BTreeMap<u32, Process>, cgroups: &Cgroups) {
 
 fn details(tree: &Tree, pid: u32, role: Role, state: State) -> Details {
     let text = |name: &str| tree.text(&format!("proc/{pid}/{name}")).ok();
-    let stopped = matches!(state, State::Stopped | State::Traced);
+    let stopped = state.is_stopped();
     let runs = matches!(role, Role::OciRuntime(_) | Role::CniPlugin);
     Details {
         pid,
@@ -292,7 +344,6 @@ fn details(tree: &Tree, pid: u32, role: Role, state: State) -> Details {
                 .unwrap_or_default(),
             false => Vec::new(),
         },
-        cgroup: text("cgroup"),
         tracer: stopped
             .then(|| text("status").as_deref().and_then(parse::tracer))
             .flatten(),
@@ -314,7 +365,7 @@ fn threads(tree: &Tree, pid: u32) -> Threads {
         threads.seen += 1;
         let sleeps = stat.state == State::Uninterruptible;
         threads.uninterruptible += usize::from(sleeps);
-        threads.stopped += usize::from(matches!(stat.state, State::Stopped | State::Traced));
+        threads.stopped += usize::from(stat.state.is_stopped());
         let wchan = match stat.state {
             State::Sleeping | State::Uninterruptible => {
                 text("wchan").as_deref().and_then(parse::wchan)

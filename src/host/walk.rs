@@ -25,6 +25,15 @@ pub(super) struct Walk {
     pub(super) complaint: Option<String>,
 }
 
+impl Walk {
+    /// Returns whether all of the machine's processes were seen. Every machine's second process is `kthreadd`, a thread
+    /// of the kernel (init/main.c); a recording of a few processes, and a pid namespace, have none.
+    pub(super) fn is_whole(&self) -> bool {
+        let kthreadd = self.stats.get(&2).is_some_and(|stat| stat.kernel);
+        kthreadd && self.hidden == 0 && self.complaint.is_none()
+    }
+}
+
 /// What is told on the way.
 pub(super) enum Told {
     Stat(Stat),

@@ -1,9 +1,10 @@
-//! Watches those that wait for a moment: who sleeps in the same sleep a second later is stuck, who has woken up
-//! meanwhile is only slow.
+//! Watches those that wait or are stopped for a moment: who sleeps in the same sleep a second later is stuck, who has
+//! woken up meanwhile is only slow. A debugger stops a daemon for moments, too.
 
 use super::files::Tree;
 use crate::{
-    log::pump,
+    evidence::Gap,
+    log::pump::{self, Ended},
     node::{Process, State, parse},
 };
 use std::{
@@ -17,12 +18,17 @@ const WATCH: Duration = Duration::from_secs(1);
 /// Most tasks that are watched.
 const MOST: usize = 512;
 
-/// Fills in `still` of the threads that wait and of the processes in uninterruptible sleep. Without any it takes no
-/// time.
-pub(super) fn watch(tree: &Tree, found: &mut BTreeMap<u32, Process>, until: Instant) {
+/// Fills in `still` of the threads that wait and of the processes that are stopped or in uninterruptible sleep. Without
+/// any it takes no time.
+pub(super) fn watch(
+    tree: &Tree,
+    found: &mut BTreeMap<u32, Process>,
+    until: Instant,
+    gaps: &mut Vec<Gap>,
+) {
     let mut tasks: Vec<(u32, u32)> = Vec::new();
     for process in found.values() {
-        if process.state == State::Uninterruptible {
+        if process.state == State::Uninterruptible || process.state.is_stopped() {
             tasks.push((process.pid, process.pid));
         }
         let waiting = process.threads.waiting.iter();
@@ -36,18 +42,17 @@ pub(super) fn watch(tree: &Tree, found: &mut BTreeMap<u32, Process>, until: Inst
     }
     let mut still = BTreeMap::new();
     let tree = tree.clone();
-    // What was not seen twice in time was not watched.
-    let _ = pump::pump(
+    let ended = pump::pump(
         until,
         move |to| {
             let status = |(pid, tid): (u32, u32)| format!("proc/{pid}/task/{tid}/status");
             let before: Vec<_> = tasks
                 .iter()
-                .map(|&task| sleeps(tree.text(&status(task))))
+                .map(|&task| moment(tree.text(&status(task))))
                 .collect();
             let time = tree.pass("watch", WATCH);
             for (task, before) in tasks.into_iter().zip(before) {
-                let same = before.is_some() && sleeps(tree.later(&status(task))) == before;
+                let same = before.is_some() && moment(tree.later(&status(task))) == before;
                 if same && to.send((task, time)).is_err() {
                     return;
                 }
@@ -58,6 +63,12 @@ pub(super) fn watch(tree: &Tree, found: &mut BTreeMap<u32, Process>, until: Inst
             true
         },
     );
+    if !matches!(ended, Ok(Ended::Whole)) {
+        gaps.push(Gap {
+            what: "whether what waits or is stopped on this host stays so".to_owned(),
+            why: "there was no time to look twice".to_owned(),
+        });
+    }
     for process in found.values_mut() {
         process.still = still.get(&(process.pid, process.pid)).copied();
         for thread in &mut process.threads.waiting {
@@ -66,6 +77,8 @@ pub(super) fn watch(tree: &Tree, found: &mut BTreeMap<u32, Process>, until: Inst
     }
 }
 
-fn sleeps(status: io::Result<String>) -> Option<u64> {
-    status.ok().as_deref().and_then(parse::sleeps)
+/// Returns what of a task stays the same as long as it sleeps one sleep, or is stopped without being let go meanwhile.
+fn moment(status: io::Result<String>) -> Option<(u64, bool)> {
+    let status = status.ok()?;
+    Some((parse::sleeps(&status)?, parse::is_stopped(&status)))
 }

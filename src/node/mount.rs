@@ -18,6 +18,8 @@ pub struct Mount {
     pub remote: bool,
     /// The pod whose volume it is.
     pub uid: Option<PodUid>,
+    /// The process in whose mount namespace it is; `None` for that of the machine's first process.
+    pub within: Option<u32>,
 }
 
 /// File systems with a server behind them.
@@ -49,7 +51,7 @@ impl Mount {
             "cifs" | "smb3" | "smbfs" => begins(&["cifs_", "smb2_"]),
             "ceph" => begins(&["ceph_"]),
             kind if kind == "fuse" || kind.starts_with("fuse.") => {
-                begins(&["request_wait_answer", "fuse_"])
+                begins(&["request_wait_answer", "fuse_"]) && !super::serves(wchan)
             }
             _ => false,
         }
@@ -93,7 +95,7 @@ pub fn mountinfo(text: &str) -> Vec<Mount> {
 fn line(line: &str) -> Option<Mount> {
     let (head, tail) = line.split_once(" - ")?;
     let device = head.split(' ').nth(2)?.to_owned();
-    let point = unescaped(head.split(' ').nth(4)?);
+    let point = point(head)?;
     let mut tail = tail.split(' ');
     let (fs_type, source) = (tail.next()?.to_owned(), unescaped(tail.next()?));
     let remote = REMOTE.contains(&fs_type.as_str())
@@ -106,7 +108,13 @@ fn line(line: &str) -> Option<Mount> {
         fs_type,
         source,
         remote,
+        within: None,
     })
+}
+
+/// Returns where the mount of a line of `mountinfo` is.
+pub(super) fn point(line: &str) -> Option<String> {
+    line.split(' ').nth(4).map(unescaped)
 }
 
 /// Returns the pod of a path in the kubelet's folder: `/var/lib/kubelet/pods/<uid>/volumes/…`.

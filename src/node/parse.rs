@@ -84,6 +84,15 @@ pub fn sleeps(text: &str) -> Option<u64> {
     line.trim().parse().ok()
 }
 
+/// Returns whether the task is stopped, by its `status`; not told is no.
+pub fn is_stopped(text: &str) -> bool {
+    let state = text.lines().find_map(|line| line.strip_prefix("State:"));
+    let letter = state.and_then(|state| state.trim().chars().next());
+    letter
+        .and_then(State::from_letter)
+        .is_some_and(State::is_stopped)
+}
+
 /// Returns the function that a `wchan` names; `None` for a task that does not sleep (`0`).
 pub fn wchan(text: &str) -> Option<String> {
     let name = text.trim();

@@ -23,6 +23,13 @@ pub enum Role {
     Other,
 }
 
+impl Role {
+    /// Returns whether it is one of the daemons that a node's containers depend on.
+    pub fn is_daemon(self) -> bool {
+        matches!(self, Self::Dockerd | Self::Containerd | Self::Kubelet)
+    }
+}
+
 /// What the OCI runtime was called for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OciCommand {

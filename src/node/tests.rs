@@ -21,6 +21,7 @@ fn process(pid: u32, ppid: u32, role: Role) -> Process {
         state: State::Sleeping,
         start_ticks: u64::from(pid),
         age: Some(Duration::from_secs(60)),
+        children: None,
         wchan: None,
         stack: Vec::new(),
         still: None,
@@ -375,4 +376,43 @@ fn remote_mounts_tell_server_and_pod() {
     assert!(remote[0].point.ends_with("/my data"));
     assert_eq!(remote[0].uid, PodUid::parse(uid));
     assert_eq!(remote[1].uid, None);
+}
+
+#[test]
+fn a_fuse_server_that_waits_for_work_waits_for_no_server() {
+    for idle in [
+        "fuse_dev_do_read",
+        "fuse_dev_do_read.constprop.0",
+        "fuse_uring_cmd",
+    ] {
+        assert!(
+            !waits_for_server(idle) && !waits_for_file_system(idle),
+            "{idle}"
+        );
+        let stack = [idle, "fuse_dev_read", "vfs_read"].map(str::to_owned);
+        assert_eq!(server_wait(Some(idle), &stack), None);
+    }
+    for waits in [
+        "request_wait_answer",
+        "fuse_wait_on_page_writeback",
+        "fuse_set_nowrite",
+    ] {
+        assert!(waits_for_server(waits), "{waits}");
+    }
+    // One that hands an answer over, at a moment when it copies.
+    let stack = ["fuse_copy_fill", "fuse_copy_args", "fuse_dev_do_write"].map(str::to_owned);
+    assert_eq!(server_wait(None, &stack), None);
+}
+
+#[test]
+fn a_status_tells_whether_its_task_is_stopped() {
+    for (text, stopped) in [
+        ("Name:\tx\nState:\tT (stopped)\n", true),
+        ("State:\tt (tracing stop)\n", true),
+        ("State:\tS (sleeping)\n", false),
+        ("TracerPid:\t0\n", false),
+        ("", false),
+    ] {
+        assert_eq!(parse::is_stopped(text), stopped, "{text:?}");
+    }
 }

@@ -1,7 +1,7 @@
 //! The report for people: readable at 80 columns, in a pipe, without colour.
 
 use super::{
-    Style, host,
+    Style, looked,
     plain::{brief, cut, cut_middle, paragraph, visible},
 };
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     incident::{Incident, Shape},
     report::{Report, Verdict},
     rules,
-    runtime::{Container, Outcome, stored::Life},
+    runtime::{Container, Outcome},
 };
 use chrono::TimeDelta;
 use comfy_table::{Attribute, Cell, ContentArrangement, Table, presets::NOTHING};
@@ -233,21 +233,10 @@ impl Page<'_> {
             .iter()
             .map(|source| self.source(source))
             .collect();
-        looked.extend(report.runtime.as_ref().map(|runtime| {
-            let version = runtime.version.as_deref().unwrap_or("(version not told)");
-            let listed = match runtime.list.outcome {
-                Outcome::Answered => rules::count(runtime.told().count(), "container"),
-                _ => "no list".to_owned(),
-            };
-            format!("Docker {version} at {} ({listed})", runtime.endpoint)
-        }));
+        looked.extend(report.runtime.as_ref().map(looked::docker));
         let disk = report.runtime.as_ref().and_then(|it| it.disk.as_ref());
-        looked.extend(disk.map(|disk| {
-            let containers = rules::count(disk.containers, "container");
-            let (root, which) = (&disk.root, if disk.whole { "" } else { " that did not answer" });
-            format!("Docker's files in {root}: {containers}{which}, as Docker last wrote it (may be stale)")
-        }));
-        looked.extend(report.host.as_ref().map(host::line));
+        looked.extend(disk.map(looked::files));
+        looked.extend(report.host.as_ref().map(looked::host));
         looked.extend(report.notes.iter().cloned());
         if looked.is_empty() {
             looked.push("nothing".to_owned());
@@ -434,10 +423,9 @@ fn on_disk(container: &Container) -> String {
     let Some(stored) = &container.disk else {
         return String::new();
     };
-    let process = match stored.life {
-        Life::Gone => ", its process gone",
-        Life::There => ", its process there",
-        Life::Unknown => "",
-    };
-    format!("{} on disk{process}", stored.state.state)
+    let state = &stored.state.state;
+    match stored.is_stale() {
+        true => format!("{state}, now gone"),
+        false => format!("{state} on disk"),
+    }
 }

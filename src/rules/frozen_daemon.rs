@@ -50,6 +50,8 @@ fn frozen(process: &Process) -> Option<Frozen> {
     let threads = &process.threads;
     let most = |some: usize| threads.seen >= FEWEST && some * 2 > threads.seen;
     match process.state {
+        // strace and debuggers stop it for moments: only one that was seen to stay so is frozen.
+        State::Stopped | State::Traced if process.still.is_none() => None,
         State::Stopped if process.tracer.is_none_or(|pid| pid == 0) => Some(Frozen::Stopped),
         State::Stopped | State::Traced => Some(Frozen::Traced),
         _ if most(threads.uninterruptible) => Some(Frozen::Asleep),

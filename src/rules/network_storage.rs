@@ -305,8 +305,9 @@ fn explain(
         .collect();
     if narrowed {
         text.push(format!(
-            "Several such mounts are there, of which what does not answer has {}.",
-            named.join("; ")
+            "Of several such mounts, Docker's files point to {}: {}.",
+            named.join("; "),
+            shares::told(shares)
         ));
     }
     match (named.as_slice(), mounts.len() - named.len()) {
@@ -320,7 +321,7 @@ fn explain(
             some.join("; ")
         )),
     }
-    if !shares.is_empty() {
+    if !shares.is_empty() && !narrowed {
         text.push(format!("By Docker's files {}.", shares::told(shares)));
     }
     if told {
@@ -380,7 +381,13 @@ fn remedies(
             None => Remedy {
                 title: "Give the server up: detach its mount, by force".to_owned(),
                 risk: Risk::Disruptive,
-                command: format!("umount -f -l '{}'", mount.point.replace('\'', "'\\''")),
+                command: format!(
+                    "{}umount -f -l '{}'",
+                    mount
+                        .within
+                        .map_or_else(String::new, |pid| format!("nsenter -m -t {pid} ")),
+                    mount.point.replace('\'', "'\\''")
+                ),
                 cost: "the pods that use this mount lose it until it is mounted again; data not yet written is lost".to_owned(),
             },
         });

@@ -15,6 +15,7 @@ mod orphan_sandbox;
 mod pleg_unexplained;
 mod runtime_down;
 mod starting_up;
+mod stored;
 mod systemd_unresponsive;
 mod tasks_exhausted;
 
@@ -141,6 +142,7 @@ pub(super) fn sandbox(id: &str, state: Option<&str>) -> Container {
             started: Some(at("03:00:00")),
             finished: None,
             exit_code: 0,
+            ..Inspected::default()
         }),
         probe: match state {
             Some(_) => probe(Outcome::Answered, 1),
@@ -160,6 +162,7 @@ pub(super) fn process(pid: u32, ppid: u32, comm: &str, role: Role, seconds: u64)
         state: State::Sleeping,
         start_ticks: 1000,
         age: Some(Duration::from_secs(seconds)),
+        children: None,
         wchan: Some("futex_do_wait".to_owned()),
         stack: Vec::new(),
         still: None,

@@ -166,7 +166,10 @@ impl Reading {
                     .push(format!("Docker's files were not found: {why}"));
                 self.disk = None;
             }
-            Some(why) => self.unseen(place, why.clone()),
+            Some(why) => {
+                self.unseen(place, why.clone());
+                self.disk = self.disk.take().filter(|_| !self.files.is_empty());
+            }
             None => {}
         }
         if *odd > 0 {

@@ -138,6 +138,7 @@ impl Raw {
                 started: time(&state["StartedAt"]),
                 finished: time(&state["FinishedAt"]),
                 exit_code: state["ExitCode"].as_i64().unwrap_or(0),
+                ..Inspected::default()
             },
             pid: state["Pid"]
                 .as_u64()

@@ -4,6 +4,8 @@
 
 /// `diagnose` as a whole on real daemons that are well, dead, hung or gone.
 mod broken;
+/// Captures: what is saved is judged the same elsewhere, and holds no secret.
+mod captures;
 /// Every folder of `fixtures/cases`, against what is expected of it.
 mod cases;
 /// `clean` on real containers: what goes, what stays, whatever happens in between.
@@ -13,6 +15,9 @@ mod cli;
 /// A container's log, read through Docker.
 mod container_log;
 /// A real Docker daemon, asked, broken and mended.
+mod disk;
+/// The host's edge: files that hang their reader.
+mod edge;
 mod engine;
 /// The private daemon cleans up after itself.
 mod harness;

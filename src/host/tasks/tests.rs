@@ -191,3 +191,27 @@ fn a_process_that_may_not_be_looked_at_is_hidden_and_one_that_ended_is_none() {
             .starts_with("9 processes of other users")
     );
 }
+
+#[test]
+fn a_daemon_is_stopped_for_good_only_if_it_still_is_a_second_later() {
+    let here = tempfile::tempdir().unwrap();
+    put(here.path(), (5, 1), "dockerd", "/usr/bin/dockerd", "/");
+    let own = here.path().join("proc/5");
+    let stat = fs::read_to_string(own.join("stat")).unwrap();
+    fs::write(own.join("stat"), stat.replace(") S ", ") T ")).unwrap();
+    fs::create_dir_all(own.join("task/5")).unwrap();
+    let moment = |file: &str, state: &str, sleeps: u32| {
+        let text = format!("State:\t{state}\nvoluntary_ctxt_switches:\t{sleeps}\n");
+        fs::write(own.join("task/5").join(file), text).unwrap();
+    };
+    let still = || look(here.path()).0.processes[0].still.is_some();
+    moment("status", "T (stopped)", 7);
+    moment("status.later", "T (stopped)", 7);
+    assert!(still());
+    // Let go and stopped again.
+    moment("status.later", "T (stopped)", 8);
+    assert!(!still());
+    // It runs, and has not slept since.
+    moment("status.later", "R (running)", 7);
+    assert!(!still());
+}

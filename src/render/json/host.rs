@@ -1,5 +1,6 @@
 //! What was seen of the host, for scripts.
 
+mod namespace;
 mod software;
 
 use crate::{
@@ -9,6 +10,7 @@ use crate::{
         pressure::{DaemonLimits, Stall},
     },
 };
+use namespace::NamespaceV1;
 use serde::Serialize;
 use software::{SettingsV1, SystemdV1, VersionsV1};
 use std::time::Duration;
@@ -23,6 +25,7 @@ pub(super) struct HostV1<'a> {
     processes_seen: usize,
     processes: Vec<ProcessV1<'a>>,
     remote_mounts: Vec<MountV1<'a>>,
+    mount_namespaces: Vec<NamespaceV1<'a>>,
     pressure: PressureV1,
     disks: Vec<DiskV1<'a>>,
     kernel_lines: Vec<KernelLineV1<'a>>,
@@ -88,6 +91,7 @@ struct ProcessV1<'a> {
     state: &'static str,
     start_ticks: u64,
     age_seconds: Option<f64>,
+    children: Option<usize>,
     wchan: Option<&'a str>,
     stack: &'a [String],
     still_seconds: Option<f64>,
@@ -121,6 +125,7 @@ struct MountV1<'a> {
     fs_type: &'a str,
     source: &'a str,
     uid: Option<&'a str>,
+    within_pid: Option<u32>,
 }
 
 impl<'a> From<&'a Host> for HostV1<'a> {
@@ -134,6 +139,11 @@ impl<'a> From<&'a Host> for HostV1<'a> {
             processes_seen: host.seen,
             processes: host.processes.iter().map(ProcessV1::from).collect(),
             remote_mounts: host.remote.iter().map(MountV1::from).collect(),
+            mount_namespaces: host
+                .namespaces
+                .iter()
+                .map(|namespace| namespace::of(host, namespace))
+                .collect(),
             pressure: PressureV1::from(&host.pressure),
             disks: host.disks.iter().map(DiskV1::from).collect(),
             kernel_lines: host.kernel_lines.iter().map(KernelLineV1::from).collect(),
@@ -231,6 +241,7 @@ impl<'a> From<&'a Process> for ProcessV1<'a> {
             state: process.state.letter(),
             start_ticks: process.start_ticks,
             age_seconds: process.age.map(seconds),
+            children: process.children,
             wchan: process.wchan.as_deref(),
             stack: &process.stack,
             still_seconds: process.still.map(seconds),
@@ -273,6 +284,7 @@ impl<'a> From<&'a Mount> for MountV1<'a> {
             fs_type: &mount.fs_type,
             source: &mount.source,
             uid: mount.uid.as_ref().map(PodUid::as_str),
+            within_pid: mount.within,
         }
     }
 }

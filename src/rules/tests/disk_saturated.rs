@@ -205,7 +205,8 @@ fn what_hangs_for_another_reason_beside_a_busy_disk_is_not_the_disks() {
     held.host.as_mut().unwrap().processes.push(runc);
     quiet(&RULE, &held);
     let mut stopped = seen(full(), moment(), hung());
-    stopped.host.as_mut().unwrap().processes[0].state = State::Stopped;
+    let dockerd = &mut stopped.host.as_mut().unwrap().processes[0];
+    (dockerd.state, dockerd.still) = (State::Stopped, Some(Duration::from_secs(1)));
     quiet(&RULE, &stopped);
 }
 

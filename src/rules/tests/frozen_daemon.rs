@@ -17,6 +17,7 @@ fn stopped(pid: u32, tracer: Option<u32>) -> Host {
     let mut processes = daemons();
     for process in processes.iter_mut().filter(|process| process.pid == pid) {
         process.state = State::Stopped;
+        process.still = Some(Duration::from_secs(1));
         process.tracer = tracer;
         process.threads.stopped = process.threads.seen;
     }
@@ -131,4 +132,13 @@ fn another_daemons_state_is_no_matter() {
     quiet(&RULE, &told(stopped(80, Some(0)), Some(elsewhere)));
     quiet(&RULE, &told(host(daemons()), Some(silent())));
     quiet(&RULE, &evidence(&[], Some(silent())));
+}
+
+#[test]
+fn a_daemon_that_strace_stops_for_a_moment_is_none() {
+    let mut host = stopped(80, Some(4711));
+    for process in &mut host.processes {
+        process.still = None;
+    }
+    quiet(&RULE, &told(host, Some(silent())));
 }

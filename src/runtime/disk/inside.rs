@@ -8,7 +8,6 @@ use crate::{
 use rustix::{
     fs::{Dir, Mode, OFlags, ResolveFlags, open, openat, openat2},
     io::Errno,
-    process::setsid,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -33,8 +32,7 @@ const FILE: u64 = 4 << 20;
 /// # Errors
 /// What `out` says; what could not be read is said in the answer.
 pub fn write(place: &Place, ids: &[String], out: &mut dyn Write) -> io::Result<()> {
-    // Out of the terminal's reach; a leader of a group can't, and need not.
-    let _ = setsid();
+    crate::child::detach();
     tell(place, ids, out)
 }
 
@@ -64,7 +62,7 @@ pub(super) fn tell(place: &Place, ids: &[String], out: &mut dyn Write) -> io::Re
     let root = root.to_owned();
     say(out, &Line::Start { root, live_restore })?;
     let (ids, left, error) = match ids {
-        [] => listed(folder),
+        [] => listed(folder, CONTAINERS),
         ids => (ids.to_vec(), 0, None),
     };
     let mut odd = 0;
@@ -154,8 +152,9 @@ pub(super) fn child(folder: &impl AsFd, name: &str, flags: OFlags) -> Result<Own
     openat(folder, name, flags, Mode::empty())
 }
 
-/// Returns the ids that folders are called by, how many found no room, and what broke the listing off.
-fn listed(folder: &OwnedFd) -> (Vec<String>, usize, Option<Errno>) {
+/// Returns the ids that folders are called by, at most that many, how many found no room, and what broke the listing
+/// off.
+fn listed(folder: &OwnedFd, most: usize) -> (Vec<String>, usize, Option<Errno>) {
     let (mut ids, mut left) = (Vec::new(), 0);
     let entries = match Dir::read_from(folder) {
         Ok(entries) => entries,
@@ -170,7 +169,7 @@ fn listed(folder: &OwnedFd) -> (Vec<String>, usize, Option<Errno>) {
         let Some(id) = id.filter(ContainerId::is_whole) else {
             continue;
         };
-        match ids.len() < CONTAINERS {
+        match ids.len() < most {
             true => ids.push(id.as_str().to_owned()),
             false => left += 1,
         }

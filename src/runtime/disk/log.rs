@@ -10,7 +10,7 @@ use crate::{
     log::pump::{self, Ended},
 };
 use anyhow::{Context as _, bail};
-use rustix::{fs::OFlags, io::Errno, process::setsid};
+use rustix::{fs::OFlags, io::Errno};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::File,
@@ -138,7 +138,7 @@ pub fn write_log(
     most: u64,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let _ = setsid();
+    process::detach();
     let opened = containers(place, &settings(place))
         .map_err(|(_, error)| error)
         .and_then(|(_, folder)| rotations(&folder, id, file));

@@ -13,6 +13,7 @@ pub(in crate::json) struct Host {
     pub(in crate::json) processes_seen: u64,
     pub(in crate::json) processes: Vec<Process>,
     pub(in crate::json) remote_mounts: Vec<Mount>,
+    pub(in crate::json) mount_namespaces: Vec<Namespace>,
     pub(in crate::json) pressure: Pressure,
     pub(in crate::json) disks: Vec<Disk>,
     pub(in crate::json) kernel_lines: Vec<KernelLine>,
@@ -70,6 +71,7 @@ pub(in crate::json) struct Process {
     pub(in crate::json) state: State,
     pub(in crate::json) start_ticks: u64,
     pub(in crate::json) age_seconds: Option<f64>,
+    pub(in crate::json) children: Option<u64>,
     pub(in crate::json) wchan: Option<String>,
     pub(in crate::json) stack: Vec<String>,
     pub(in crate::json) still_seconds: Option<f64>,
@@ -106,6 +108,38 @@ pub(in crate::json) struct Mount {
     pub(in crate::json) fs_type: String,
     pub(in crate::json) source: String,
     pub(in crate::json) uid: Option<String>,
+    pub(in crate::json) within_pid: Option<u64>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::json) struct Namespace {
+    pub(in crate::json) id: String,
+    pub(in crate::json) own: bool,
+    pub(in crate::json) processes: u64,
+    pub(in crate::json) keepers: Vec<Keeper>,
+    pub(in crate::json) held: u64,
+    pub(in crate::json) left: u64,
+    pub(in crate::json) mounts_left: Vec<Held>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::json) struct Keeper {
+    pub(in crate::json) pid: u64,
+    pub(in crate::json) name: String,
+    pub(in crate::json) start_ticks: u64,
+    pub(in crate::json) unit: Option<String>,
+    pub(in crate::json) container: Option<String>,
+    pub(in crate::json) uid: Option<String>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::json) struct Held {
+    pub(in crate::json) point: String,
+    pub(in crate::json) layer: Option<String>,
+    pub(in crate::json) container: Option<String>,
 }
 
 #[derive(Debug, Deserialize, Serialize)]

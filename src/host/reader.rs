@@ -1,8 +1,9 @@
-//! The command lines of processes, read by a child of our own.
+//! Files of processes on which a reader may get stuck, read by a child of our own.
 //!
-//! `cmdline` takes the lock of the process's memory; if that process is stuck with its lock held, the reader sleeps
-//! where only KILL reaches it, or not even that. The child is our own program again, without a standard stream of
-//! ours but one pipe; whichever process it gets stuck on is passed over by the next child.
+//! `cmdline` takes the lock of the process's memory, `cgroup` that of all cgroups; whoever is stuck with such a lock
+//! held lets the reader sleep where only KILL reaches it, or not even that. The child is our own program again, without
+//! a standard stream of ours but one pipe, and ends with us; whichever process it gets stuck on is passed over by the
+//! next child.
 
 use super::files::Tree;
 use crate::{
@@ -10,7 +11,7 @@ use crate::{
     log::pump::{self, Ended},
     node::{mask, parse},
 };
-use rustix::process::setsid;
+use clap::ValueEnum;
 use std::{
     collections::BTreeMap,
     io::{self, Read as _, Write},
@@ -20,20 +21,49 @@ use std::{
 
 /// How long a child may take; an ordinary one needs some 20 µs for each process.
 const PATIENCE: Duration = Duration::from_millis(700);
-/// So many processes on which a child got stuck are enough.
-const STUCK: usize = 4;
 /// How long a killed child is waited for.
 const LAST_BREATH: Duration = Duration::from_millis(100);
-/// Most bytes of one command line, and of all of a child's.
+/// Most bytes of one file, and of all of a child's.
 const ONE: usize = 16 << 10;
 const ALL: u64 = 16 << 20;
+
+/// A file that each process has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum What {
+    /// Its words
+    Cmdline,
+    /// The cgroups that it is in
+    Cgroup,
+}
+
+impl What {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Cmdline => "cmdline",
+            Self::Cgroup => "cgroup",
+        }
+    }
+
+    fn path(self, pid: u32) -> String {
+        format!("proc/{pid}/{}", self.name())
+    }
+
+    /// Returns on how many processes children may get stuck before nobody tries any more. Each process has a memory of
+    /// its own, but all have one lock of cgroups: who is stuck once is stuck on all.
+    fn stuck(self) -> usize {
+        match self {
+            Self::Cmdline => 4,
+            Self::Cgroup => 1,
+        }
+    }
+}
 
 /// What came of it.
 #[derive(Debug, Default)]
 pub(super) struct Told {
-    /// Each process's words; what has ended meanwhile is left out.
-    pub(super) words: BTreeMap<u32, Vec<String>>,
-    /// The processes whose words did not come in time.
+    /// Each process's file; what has ended meanwhile is left out.
+    pub(super) files: BTreeMap<u32, Vec<u8>>,
+    /// The processes whose file did not come in time.
     pub(super) stuck: Vec<u32>,
     /// Children that the kernel does not let die.
     pub(super) survivors: Vec<u32>,
@@ -41,25 +71,25 @@ pub(super) struct Told {
     pub(super) failed: Option<String>,
 }
 
-/// Reads the words of these processes, until `until`.
-pub(super) fn read(tree: &Tree, pids: &[u32], until: Instant, told: &mut Told) {
+/// Reads that file of these processes, until `until`.
+pub(super) fn read(tree: &Tree, what: What, pids: &[u32], until: Instant, told: &mut Told) {
     let mut left = pids;
     // Files that only look like the kernel's hold nobody up.
     if !tree.is_live() {
         for &pid in left {
-            if let Ok(bytes) = tree.bytes(&path(pid)) {
-                told.words.insert(pid, masked(&bytes));
+            if let Ok(bytes) = tree.bytes(&what.path(pid)) {
+                told.files.insert(pid, bytes);
             }
         }
         return;
     }
     while !left.is_empty() && told.failed.is_none() {
         let deadline = until.min(Instant::now() + PATIENCE);
-        if Instant::now() >= until || told.stuck.len() >= STUCK {
+        if Instant::now() >= until || told.stuck.len() >= what.stuck() {
             told.stuck.extend(left);
             return;
         }
-        let done = one_child(tree, left, deadline, told);
+        let done = one_child(tree, what, left, deadline, told);
         left = left.get(done..).unwrap_or_default();
         if let Some((&first, rest)) = left.split_first() {
             told.stuck.push(first);
@@ -69,18 +99,19 @@ pub(super) fn read(tree: &Tree, pids: &[u32], until: Instant, told: &mut Told) {
 }
 
 /// Returns a process's words without the secrets among them: they are for reports.
-fn masked(bytes: &[u8]) -> Vec<String> {
-    let mut words = parse::cmdline(bytes);
+pub(super) fn words(cmdline: &[u8]) -> Vec<String> {
+    let mut words = parse::cmdline(cmdline);
     mask::words(&mut words);
     words
 }
 
 /// Lets one child read; returns how many of `pids` it answered.
-fn one_child(tree: &Tree, pids: &[u32], deadline: Instant, told: &mut Told) -> usize {
+fn one_child(tree: &Tree, what: What, pids: &[u32], deadline: Instant, told: &mut Told) -> usize {
     let mut command = child::reader();
     command
-        .arg("words")
+        .arg("processes")
         .arg(tree.root())
+        .arg(what.name())
         .args(pids.iter().map(u32::to_string));
     let mut running = match Running::start(&mut command) {
         Ok(running) => running,
@@ -103,10 +134,10 @@ fn one_child(tree: &Tree, pids: &[u32], deadline: Instant, told: &mut Told) -> u
     );
     let answers = records(&bytes);
     let done = answers.len();
-    for (pid, words) in answers {
-        if let Some(words) = words {
-            tree.note(&path(pid), &words);
-            told.words.insert(pid, masked(&words));
+    for (pid, bytes) in answers {
+        if let Some(bytes) = bytes {
+            tree.note(&what.path(pid), &bytes);
+            told.files.insert(pid, bytes);
         }
     }
     match ended {
@@ -146,16 +177,15 @@ fn records(mut bytes: &[u8]) -> Vec<(u32, Option<Vec<u8>>)> {
     found
 }
 
-/// The child's part: writes the command lines of `pids` to `out`, each at once.
+/// The child's part: writes that file of `pids` to `out`, each at once.
 ///
 /// # Errors
 /// What `out` says.
-pub fn write(root: &Path, pids: &[u32], out: &mut dyn Write) -> io::Result<()> {
-    // Out of the terminal's reach; a leader of a group can't, and need not.
-    let _ = setsid();
+pub fn write(root: &Path, what: What, pids: &[u32], out: &mut dyn Write) -> io::Result<()> {
+    child::detach();
     let tree = Tree::at(root);
     for &pid in pids {
-        match tree.bytes(&path(pid)) {
+        match tree.bytes(&what.path(pid)) {
             Ok(bytes) => {
                 let bytes = &bytes[..bytes.len().min(ONE)];
                 writeln!(out, "{pid} {}", bytes.len())?;
@@ -166,10 +196,6 @@ pub fn write(root: &Path, pids: &[u32], out: &mut dyn Write) -> io::Result<()> {
         out.flush()?;
     }
     Ok(())
-}
-
-fn path(pid: u32) -> String {
-    format!("proc/{pid}/cmdline")
 }
 
 #[cfg(test)]
@@ -185,7 +211,7 @@ mod tests {
             std::fs::write(own.join("cmdline"), words).unwrap();
         }
         let mut out = Vec::new();
-        write(here.path(), &[7, 8, 9], &mut out).unwrap();
+        write(here.path(), What::Cmdline, &[7, 8, 9], &mut out).unwrap();
         let all = vec![
             (7, Some(b"runc\0--root\0/x\ny\0".to_vec())),
             (8, None),
