@@ -21,6 +21,7 @@ pub mod manifest;
 mod packed;
 mod privacy;
 mod read;
+mod redact;
 mod write;
 
 pub use keep::{Keep, Kept};

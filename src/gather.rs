@@ -4,6 +4,7 @@
 //! joined. Judges nothing.
 
 mod files;
+mod kubelet;
 mod replay;
 
 pub use files::ReadFiles;
@@ -32,9 +33,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// For how long inspects are sent; a daemon that needs longer shows enough by then.
-const INSPECT_BUDGET: Duration = Duration::from_secs(10);
-
 /// Returns what can be seen, and keeps it in `keep`; `ask` asks Docker (`docker::probe`), `read_files` reads its files
 /// where it does not answer (`disk::read`).
 ///
@@ -47,10 +45,16 @@ pub fn gather(
     ask: &dyn Fn(&Ask<'_>) -> anyhow::Result<Runtime>,
     read_files: &ReadFiles<'_>,
 ) -> anyhow::Result<Evidence> {
-    if args.log.no_log && args.no_docker && args.host.no_host {
+    let metrics = kubelet::named(args)?;
+    if args.log.no_log && args.no_docker && args.host.no_host && metrics.is_none() {
         bail!("--no-log, --no-docker and --no-host together leave nothing to look at");
     }
-    if args.log.no_log && args.no_docker && args.host.host_root.is_none() && moments.replayed {
+    if args.log.no_log
+        && args.no_docker
+        && args.host.host_root.is_none()
+        && moments.replayed
+        && metrics.is_none()
+    {
         bail!(
             "--no-log and --no-docker leave only this host to look at, and --now is not the present"
         );
@@ -67,6 +71,7 @@ pub fn gather(
         log: None,
         runtime: None,
         host: None,
+        kubelet: None,
         gaps: Vec::new(),
         notes: Vec::new(),
     };
@@ -92,6 +97,8 @@ pub fn gather(
         None => look_at_host(args, keep, &mut evidence),
         Some(_) => None,
     };
+    let present = apart.is_none() && unseen.is_none();
+    let asking = kubelet::start(args, metrics, present, keep, &mut evidence);
     // Each of the two is joined all the same if it was named.
     match apart.filter(|_| args.docker.docker_host.is_none()) {
         _ if args.no_docker => {}
@@ -107,7 +114,7 @@ pub fn gather(
                     max_unanswered: usize::from(args.max_unanswered),
                     first,
                     now: moments.now,
-                    inspect_budget: INSPECT_BUDGET,
+                    inspect_budget: docker::INSPECT_BUDGET,
                     stacks_anyway: keep.is_some_and(|keep| keep.thorough),
                     tape: keep.map(|keep| &keep.tape),
                 })
@@ -153,6 +160,7 @@ pub fn gather(
             &evidence.gaps[before..],
         );
     }
+    kubelet::finish(asking, keep, &mut evidence);
     Ok(evidence)
 }
 

@@ -10,6 +10,7 @@ mod disks;
 pub mod files;
 pub mod glance;
 mod holders;
+pub mod one;
 mod pressure;
 pub mod programs;
 pub mod reader;

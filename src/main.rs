@@ -2,6 +2,7 @@
 
 use clap::Parser as _;
 use plegdoctor::{
+    apply::mount,
     cli::{Cli, Command, Reader},
     commands,
     host::{programs, reader},
@@ -31,8 +32,9 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let mut out = io::BufWriter::new(io::stdout());
     match cli.command {
         Command::Diagnose(args) => commands::diagnose::run(&args, &mut out),
-        Command::Collect(args) => commands::collect::run(args, &mut out),
+        Command::Collect(args) => commands::collect::run(*args, &mut out),
         Command::Clean(args) => commands::clean::run(&args, &mut out),
+        Command::Probe(args) => commands::probe::run(&args, &mut out),
         Command::Schema { output } => commands::schema::run(output, &mut out),
         Command::Read { what } => {
             match what {
@@ -49,6 +51,14 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
                     bytes,
                 } => disk::write_log(&place, &id, &file, bytes, &mut out)?,
             }
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::DetachMount {
+            pid,
+            namespace,
+            path,
+        } => {
+            mount::enter_and_detach(pid, namespace, &path)?;
             Ok(ExitCode::SUCCESS)
         }
     }

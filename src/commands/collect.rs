@@ -32,6 +32,9 @@ pub fn run(mut args: CollectArgs, out: &mut dyn Write) -> anyhow::Result<ExitCod
     spinner.set_message("writing");
     let mut kept = keep.finish(&evidence);
     sign(&mut kept, "collect");
+    if args.redact {
+        kept.redact()?;
+    }
     let complete = kept.is_complete();
     let missing = missing(&kept);
     let length = archive.write(kept)?;

@@ -1,6 +1,6 @@
 //! `plegdoctor diagnose`: gather, diagnose, print; or see again what a capture holds. Saves what was judged, if asked.
 
-use super::collect;
+use super::{collect, fix};
 use crate::{
     capture::{Archive, Capture, Keep, Privacy},
     cli::{self, DiagnoseArgs, LookArgs},
@@ -19,6 +19,9 @@ use std::{io::Write, process::ExitCode};
 /// The question could not be asked: bad values, an unreadable log or capture; or `out` fails, or what was judged
 /// can't be saved.
 pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
+    if args.fix.fix {
+        return fix::run(args, out);
+    }
     // A name that is taken is told before anything is asked.
     let archive = args.save.as_deref().map(Archive::create).transpose()?;
     let keep = archive.as_ref().map(|_| Keep::new(Privacy::Reserved));

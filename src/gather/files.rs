@@ -17,10 +17,7 @@ use crate::{
         stored::{self, Life},
     },
 };
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{path::Path, time::Duration};
 
 /// Most containers whose files are read for their inspect did not come.
 const FEW: usize = 256;
@@ -135,6 +132,6 @@ fn look_for(found: &mut [Container], tree: &Tree) {
 
 /// Returns the root directory of the machine that is looked at.
 pub(super) fn root(args: &LookArgs) -> &Path {
-    let named = args.host.host_root.as_ref().map(PathBuf::as_path);
+    let named = args.host.host_root.as_deref();
     named.unwrap_or(Path::new(DEFAULT_ROOT))
 }

@@ -4,7 +4,7 @@
 //! What could not be seen is taken from the manifest, for only the run itself could tell. A case has none: there it
 //! is what the readers say.
 
-use super::{INSPECT_BUDGET, ask_docker, blind, correct_versions, files, log_gaps, options};
+use super::{ask_docker, blind, correct_versions, files, kubelet, log_gaps, options};
 use crate::{
     capture::{Capture, Keep, Manifest, manifest::Options},
     cli::{LookArgs, Moments},
@@ -57,6 +57,7 @@ pub fn replay(
         log: None,
         runtime: None,
         host: None,
+        kubelet: None,
         gaps: Vec::new(),
         notes: Vec::new(),
     };
@@ -78,6 +79,7 @@ pub fn replay(
         look_at(&tree, keep, &mut evidence);
     }
     read_files(&mut capture, &tree, keep, &mut evidence);
+    kubelet::replay(&mut capture, keep, &mut evidence)?;
     if let Some(manifest) = &manifest {
         evidence.gaps = manifest.gaps.iter().map(Gap::from).collect();
         evidence
@@ -205,7 +207,7 @@ fn ask_recording(
                 max_unanswered: usize::from(scene.max_unanswered),
                 first,
                 now: scene.moments.now,
-                inspect_budget: INSPECT_BUDGET,
+                inspect_budget: docker::INSPECT_BUDGET,
                 stacks_anyway: false,
                 tape: keep.map(|keep| &keep.tape),
             },

@@ -1,44 +1,61 @@
-//! What was looked at, for people: an item for Docker, its files, and the host.
+//! What was looked at besides the log, an item each: for people.
 
+use super::kubelet;
 use crate::{
     node::Host,
-    rules::count,
-    runtime::{Outcome, Runtime, stored::Disk},
+    report::Report,
+    rules,
+    runtime::{Outcome, Runtime},
 };
 
-/// Returns the item for Docker.
-pub(super) fn docker(runtime: &Runtime) -> String {
+/// Returns what was asked and seen of the runtime, the host and the kubelet.
+pub(super) fn items(report: &Report) -> Vec<String> {
+    let mut items = Vec::new();
+    if let Some(runtime) = &report.runtime {
+        items.push(docker(runtime));
+        items.extend(files(runtime));
+    }
+    items.extend(report.host.as_ref().map(host));
+    items.extend(report.kubelet.iter().flat_map(kubelet::items));
+    items
+}
+
+fn docker(runtime: &Runtime) -> String {
     let version = runtime.version.as_deref().unwrap_or("(version not told)");
     let listed = match runtime.list.outcome {
-        Outcome::Answered => count(runtime.told().count(), "container"),
+        Outcome::Answered => rules::count(runtime.told().count(), "container"),
         _ => "no list".to_owned(),
     };
     format!("Docker {version} at {} ({listed})", runtime.endpoint)
 }
 
-/// Returns the item for what Docker wrote of its containers.
-pub(super) fn files(disk: &Disk) -> String {
-    let containers = count(disk.containers, "container");
-    let which = match disk.whole {
-        true => "",
-        false => " that did not answer",
+fn files(runtime: &Runtime) -> Option<String> {
+    let disk = runtime.disk.as_ref()?;
+    let containers = rules::count(disk.containers, "container");
+    let which = if disk.whole {
+        ""
+    } else {
+        " that did not answer"
     };
-    format!(
-        "Docker's files in {}: {containers}{which}, as Docker last wrote it (may be stale)",
-        disk.root
-    )
+    let root = &disk.root;
+    Some(format!(
+        "Docker's files in {root}: {containers}{which}, as Docker last wrote it (may be stale)"
+    ))
 }
 
-/// Returns the item for the host: its kernel, its software, how many processes were seen.
-pub(super) fn host(host: &Host) -> String {
+fn host(host: &Host) -> String {
     let kernel = host.kernel.as_deref().unwrap_or("(release not told)");
+    let (which, seen) = (host.called(), processes(host.seen));
     let tools = host.versions.iter();
     let tools: String = tools
         .map(|(tool, version)| format!("{} {version}, ", tool.name()))
         .collect();
-    let seen = match host.seen {
+    format!("{which}: kernel {kernel}, {tools}{seen}")
+}
+
+fn processes(number: usize) -> String {
+    match number {
         1 => "1 process".to_owned(),
-        seen => format!("{seen} processes"),
-    };
-    format!("{}: kernel {kernel}, {tools}{seen}", host.called())
+        _ => format!("{number} processes"),
+    }
 }

@@ -228,6 +228,7 @@ fn remedies(evidence: &Evidence, dead: &[&Container]) -> Vec<Remedy> {
         risk: Risk::Safe,
         command: format!("grep -l {short} /proc/[0-9]*/mountinfo"),
         cost: "nothing; restart what holds it, then remove the container again".to_owned(),
+        actions: Vec::new(),
     });
     remedies.push(Remedy {
         title: "If it says that an operation is not permitted: look for an immutable file in its layer".to_owned(),
@@ -236,6 +237,7 @@ fn remedies(evidence: &Evidence, dead: &[&Container]) -> Vec<Remedy> {
             "lsattr -R $({docker} inspect -f '{{{{.GraphDriver.Data.UpperDir}}}}' {short}) | grep -e '-i-'"
         ),
         cost: "nothing; chattr -i takes the mark away".to_owned(),
+        actions: Vec::new(),
     });
     remedies
 }

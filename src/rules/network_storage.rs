@@ -343,6 +343,7 @@ fn remedies(
             risk: Risk::Safe,
             command: format!("cat /proc/{}/task/{}/stack", task.process.pid, task.tid),
             cost: "nothing; df, ls or stat on the mount would hang, too".to_owned(),
+            actions: Vec::new(),
         });
     }
     // With several it is not known which: nothing is detached on a guess.
@@ -358,6 +359,7 @@ fn remedies(
                 cost: format!(
                     "nothing; /sys/fs/fuse/connections/{connection}/waiting counts who waits"
                 ),
+                actions: Vec::new(),
             },
             None => Remedy {
                 title: "See whether the server is there, and bring it back: all goes on then"
@@ -365,6 +367,7 @@ fn remedies(
                 risk: Risk::Safe,
                 command: format!("ping -c 3 -W 2 {}", mount.server()),
                 cost: "nothing".to_owned(),
+                actions: Vec::new(),
             },
         });
     }
@@ -377,6 +380,7 @@ fn remedies(
                 risk: Risk::Disruptive,
                 command: format!("echo 1 > /sys/fs/fuse/connections/{connection}/abort"),
                 cost: "the pods that use this mount lose it until it is mounted again (the file is there once fusectl is mounted: mount -t fusectl none /sys/fs/fuse/connections)".to_owned(),
+                actions: Vec::new(),
             },
             None => Remedy {
                 title: "Give the server up: detach its mount, by force".to_owned(),
@@ -389,6 +393,7 @@ fn remedies(
                     mount.point.replace('\'', "'\\''")
                 ),
                 cost: "the pods that use this mount lose it until it is mounted again; data not yet written is lost".to_owned(),
+                actions: Vec::new(),
             },
         });
     }

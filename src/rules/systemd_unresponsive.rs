@@ -10,6 +10,7 @@ use super::{
     lines::Lines,
 };
 use crate::{
+    action::Action,
     event::Event,
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
@@ -170,7 +171,7 @@ fn accuse(evidence: &Evidence, host: &Host, waited: Duration, signs: &Signs) -> 
         explanation: explain(host, seconds, signs),
         subjects,
         citations,
-        remedies: remedies(),
+        remedies: remedies(signs.are_proof()),
         spans: signs.logged.spans(),
     }
 }
@@ -214,12 +215,14 @@ fn explain(host: &Host, seconds: f64, signs: &Signs) -> String {
     text.join(" ")
 }
 
-fn remedies() -> Vec<Remedy> {
+/// Returns what to do; with proof, plegdoctor may do the first that changes something.
+fn remedies(proved: bool) -> Vec<Remedy> {
     let remedy = |title: &str, risk, command: &str, cost: &str| Remedy {
         title: title.to_owned(),
         risk,
         command: command.to_owned(),
         cost: cost.to_owned(),
+        actions: Vec::new(),
     };
     vec![
         remedy(
@@ -234,12 +237,15 @@ fn remedies() -> Vec<Remedy> {
             "ps -o pid,stat,pcpu,wchan:24,args -p 1; wc -l < /proc/1/mountinfo; journalctl -n 50 --no-pager _PID=1",
             "nothing; it only looks",
         ),
-        remedy(
-            "Let it begin anew",
-            Risk::Node,
-            "systemctl daemon-reexec # or, if that does not answer either: kill -TERM 1",
-            "units and containers go on running; systemd keeps its state over it",
-        ),
+        Remedy {
+            actions: proved.then_some(Action::ReexecSystemd).into_iter().collect(),
+            ..remedy(
+                "Let it begin anew",
+                Risk::Node,
+                "systemctl daemon-reexec # or, if that does not answer either: kill -TERM 1",
+                "units and containers go on running; systemd keeps its state over it",
+            )
+        },
         remedy(
             "Reboot the node, if that does not help",
             Risk::Node,

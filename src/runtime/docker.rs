@@ -6,9 +6,9 @@
 //! values, never an error; nothing is judged, and nothing asked twice.
 
 mod bollard_over;
-mod http;
 mod inspect;
 mod logs;
+mod open;
 mod read;
 mod recording;
 mod remove;
@@ -17,12 +17,17 @@ mod tape;
 
 pub use inspect::Bounds;
 pub use logs::{ContainerLog, LogRequest};
+pub use open::{Answered, Call, OpenCall};
 pub use recording::Files;
 pub use remove::Removal;
 pub use tape::{Strip, Tape};
 
 use super::{Container, Inspected, Outcome, Probe, Runtime};
-use crate::{event::Time, id::ContainerId};
+use crate::{
+    event::Time,
+    http::{self, Peer, block_on},
+    id::ContainerId,
+};
 use anyhow::{Context as _, bail};
 use recording::Recording;
 use serde_json::Value;
@@ -33,6 +38,11 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
+
+/// For how long inspects are sent; a daemon that needs longer shows enough by then.
+pub const INSPECT_BUDGET: Duration = Duration::from_secs(10);
+/// Largest answer that is taken: a list of ten thousand containers with large annotations has some 100 MiB.
+const LARGEST: usize = 512 << 20;
 
 /// What to ask Docker, and how patiently.
 #[derive(Clone, Copy, Debug)]
@@ -230,6 +240,7 @@ impl Docker {
         };
         let header = |name: &str| Some(ping.headers.get(name)?.to_str().ok()?.to_owned());
         let told: Value = serde_json::from_slice(&version.body).unwrap_or_default();
+        let of_itself: Value = serde_json::from_slice(&info.body).unwrap_or_default();
         let field = |name: &str| told[name].as_str().map(str::to_owned);
         Runtime {
             kind: "docker",
@@ -244,6 +255,7 @@ impl Docker {
             ping: ping.probe,
             version_probe: version.probe,
             info: info.probe,
+            live_restore: of_itself["LiveRestoreEnabled"].as_bool(),
             list: list.probe,
             list_bytes: list.bytes,
             containers,
@@ -256,7 +268,7 @@ impl Docker {
     async fn get(&self, path: &str) -> http::Answer {
         let answer = match &self.recording {
             Some(recording) => recording.answer(path),
-            None => http::get(&self.socket, path, self.timeout).await,
+            None => http::get(self.peer(), path, self.timeout, LARGEST).await,
         };
         if let Some(tape) = &self.tape {
             let refused = answer.probe.outcome == Outcome::Refused;
@@ -317,6 +329,10 @@ impl Docker {
     fn socket(&self) -> &Path {
         &self.socket
     }
+
+    fn peer(&self) -> Peer<'_> {
+        Peer::Unix(&self.socket)
+    }
 }
 
 /// Returns whether a container can have that name (moby daemon/names/names.go), or it is an id.
@@ -329,15 +345,6 @@ fn is_name(name: &str) -> bool {
 fn server_version(server: &str) -> Option<String> {
     let version = server.strip_prefix("Docker/")?.split(' ').next()?;
     Some(version.to_owned())
-}
-
-/// Runs `future` here and now; what it started ends with it.
-fn block_on<F: Future>(future: F) -> io::Result<F::Output> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .enable_time()
-        .build()?;
-    Ok(runtime.block_on(future))
 }
 
 /// A call that could not even begin, for want of descriptors for instance.

@@ -10,7 +10,7 @@ use plegdoctor::{
     evidence::Evidence,
     gather::replay,
     render::{self, Style},
-    report,
+    report::{self, Report},
 };
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 use tempfile::TempDir;
@@ -21,7 +21,7 @@ pub(crate) fn parsed(words: &[String]) -> DiagnoseArgs {
         .into_iter()
         .chain(words.iter().cloned());
     match Cli::try_parse_from(words).unwrap().command {
-        Command::Diagnose(args) => args,
+        Command::Diagnose(args) => *args,
         other => panic!("{other:?}"),
     }
 }
@@ -90,4 +90,62 @@ fn a_capture_is_its_owners_alone_replaces_nothing_and_is_whole_or_not_there() {
     assert_eq!(fs::read_to_string(&other).unwrap(), "theirs");
     let left: Vec<_> = fs::read_dir(here.path()).unwrap().flatten().collect();
     assert_eq!(left.len(), 2, "{left:?}");
+}
+
+/// The names that a report tells: of nodes, pods, namespaces.
+fn names(report: &Report) -> Vec<String> {
+    let pods = report.containers.iter().filter_map(|it| it.pod.as_ref());
+    let subjects = report.findings.iter().flat_map(|it| &it.subjects);
+    let subjects = subjects.filter_map(|subject| subject.pod.as_ref());
+    let pods = pods.chain(subjects).map(ToString::to_string);
+    let known = ["default", "kube-system"];
+    pods.flat_map(|pod| pod.split('/').map(str::to_owned).collect::<Vec<_>>())
+        .chain(report.node.clone())
+        .filter(|name| !known.contains(&name.as_str()) && name.contains(['-', '.']))
+        .collect()
+}
+
+#[test]
+fn every_case_redacted_gives_the_same_findings_and_no_name() {
+    let here = TempDir::new().unwrap();
+    let mut seen = 0;
+    for folder in cases::folders() {
+        let args = parsed(&cases::arguments(&folder));
+        let case = folder.file_name().unwrap().to_str().unwrap();
+        let keep = Keep::new(Privacy::Reserved);
+        let before = replay(&args.look, Capture::open(&folder).unwrap(), Some(&keep)).unwrap();
+        let mut kept = keep.finish(&before);
+        kept.redact().unwrap();
+        let to = here.path().join(format!("{case}.tar.gz"));
+        Archive::create(&to).unwrap().write(kept).unwrap();
+        let after = replay(&parsed(&[]).look, Capture::open(&to).unwrap(), None).unwrap();
+        let [before, after] = [before, after].map(|evidence| report::diagnose(&evidence));
+        let ids = |report: &Report| {
+            let mut ids: Vec<_> = report
+                .findings
+                .iter()
+                .map(|found| (found.id, found.severity, found.confidence, found.active))
+                .collect();
+            ids.sort();
+            ids
+        };
+        assert_eq!(ids(&before), ids(&after), "{case}");
+        assert_eq!(before.verdict, after.verdict, "{case}");
+        let told = format!("{after:?}");
+        for name in names(&before) {
+            seen += 1;
+            let whole = told.match_indices(&name).any(|(at, _)| {
+                let around = [
+                    told[..at].chars().next_back(),
+                    told[at + name.len()..].chars().next(),
+                ];
+                !around
+                    .iter()
+                    .flatten()
+                    .any(|c| c.is_alphanumeric() || *c == '-')
+            });
+            assert!(!whole, "{case}: {name}");
+        }
+    }
+    assert!(seen > 20, "only {seen} names");
 }

@@ -30,9 +30,13 @@ pub(crate) fn folders() -> Vec<PathBuf> {
     folders
 }
 
-/// Returns the arguments of a case: `args`, a word a line or several, with `{case}` for its folder.
+/// Returns the arguments of a case: `args`, a word a line or several, with `{case}` for its folder. A saved capture
+/// says all of that itself.
 pub(crate) fn arguments(folder: &Path) -> Vec<String> {
-    let text = fs::read_to_string(folder.join("args")).unwrap_or_default();
+    if folder.join("manifest.json").exists() {
+        return vec!["--capture".to_owned(), folder.display().to_string()];
+    }
+    let text = fs::read_to_string(folder.join("args")).unwrap();
     let words = text
         .split_whitespace()
         .map(|word| word.replace("{case}", &folder.display().to_string()));

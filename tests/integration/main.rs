@@ -19,12 +19,16 @@ mod disk;
 /// The host's edge: files that hang their reader.
 mod edge;
 mod engine;
+/// `diagnose --fix` on real daemons.
+mod fix;
 /// The private daemon cleans up after itself.
 mod harness;
 /// The host, looked at while a daemon is broken.
 mod host;
 /// The JSON output, read back with types of its own.
 mod json;
+/// The kubelet's own endpoints.
+mod kubelet;
 /// Who may name what.
 mod layering;
 /// Where the log comes from: standard input, files, journalctl.
@@ -33,6 +37,8 @@ mod logs;
 mod messages;
 /// What no real daemon does on demand: answers played over a Unix socket.
 mod played;
+/// `probe`: the live part alone.
+mod probe;
 /// The README tells the truth.
 mod readme;
 /// The table of rules, and what belongs to each row.

@@ -144,6 +144,7 @@ pub(super) fn remedies(sick: &[Sick]) -> Vec<Remedy> {
         risk: Risk::Safe,
         command,
         cost: cost.to_owned(),
+        actions: Vec::new(),
     };
     let mut remedies = vec![
         look(

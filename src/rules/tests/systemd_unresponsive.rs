@@ -1,5 +1,6 @@
 use super::*;
 use crate::{
+    action::Action,
     finding::{Confidence, Risk, Severity},
     node::{Bus, OciCommand, Settings, Systemd},
     rules::systemd_unresponsive::RULE,
@@ -52,6 +53,8 @@ fn silence_alone_is_suspected() {
         found.explanation
     );
     assert_eq!(found.subjects[0].pid, Some(1));
+    // Nothing is done on one word.
+    assert!(found.remedies.iter().all(|remedy| remedy.actions.is_empty()));
     let risks: Vec<_> = found.remedies.iter().map(|remedy| remedy.risk).collect();
     assert_eq!(risks, [Risk::Safe, Risk::Safe, Risk::Node, Risk::Node]);
     assert!(
@@ -79,6 +82,7 @@ fn what_its_process_does_who_waits_for_it_or_the_log_confirm_it() {
         };
         let found = only(&RULE, &seen(Some(odd), Vec::new(), &[]));
         assert_eq!(found.confidence, Confidence::Confirmed, "{state:?}");
+        assert_eq!(found.remedies[2].actions, [Action::ReexecSystemd]);
         assert!(found.explanation.contains(words), "{}", found.explanation);
     }
     let mut another = runc(40);

@@ -7,11 +7,11 @@
 //! inspect was pending when the stacks were asked for. A path without a line is answered with 404, as by a daemon
 //! that knows nothing of it.
 
-use super::{
-    Outcome, Probe,
-    http::{Answer, unhappy},
+use super::{Outcome, Probe};
+use crate::{
+    http::{Answer, failed, unhappy},
+    id::ContainerId,
 };
-use crate::id::ContainerId;
 use anyhow::{Context as _, bail};
 use hyper::{HeaderMap, StatusCode, header::HeaderValue};
 use std::{
@@ -128,19 +128,6 @@ impl Recording {
                 Vec::new()
             },
         }
-    }
-}
-
-fn failed(failure: super::http::Failure, took: Duration) -> Answer {
-    let super::http::Failure { outcome, error } = failure;
-    Answer {
-        probe: Probe {
-            outcome,
-            took,
-            error,
-        },
-        headers: HeaderMap::new(),
-        body: Vec::new(),
     }
 }
 

@@ -4,8 +4,9 @@
 //! no container's lock, so a daemon that answers anything answers them; one that is stopped does not, and one
 //! before 1.13 serves them only if it was started with --debug.
 
-use super::{Container, Docker, Outcome, Probe, http};
+use super::{Container, Docker, Outcome, Probe};
 use crate::{
+    http,
     id::ContainerId,
     runtime::PendingStacks,
     stacks::{Reader, Stacks},
@@ -156,19 +157,14 @@ impl Docker {
 
     async fn stacks(&self, pending: Vec<ContainerId>) -> Taken {
         let (mut reader, mut kept) = (Reader::default(), Vec::new());
-        let (probe, whole) = http::stream(
-            self.socket(),
-            PATH,
-            self.timeout / 2,
-            LARGEST,
-            &mut |bytes| {
+        let (probe, whole) =
+            http::stream(self.peer(), PATH, self.timeout / 2, LARGEST, &mut |bytes| {
                 reader.push(bytes);
                 if self.tape.is_some() {
                     kept.extend_from_slice(bytes);
                 }
-            },
-        )
-        .await;
+            })
+            .await;
         if let Some(tape) = &self.tape {
             tape.stacks(&probe, kept, whole, &pending);
         }

@@ -181,6 +181,7 @@ fn silent(list: Outcome, containers: Vec<Container>) -> Runtime {
         ping: probe(list),
         version_probe: probe(list),
         info: probe(list),
+        live_restore: None,
         list: probe(list),
         list_bytes: 0,
         containers,
