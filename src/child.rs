@@ -5,7 +5,10 @@
 
 use rustix::{
     io::Errno,
-    process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid},
+    process::{
+        Pid, Signal, WaitId, WaitIdOptions, kill_process_group, set_parent_process_death_signal,
+        setsid, waitid,
+    },
 };
 use std::{
     io,
@@ -14,6 +17,28 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+
+/// The subcommand by which our own program reads in a child: ours alone, not shown.
+pub(crate) const READ: &str = "read";
+
+/// Returns our own program as a reader, with nothing of ours but a pipe to answer through.
+pub(crate) fn reader() -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command
+        .arg(READ)
+        .env_clear()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    command
+}
+
+/// The reader's part, before anything that may hang: out of the terminal's reach, and gone with us.
+pub(crate) fn detach() {
+    // A leader of a group can't, and need not.
+    let _ = setsid();
+    // Nobody reads on once the parent is gone. If it went before this line, the pipe says so.
+    let _ = set_parent_process_death_signal(Some(Signal::KILL));
+}
 
 /// How long a child may take to end after its last word, and to die after it was killed.
 pub(crate) const LAST_BREATH: Duration = Duration::from_millis(500);

@@ -2,7 +2,13 @@
 //!
 //! Parsing does nothing but validate; what follows from the values is decided by the commands.
 
-use crate::{duration, event::Time, evidence::FRESH, host::reader, runtime::DEFAULT_ENDPOINT};
+use crate::{
+    child, duration,
+    event::Time,
+    evidence::FRESH,
+    host::reader,
+    runtime::{DEFAULT_ENDPOINT, disk::Place},
+};
 use anyhow::{Context as _, bail};
 use chrono::{DateTime, FixedOffset, Local, NaiveDate, NaiveDateTime, TimeDelta, TimeZone as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -53,9 +59,20 @@ pub enum Command {
         #[arg(value_enum)]
         output: SchemaOf,
     },
-    /// Write a file of each of these processes: the part of `diagnose` that may hang
-    #[command(name = reader::SUBCOMMAND, hide = true)]
-    ReadProcesses {
+    /// Write what may hang whoever reads it: a part of `diagnose`, in a child that can be left behind
+    #[command(name = child::READ, hide = true)]
+    Read {
+        /// What to read
+        #[command(subcommand)]
+        what: Reader,
+    },
+}
+
+/// What a child of plegdoctor's own reads.
+#[derive(Debug, Subcommand)]
+pub enum Reader {
+    /// A file of each of these processes
+    Processes {
         /// The host's root directory
         root: PathBuf,
         /// Which file
@@ -63,6 +80,26 @@ pub enum Command {
         what: reader::What,
         /// Which processes
         pids: Vec<u32>,
+    },
+    /// What Docker wrote of its containers
+    Docker {
+        /// Where
+        #[command(flatten)]
+        place: Place,
+        /// Which containers [default: all]
+        ids: Vec<String>,
+    },
+    /// A container's log
+    Log {
+        /// Where
+        #[command(flatten)]
+        place: Place,
+        /// Whose
+        id: String,
+        /// Its file's name
+        file: String,
+        /// How many bytes of its end
+        bytes: u64,
     },
 }
 
@@ -109,6 +146,18 @@ pub struct DiagnoseArgs {
     /// Do not ask Docker, whatever --docker-host or DOCKER_HOST say
     #[arg(long, help_heading = "Docker")]
     pub no_docker: bool,
+    /// Docker's data root, whose files tell of the containers where Docker does not answer [default: dockerd's
+    /// --data-root, else data-root of its daemon.json, else /var/lib/docker]
+    #[arg(
+        long,
+        value_name = "DIR",
+        help_heading = "Docker",
+        conflicts_with = "no_docker_files"
+    )]
+    pub docker_root: Option<PathBuf>,
+    /// Do not read Docker's files, even if it does not answer
+    #[arg(long, help_heading = "Docker")]
+    pub no_docker_files: bool,
     /// How long each call to Docker may take
     #[arg(long, value_name = "DUR", default_value = "3s", value_parser = positive, help_heading = "Docker")]
     pub probe_timeout: Duration,

@@ -3,12 +3,16 @@
 //! Decides one thing: whether log and runtime are about the same node at the same time, so that they may be
 //! joined. Judges nothing.
 
+mod files;
+
+pub use files::ReadFiles;
+
 use crate::{
     cli::{DiagnoseArgs, Moments},
     digest::{Digest, Log},
     evidence::{Evidence, FRESH, Gap},
     host::{self, files::Tree},
-    log::{self, DockerLog},
+    log::{self, DockerFiles, DockerLog},
     node::{DEFAULT_ROOT, Host},
     runtime::{
         Runtime,
@@ -27,7 +31,8 @@ use std::{
 /// For how long inspects are sent; a daemon that needs longer shows enough by then.
 const INSPECT_BUDGET: Duration = Duration::from_secs(10);
 
-/// Returns what can be seen; `ask` asks Docker (`docker::probe`, or `docker::replay` for a recording).
+/// Returns what can be seen; `ask` asks Docker (`docker::probe`, or `docker::replay` for a recording), `read_files`
+/// reads its files where it does not answer.
 ///
 /// # Errors
 /// Nothing was asked for, an option's value makes no sense, or a log that was named can't be read.
@@ -35,6 +40,7 @@ pub fn gather(
     args: &DiagnoseArgs,
     moments: &Moments,
     ask: &dyn Fn(&Ask<'_>) -> anyhow::Result<Runtime>,
+    read_files: &ReadFiles<'_>,
 ) -> anyhow::Result<Evidence> {
     if args.log.no_log && args.no_docker && args.host.no_host {
         bail!("--no-log, --no-docker and --no-host together leave nothing to look at");
@@ -62,6 +68,11 @@ pub fn gather(
             endpoint: &endpoint,
             timeout: args.probe_timeout,
             asked: !args.no_docker,
+            files: (!args.no_docker_files).then(|| DockerFiles {
+                root: args.docker_root.as_deref(),
+                host_root: files::root(args),
+                look: !args.host.no_host,
+            }),
         };
         apart = read_log(args, moments, over_docker, &mut evidence)?;
     }
@@ -96,6 +107,8 @@ pub fn gather(
         evidence.gaps.extend(gaps);
         evidence.notes.extend(notes);
     }
+    // Last, for the machine tells where the files are, and what of them is stale.
+    files::read(args, &endpoint, read_files, &mut evidence);
     Ok(evidence)
 }
 

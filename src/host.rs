@@ -7,6 +7,7 @@
 //! Every fact comes through `files::Tree`, so that a capture keeps it and a replay sees the same.
 
 pub mod files;
+pub mod glance;
 mod holders;
 mod pressure;
 pub mod reader;

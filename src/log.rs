@@ -10,6 +10,7 @@ mod names;
 mod open;
 mod pick;
 pub(crate) mod pump;
+mod stored;
 mod tail;
 #[cfg(test)]
 mod tests;
@@ -44,6 +45,19 @@ pub struct DockerLog<'a> {
     pub timeout: Duration,
     /// Whether Docker may be asked; false with `--no-docker`.
     pub asked: bool,
+    /// Docker's own files, for when it does not answer; `None` if they are not to be read.
+    pub files: Option<DockerFiles<'a>>,
+}
+
+/// Where Docker's own files may be.
+#[derive(Clone, Copy, Debug)]
+pub struct DockerFiles<'a> {
+    /// The data root that was named.
+    pub root: Option<&'a Path>,
+    /// The root directory of the machine.
+    pub host_root: &'a Path,
+    /// Whether the machine's processes may be looked at, for the words of Docker's daemon.
+    pub look: bool,
 }
 
 /// What reading came to, besides the events.

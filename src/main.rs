@@ -2,10 +2,11 @@
 
 use clap::Parser as _;
 use plegdoctor::{
-    cli::{Cli, Command},
+    cli::{Cli, Command, Reader},
     commands,
     host::reader,
     render::plain,
+    runtime::disk,
 };
 use std::{
     io::{self, Write as _},
@@ -32,8 +33,19 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Diagnose(args) => commands::diagnose::run(args, &mut out),
         Command::Clean(args) => commands::clean::run(args, &mut out),
         Command::Schema { output } => commands::schema::run(*output, &mut out),
-        Command::ReadProcesses { root, what, pids } => {
-            reader::write(root, *what, pids, &mut out)?;
+        Command::Read { what } => {
+            match what {
+                Reader::Processes { root, what, pids } => {
+                    reader::write(root, *what, pids, &mut out)?
+                }
+                Reader::Docker { place, ids } => disk::write(place, ids, &mut out)?,
+                Reader::Log {
+                    place,
+                    id,
+                    file,
+                    bytes,
+                } => disk::write_log(place, id, file, *bytes, &mut out)?,
+            }
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -279,7 +279,7 @@ impl Host {
     /// Returns the dockerd that listens on this endpoint; `None` where several might.
     pub fn dockerd(&self, endpoint: &str) -> Option<&Process> {
         let all = || self.daemons(Role::Dockerd);
-        let wanted = socket(endpoint);
+        let wanted = socket_below(endpoint, &self.root);
         let by_name = || all().filter(|process| process.sockets().any(|own| own == wanted));
         if by_name().next().is_some() || wanted != socket(DEFAULT_ENDPOINT) {
             return only(by_name());
@@ -335,6 +335,18 @@ pub fn only<'a>(mut processes: impl Iterator<Item = &'a Process>) -> Option<&'a 
     processes.next().is_none().then_some(first)
 }
 
+/// Returns whether Docker listens there unless told otherwise, on the machine whose root directory is `root`.
+pub fn is_default_endpoint(endpoint: &str, root: &str) -> bool {
+    socket_below(endpoint, root) == socket(DEFAULT_ENDPOINT)
+}
+
+/// Returns the path of a socket as the machine itself calls it whose root directory is `root`.
+fn socket_below<'a>(endpoint: &'a str, root: &str) -> &'a str {
+    let path = endpoint.strip_prefix("unix://").unwrap_or(endpoint);
+    let below = path.strip_prefix(root.trim_end_matches('/'));
+    socket(below.filter(|rest| rest.starts_with('/')).unwrap_or(path))
+}
+
 /// Returns the path of a socket, of which `/var/run/…` and `/run/…` are the same.
 fn socket(endpoint: &str) -> &str {
     let path = endpoint.strip_prefix("unix://").unwrap_or(endpoint);
@@ -350,7 +362,7 @@ impl Process {
     }
 
     /// Returns the value of the first of these options that its words hold: `--containerd X`, `--containerd=X`.
-    fn option(&self, names: &[&str]) -> Option<&str> {
+    pub fn option(&self, names: &[&str]) -> Option<&str> {
         let words = self.command.as_deref()?;
         words.iter().enumerate().find_map(|(at, word)| {
             let rest = names.iter().find_map(|name| word.strip_prefix(name))?;

@@ -201,6 +201,15 @@ fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
             });
         }
     }
+    let stored = runtime.containers.iter().filter(|it| it.is_only_stored());
+    let number = stored.count();
+    if number > 0 {
+        gaps.push(Gap {
+            what: format!("the state of {}", rules::count(number, "container")),
+            why: "Docker does not tell; known is what it last wrote to its disk, and that may be stale"
+                .to_owned(),
+        });
+    }
     let stacks = &runtime.stacks_probe;
     let came = matches!(stacks.outcome, Outcome::Answered | Outcome::NotProbed);
     // A daemon that answers nothing at all is a finding by itself.
@@ -220,7 +229,9 @@ fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
         Outcome::Denied,
         Outcome::Refused,
     ] {
-        let fits = |container: &&Container| container.probe.outcome == outcome;
+        let fits = |container: &&Container| {
+            container.probe.outcome == outcome && !container.is_only_stored()
+        };
         let number = runtime.containers.iter().filter(fits).count();
         if number > 0 {
             let why = runtime

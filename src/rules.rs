@@ -20,7 +20,9 @@ mod orphan_sandbox;
 mod pleg_unexplained;
 mod remedies;
 mod runtime_down;
+mod shares;
 mod starting_up;
+mod stored;
 mod tasks_exhausted;
 
 use crate::{

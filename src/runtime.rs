@@ -1,16 +1,21 @@
 //! A container runtime's answers, as values: what was asked, whether and how fast it answered, what it said.
 //!
-//! `docker` asks; nothing here does. No answer in time is itself an answer: it is what we look for.
+//! `docker` asks, and `disk` reads what Docker wrote down where it does not answer; nothing here does. No answer in
+//! time is itself an answer: it is what we look for.
 
+pub mod disk;
 pub mod docker;
 pub mod name;
+pub mod stored;
 
 use crate::{
     event::Time,
     id::{ContainerId, PodName, PodUid},
+    node::holder::Place,
     stacks::Stacks,
 };
 use std::{collections::BTreeMap, time::Duration};
+use stored::{Disk, Stored};
 
 /// Where Docker listens unless told otherwise.
 pub const DEFAULT_ENDPOINT: &str = "unix:///var/run/docker.sock";
@@ -81,8 +86,10 @@ pub struct Runtime {
     pub list: Probe,
     /// Bytes of the list's answer.
     pub list_bytes: u64,
-    /// All containers listed.
+    /// All containers listed; where no list came, those inspected all the same, and those that Docker's files name.
     pub containers: Vec<Container>,
+    /// Docker's files, if they were read: where it did not answer.
+    pub disk: Option<Disk>,
     /// The daemon's own stacks while calls were pending; `None` if there was nothing to explain, or nothing came.
     pub stacks: Option<PendingStacks>,
     /// `GET /debug/pprof/goroutine?debug=2`; not probed if there was nothing to explain.
@@ -104,6 +111,12 @@ impl Runtime {
         self.containers
             .iter()
             .find(|container| container.id.matches(id))
+    }
+
+    /// Returns the containers that the daemon told of, by its list or by an inspect.
+    pub fn told(&self) -> impl Iterator<Item = &Container> {
+        let told = |container: &&Container| !container.is_only_stored();
+        self.containers.iter().filter(told)
     }
 
     /// Returns whether the daemon as a whole answers: pings, and lists or inspects something.
@@ -165,6 +178,8 @@ pub struct Container {
     pub inspected: Option<Inspected>,
     /// How the inspect ended.
     pub probe: Probe,
+    /// What Docker last wrote of it, where its files were read. It may be stale.
+    pub disk: Option<Stored>,
 }
 
 impl Container {
@@ -175,6 +190,13 @@ impl Container {
             inspected.state == "dead"
                 || (inspected.state == "removing" && !inspected.error.is_empty())
         })
+    }
+
+    /// Returns whether nothing but Docker's files tells of it.
+    pub fn is_only_stored(&self) -> bool {
+        self.disk.is_some()
+            && self.probe.outcome == Outcome::NotProbed
+            && self.listed_state.is_empty()
     }
 
     /// Returns the container of which only the id is known, not asked for yet.
@@ -202,12 +224,13 @@ impl Container {
                 took: Duration::ZERO,
                 error: None,
             },
+            disk: None,
         }
     }
 }
 
 /// What inspect said of a container.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inspected {
     /// `running`, `exited`, `dead`, …
     pub state: String,
@@ -221,4 +244,10 @@ pub struct Inspected {
     pub finished: Option<Time>,
     /// Its exit code.
     pub exit_code: i64,
+    /// Its process, as the daemon knows it; `None` if it has none.
+    pub pid: Option<u32>,
+    /// Its own layer, by its name in the storage driver's folder; empty where the driver does not tell.
+    pub layers: Vec<Place>,
+    /// Whether it was asked again once the host had been looked at, and said that the same process runs.
+    pub again: bool,
 }

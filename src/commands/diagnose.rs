@@ -2,11 +2,11 @@
 
 use crate::{
     cli::{self, DiagnoseArgs},
-    gather::gather,
+    gather::{ReadFiles, gather},
     render::{self, Style},
     report::{self, Report},
     runtime::{
-        Runtime,
+        Runtime, disk,
         docker::{self, Ask},
     },
 };
@@ -18,7 +18,9 @@ use std::{io::Write, process::ExitCode};
 /// # Errors
 /// The question could not be asked: bad values, an unreadable log; or `out` fails.
 pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
-    let report = answer(args, &docker::probe)?;
+    let report = answer(args, &docker::probe, &|place, ids| {
+        disk::read(place, ids, disk::PATIENCE)
+    })?;
     let style = Style {
         width: cli::width(),
         color: cli::color(args.color),
@@ -29,14 +31,15 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
     Ok(ExitCode::from(report.exit_code()))
 }
 
-/// Returns the report, with whatever `ask` says Docker answers.
+/// Returns the report, with whatever `ask` says Docker answers, and `read_files` that it wrote.
 ///
 /// # Errors
 /// As `run`.
 pub fn answer(
     args: &DiagnoseArgs,
     ask: &dyn Fn(&Ask<'_>) -> anyhow::Result<Runtime>,
+    read_files: &ReadFiles<'_>,
 ) -> anyhow::Result<Report> {
     let moments = args.log.moments()?;
-    Ok(report::diagnose(&gather(args, &moments, ask)?))
+    Ok(report::diagnose(&gather(args, &moments, ask, read_files)?))
 }

@@ -7,21 +7,17 @@
 
 use super::files::Tree;
 use crate::{
-    child::Running,
+    child::{self, Running},
     log::pump::{self, Ended},
 };
 use clap::ValueEnum;
-use rustix::process::{Signal, set_parent_process_death_signal, setsid};
 use std::{
     collections::BTreeMap,
     io::{self, Read as _, Write},
     path::Path,
-    process::{Command, Stdio},
     time::{Duration, Instant},
 };
 
-/// The subcommand that reads: ours alone, not shown.
-pub const SUBCOMMAND: &str = "read-processes";
 /// How long a child may take; an ordinary one needs some 20 µs for each process.
 const PATIENCE: Duration = Duration::from_millis(700);
 /// How long a killed child is waited for.
@@ -103,15 +99,12 @@ pub(super) fn read(tree: &Tree, what: What, pids: &[u32], until: Instant, told: 
 
 /// Lets one child read; returns how many of `pids` it answered.
 fn one_child(tree: &Tree, what: What, pids: &[u32], deadline: Instant, told: &mut Told) -> usize {
-    let mut command = Command::new("/proc/self/exe");
+    let mut command = child::reader();
     command
-        .arg(SUBCOMMAND)
+        .arg("processes")
         .arg(tree.root())
         .arg(what.name())
-        .args(pids.iter().map(u32::to_string))
-        .env_clear()
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
+        .args(pids.iter().map(u32::to_string));
     let mut running = match Running::start(&mut command) {
         Ok(running) => running,
         Err(error) => {
@@ -181,10 +174,7 @@ fn records(mut bytes: &[u8]) -> Vec<(u32, Option<Vec<u8>>)> {
 /// # Errors
 /// What `out` says.
 pub fn write(root: &Path, what: What, pids: &[u32], out: &mut dyn Write) -> io::Result<()> {
-    // Out of the terminal's reach; a leader of a group can't, and need not.
-    let _ = setsid();
-    // Nobody reads on once the parent is gone. If it went before this line, the pipe says so.
-    let _ = set_parent_process_death_signal(Some(Signal::KILL));
+    child::detach();
     let tree = Tree::at(root);
     for &pid in pids {
         match tree.bytes(&what.path(pid)) {

@@ -186,7 +186,7 @@ pub(super) fn complaints(told: &reader::Told, what: What) -> Vec<Gap> {
     gaps
 }
 
-fn process(stat: &Stat, role: Role) -> Process {
+pub(super) fn process(stat: &Stat, role: Role) -> Process {
     Process {
         pid: stat.pid,
         ppid: stat.ppid,

@@ -1,8 +1,9 @@
-//! Reads the log of a container, through Docker: Rancher runs the kubelet as one.
+//! Reads the log of a container, through Docker, else from its file: Rancher runs the kubelet as one.
 
 use super::{
     DockerLog,
     intake::{Intake, Opening},
+    stored,
 };
 use crate::{
     duration,
@@ -29,32 +30,68 @@ pub(super) struct Part {
     pub(super) timeout: Duration,
 }
 
+/// Whether there is a container.
+pub(super) enum There {
+    Yes,
+    No,
+    /// Docker does not tell: it does not listen, or (with the reason) it is there and does not answer.
+    Silent(Option<String>),
+}
+
 /// Returns whether there is a container of that name.
 ///
 /// # Errors
-/// Docker does not tell, though it is there.
-pub(super) fn exists(docker: DockerLog<'_>, name: &str, timeout: Duration) -> anyhow::Result<bool> {
+/// It can't be asked.
+pub(super) fn exists(
+    docker: DockerLog<'_>,
+    name: &str,
+    timeout: Duration,
+) -> anyhow::Result<There> {
     let (probe, found) = Docker::open(docker.endpoint, docker.timeout.min(timeout))?.find(name);
-    match probe.outcome {
-        Outcome::Answered => Ok(found.is_some()),
-        Outcome::Gone | Outcome::Refused => Ok(false),
-        _ => bail!("{}", words(&probe, docker)),
-    }
+    Ok(match probe.outcome {
+        Outcome::Answered if found.is_some() => There::Yes,
+        Outcome::Answered | Outcome::Gone => There::No,
+        Outcome::Refused => There::Silent(None),
+        _ => There::Silent(Some(words(&probe, docker))),
+    })
 }
 
-/// Reads the container's log.
+/// Reads the container's log, from Docker's file of it if Docker does not give it.
 ///
 /// # Errors
-/// There is no such container, or Docker does not give its log.
+/// There is no such container, or neither gives its log.
 pub(super) fn read(
     docker: DockerLog<'_>,
     name: &str,
     part: &Part,
     intake: &mut Intake<'_>,
 ) -> anyhow::Result<()> {
-    if !docker.asked {
+    let why = if docker.asked {
+        match ask(docker, name, part, intake)? {
+            None => return Ok(()),
+            Some(why) => why,
+        }
+    } else if docker.files.is_some_and(|files| files.root.is_some()) {
+        "Docker is not to be asked".to_owned()
+    } else {
         bail!("--no-docker forbids to ask Docker for it");
+    };
+    match stored::read(docker, name, part, &why, intake)? {
+        true => Ok(()),
+        false => bail!("{why}"),
     }
+}
+
+/// Reads the container's log through Docker; returns why it does not give it, if it is silent.
+///
+/// # Errors
+/// There is no such container.
+fn ask(
+    docker: DockerLog<'_>,
+    name: &str,
+    part: &Part,
+    intake: &mut Intake<'_>,
+) -> anyhow::Result<Option<String>> {
     let source = format!("container {name}");
     let daemon = Docker::open(docker.endpoint, docker.timeout)?;
     let request = LogRequest {
@@ -73,7 +110,7 @@ pub(super) fn read(
         if log.probe.outcome == Outcome::Gone {
             bail!("there is no such container: docker ps -a tells their names");
         }
-        bail!("{}", words(&log.probe, docker));
+        return Ok(Some(words(&log.probe, docker)));
     }
     intake.end();
     if log.probe.outcome != Outcome::Answered {
@@ -90,7 +127,7 @@ pub(super) fn read(
         );
         intake.gap(source, why);
     }
-    Ok(())
+    Ok(None)
 }
 
 fn took(took: Duration) -> String {

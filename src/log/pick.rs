@@ -3,17 +3,18 @@
 
 use super::{
     DockerLog, Places, Reading, Source,
-    container::{self, Part},
+    container::{self, Part, There},
     files::{self, Piece},
     intake::{self, Intake},
     names::Family,
     open::Failure,
     pump::{self, Ended},
+    stored,
     tail::Limits,
     units::{self, Journal},
 };
 use crate::{cli::Moments, event::Time, evidence::Gap};
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use chrono::TimeDelta;
 use std::{
     path::Path,
@@ -166,16 +167,23 @@ fn from_container(
     bounds: &Bounds,
     intake: &mut Intake<'_>,
 ) -> anyhow::Result<()> {
-    if !container::exists(docker, CONTAINER, bounds.left())? {
-        return Ok(());
-    }
+    let there = container::exists(docker, CONTAINER, bounds.left())?;
     let part = Part {
         picked: true,
         since: Some(bounds.oldest),
         bytes: Some(BYTES),
         timeout: bounds.left(),
     };
-    container::read(docker, CONTAINER, &part, intake)
+    let why = match there {
+        There::Yes => return container::read(docker, CONTAINER, &part, intake),
+        There::No => return Ok(()),
+        There::Silent(why) => why,
+    };
+    let told = why.as_deref().unwrap_or("Docker does not listen");
+    match (stored::read(docker, CONTAINER, &part, told, intake)?, why) {
+        (false, Some(why)) => bail!("{why}"),
+        _ => Ok(()),
+    }
 }
 
 /// Reads a file and its rotations, or a directory's, in a thread that can be left behind.

@@ -5,7 +5,7 @@ use std::{
     io::{self, Read},
     sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel},
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 /// How many pieces wait for their reader.
@@ -34,6 +34,19 @@ pub(crate) fn pump<T: Send + 'static>(
     produce: impl FnOnce(&SyncSender<T>) + Send + 'static,
     take: &mut dyn FnMut(T) -> bool,
 ) -> io::Result<Ended> {
+    pump_steadily(deadline, Duration::MAX, produce, take)
+}
+
+/// As `pump`, but gives up as well when nothing comes for as long as `silence`.
+///
+/// # Errors
+/// No thread can be started.
+pub(crate) fn pump_steadily<T: Send + 'static>(
+    deadline: Instant,
+    silence: Duration,
+    produce: impl FnOnce(&SyncSender<T>) + Send + 'static,
+    take: &mut dyn FnMut(T) -> bool,
+) -> io::Result<Ended> {
     let (sender, receiver) = sync_channel(AHEAD);
     thread::Builder::new()
         .name("log".to_owned())
@@ -44,7 +57,7 @@ pub(crate) fn pump<T: Send + 'static>(
         if left.is_zero() {
             return Ok(Ended::Late);
         }
-        match receiver.recv_timeout(left) {
+        match receiver.recv_timeout(left.min(silence)) {
             Ok(piece) => {
                 if !take(piece) {
                     return Ok(Ended::Enough);
@@ -79,7 +92,7 @@ pub(crate) fn send_blocks(mut from: impl Read, to: &SyncSender<io::Result<Vec<u8
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::{sync::mpsc::channel, time::Duration};
+    use std::sync::mpsc::channel;
 
     fn soon() -> Instant {
         Instant::now() + Duration::from_millis(200)
@@ -103,6 +116,20 @@ mod tests {
         );
         assert_eq!((ended.unwrap(), got), (Ended::Late, vec![1]));
         assert!(started.elapsed() < Duration::from_secs(2));
+    }
+
+    #[test]
+    fn a_reader_that_falls_silent_is_left_behind_before_its_time() {
+        let (_never, wait) = channel::<()>();
+        let later = Instant::now() + Duration::from_secs(60);
+        let produce = move |to: &SyncSender<u8>| {
+            to.send(1).unwrap();
+            let _ = wait.recv();
+        };
+        let silence = Duration::from_millis(200);
+        let ended = pump_steadily(later, silence, produce, &mut |_| true);
+        assert_eq!(ended.unwrap(), Ended::Late);
+        assert!(Instant::now() < later - Duration::from_secs(50));
     }
 
     #[test]

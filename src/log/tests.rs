@@ -71,6 +71,7 @@ fn read_on(root: &Path, options: &[&str], sink: &mut dyn FnMut(Event)) -> anyhow
         endpoint: &endpoint,
         timeout: Duration::from_millis(300),
         asked: true,
+        files: None,
     };
     let args = args(options);
     read_in(&places, &args, &args.moments()?, docker, sink)

@@ -1,6 +1,7 @@
 //! Mounts, from `mountinfo`. A list of names: no file system is touched.
 
 use crate::id::PodUid;
+use std::path::Path;
 
 /// A mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +74,17 @@ impl Mount {
             _ => &self.source,
         }
     }
+}
+
+/// Returns the mount that a path is on, by the longest mount point that is a folder of the path. Names are compared:
+/// what links lead elsewhere is not seen.
+pub fn holding<'a>(mounts: &'a [Mount], path: &str) -> Option<&'a Mount> {
+    let path = Path::new(path);
+    // Of two at one place the later one hides the earlier.
+    mounts
+        .iter()
+        .filter(|mount| path.starts_with(&mount.point))
+        .max_by_key(|mount| Path::new(&mount.point).components().count())
 }
 
 /// Returns the mounts of a `mountinfo` (`proc_pid_mountinfo(5)`); lines that make no sense are left out.

@@ -31,8 +31,10 @@ pub(super) fn container(digit: &str, state: &str) -> Container {
             started: hour_ago.filter(|_| state != "created"),
             finished: hour_ago.filter(|_| matches!(state, "exited" | "dead" | "removing")),
             exit_code: 0,
+            ..Inspected::default()
         }),
         probe: probe(Outcome::Answered),
+        disk: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The report for scripts: `plegdoctor.report/1`. Its own structs, so that the core may change without it.
 
+mod disk;
 mod host;
 mod stacks;
 
@@ -112,6 +113,7 @@ struct ContainerV1<'a> {
     inspected_state: Option<&'a str>,
     error: &'a str,
     probe: ProbeV1<'a>,
+    disk: Option<disk::StoredV1<'a>>,
 }
 
 #[derive(Serialize)]
@@ -143,6 +145,7 @@ struct RuntimeV1<'a> {
     version: Option<&'a str>,
     api_version: Option<&'a str>,
     containers: usize,
+    disk: Option<disk::DiskV1<'a>>,
     probes: BTreeMap<&'static str, ProbeV1<'a>>,
 }
 
@@ -293,6 +296,7 @@ impl<'a> From<&'a Container> for ContainerV1<'a> {
             inspected_state: inspected.map(|inspected| inspected.state.as_str()),
             error: inspected.map_or("", |inspected| &inspected.error),
             probe: ProbeV1::from(&container.probe),
+            disk: container.disk.as_ref().map(disk::StoredV1::from),
         }
     }
 }
@@ -334,7 +338,8 @@ impl<'a> From<&'a Runtime> for RuntimeV1<'a> {
             endpoint: &runtime.endpoint,
             version: runtime.version.as_deref(),
             api_version: runtime.api_version.as_deref(),
-            containers: runtime.containers.len(),
+            containers: runtime.told().count(),
+            disk: runtime.disk.as_ref().map(disk::DiskV1::from),
             probes: runtime
                 .own_calls()
                 .into_iter()

@@ -11,7 +11,7 @@ use crate::{
     incident::{Incident, Shape},
     report::{Report, Verdict},
     rules,
-    runtime::{Container, Outcome},
+    runtime::{Container, Outcome, stored::Life},
 };
 use chrono::TimeDelta;
 use comfy_table::{Attribute, Cell, ContentArrangement, Table, presets::NOTHING};
@@ -212,7 +212,7 @@ impl Page<'_> {
                 container.id.short().to_owned(),
                 visible(&name(container)),
                 visible(listed(container)),
-                visible(inspected(container)),
+                visible(&inspected(container)),
                 took.unwrap_or_else(|| "-".to_owned()),
             ]);
         }
@@ -236,10 +236,16 @@ impl Page<'_> {
         looked.extend(report.runtime.as_ref().map(|runtime| {
             let version = runtime.version.as_deref().unwrap_or("(version not told)");
             let listed = match runtime.list.outcome {
-                Outcome::Answered => rules::count(runtime.containers.len(), "container"),
+                Outcome::Answered => rules::count(runtime.told().count(), "container"),
                 _ => "no list".to_owned(),
             };
             format!("Docker {version} at {} ({listed})", runtime.endpoint)
+        }));
+        let disk = report.runtime.as_ref().and_then(|it| it.disk.as_ref());
+        looked.extend(disk.map(|disk| {
+            let containers = rules::count(disk.containers, "container");
+            let (root, which) = (&disk.root, if disk.whole { "" } else { " that did not answer" });
+            format!("Docker's files in {root}: {containers}{which}, as Docker last wrote it (may be stale)")
         }));
         looked.extend(report.host.as_ref().map(|host| {
             let kernel = host.kernel.as_deref().unwrap_or("(release not told)");
@@ -416,17 +422,33 @@ fn name(container: &Container) -> String {
 fn listed(container: &Container) -> &str {
     match container.probe.outcome {
         Outcome::Gone if container.listed_status.is_empty() => "not in Docker any more",
+        _ if container.is_only_stored() => "not listed",
         _ if container.listed_status.is_empty() => &container.listed_state,
         _ => &container.listed_status,
     }
 }
 
-fn inspected(container: &Container) -> &str {
-    match (&container.inspected, container.probe.outcome) {
+fn inspected(container: &Container) -> String {
+    let word = match (&container.inspected, container.probe.outcome) {
         (Some(inspected), _) => &inspected.state,
+        (None, Outcome::NotProbed) if container.is_only_stored() => return on_disk(container),
         (None, Outcome::TimedOut) => "no answer",
         (None, Outcome::Gone) => "gone",
         (None, Outcome::NotProbed) => "not asked",
         (None, _) => container.probe.error.as_deref().unwrap_or("failed"),
-    }
+    };
+    word.to_owned()
+}
+
+/// Returns what Docker last wrote of it.
+fn on_disk(container: &Container) -> String {
+    let Some(stored) = &container.disk else {
+        return String::new();
+    };
+    let process = match stored.life {
+        Life::Gone => ", its process gone",
+        Life::There => ", its process there",
+        Life::Unknown => "",
+    };
+    format!("{} on disk{process}", stored.state.state)
 }

@@ -3,7 +3,7 @@
 
 use crate::{
     digest::{Group, Log},
-    event::ErrorClass,
+    event::{ErrorClass, Time},
     evidence::Evidence,
     finding::Finding,
     id::ContainerIds,
@@ -18,6 +18,8 @@ enum Reason {
     Unwell,
     InTheLogsErrors,
     OfAnAccusedPod,
+    /// Docker does not list what runs: its files do.
+    SaidToRun,
 }
 
 /// Returns the containers that matter, the accused first.
@@ -32,15 +34,18 @@ pub(super) fn that_matter(evidence: &Evidence, findings: &[Finding]) -> Vec<Cont
         .collect();
     let suspects = evidence.log.as_ref().map(Log::suspects).unwrap_or_default();
     let in_errors: ContainerIds = suspects.iter().collect();
+    let now = runtime.asked_at;
     let reason = |container: &Container| {
         if accused.contains(&container.id) {
             Some(Reason::Accused)
-        } else if is_unwell(container) {
+        } else if is_unwell(container, now) {
             Some(Reason::Unwell)
         } else if in_errors.contains(&container.id) {
             Some(Reason::InTheLogsErrors)
         } else if container.uid.as_ref().is_some_and(|uid| pods.contains(uid)) {
             Some(Reason::OfAnAccusedPod)
+        } else if is_said_to_run(container) {
+            Some(Reason::SaidToRun)
         } else {
             None
         }
@@ -54,9 +59,16 @@ pub(super) fn that_matter(evidence: &Evidence, findings: &[Finding]) -> Vec<Cont
     matter.into_iter().map(|(_, container)| container).collect()
 }
 
-fn is_unwell(container: &Container) -> bool {
+fn is_unwell(container: &Container, now: Time) -> bool {
     let fine = [Outcome::Answered, Outcome::Gone, Outcome::NotProbed];
-    !fine.contains(&container.probe.outcome) || container.is_dead()
+    let stored = container.disk.as_ref();
+    let stored = stored.is_some_and(|stored| stored.is_stale() || stored.is_dead(now));
+    !fine.contains(&container.probe.outcome) || container.is_dead() || stored
+}
+
+fn is_said_to_run(container: &Container) -> bool {
+    let stored = container.disk.as_ref();
+    container.is_only_stored() && stored.is_some_and(|stored| stored.state.running)
 }
 
 /// Returns the containers that the log's errors name and that Docker does not have any more.

@@ -1,6 +1,8 @@
 //! `container-pileup`: so many stopped containers that listing or inspecting them is slow.
 
-use super::{Rule, cite_probe, count, list_too_large::stopped, node, remedies::clean_exited};
+use super::{
+    Rule, cite_probe, count, list_too_large::stopped, node, remedies::clean_exited, stored,
+};
 use crate::{
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Severity},
@@ -23,9 +25,9 @@ const SLOW_LIST: Duration = Duration::from_secs(1);
 /// Inspects that take this long at the median are 100 times slower than normal (a few milliseconds).
 const SLOW_INSPECT: Duration = Duration::from_millis(500);
 
-fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
+fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
     let Some(runtime) = evidence.listed() else {
-        return Vec::new();
+        return behind_silence(evidence, found).into_iter().collect();
     };
     let pile = stopped(runtime);
     let inspect = median_inspect(runtime);
@@ -75,6 +77,35 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
         remedies: clean_exited(evidence).unwrap_or_default(),
         spans: Vec::new(),
     }]
+}
+
+/// A pile that Docker's files show while it does not even list: perhaps it lists, and takes too long.
+fn behind_silence(evidence: &Evidence, found: &[Finding]) -> Option<Finding> {
+    let runtime = evidence.runtime.as_ref()?;
+    let (disk, stored) = stored::listed(evidence)?;
+    let pile = stored::stopped(&stored);
+    // What does not run at all, or is stopped, needs no pile to be silent.
+    let known = ["frozen-daemon", "network-storage"];
+    let explained = found.iter().any(|f| f.active && known.contains(&f.id));
+    if pile < MANY || runtime.list.outcome != Outcome::TimedOut || explained {
+        return None;
+    }
+    let containers = count(stored.len(), "container");
+    Some(Finding {
+        id: RULE.id,
+        title: format!("{pile} stopped containers may be why Docker does not list them in time"),
+        severity: Severity::Warning,
+        confidence: Confidence::Suspected,
+        active: true,
+        explanation: format!(
+            "Docker does not answer the list of containers, and by its files in {} it has {containers}, {pile} of them stopped (as it last wrote them; that may be stale). So many alone hang nothing; on a slow disk they make each list slow, and the kubelet lists twice for each relist.",
+            disk.root
+        ),
+        subjects: vec![node(evidence)],
+        citations: vec![cite_probe("docker list", runtime, &runtime.list)],
+        remedies: clean_exited(evidence).unwrap_or_default(),
+        spans: Vec::new(),
+    })
 }
 
 fn median_inspect(runtime: &Runtime) -> Duration {

@@ -3,6 +3,8 @@
 //! In public incidents a dead container alone was never shown to block a relist: it is never presented as the
 //! cause of a lag. Whether removal failed is told by inspect; the list lies both ways (moby up to 28.1).
 
+mod stored;
+
 use super::{
     EACH, Rule, called, count, inspect_call,
     lines::Lines,
@@ -39,13 +41,20 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
         .runtime
         .iter()
         .flat_map(|runtime| &runtime.containers);
-    let dead: Vec<&Container> = containers.filter(|container| container.is_dead()).collect();
+    let (dead, rest): (Vec<&Container>, Vec<&Container>) =
+        containers.partition(|container| container.is_dead());
+    let stored = stored::dead(evidence, rest);
     let logged = Lines::failed(evidence, CALLS, ErrorClass::Busy);
-    let is_of_dead = |group: &&Group| dead.iter().any(|container| is_about(group, &container.id));
-    let (about, elsewhere) = logged.0.into_iter().partition(is_of_dead);
+    let of = |some: &[&Container], group: &Group| some.iter().any(|one| is_about(group, &one.id));
+    let (about, others): (Vec<_>, Vec<_>) =
+        logged.0.into_iter().partition(|group| of(&dead, group));
+    let (about_stored, elsewhere) = others.into_iter().partition(|group| of(&stored, group));
     let mut findings = Vec::new();
     if !dead.is_empty() {
         findings.push(from_docker(evidence, &dead, &Lines(about)));
+    }
+    if !stored.is_empty() {
+        findings.push(stored::tell(evidence, &stored, &Lines(about_stored)));
     }
     let elsewhere = Lines(elsewhere);
     if !elsewhere.is_empty() {

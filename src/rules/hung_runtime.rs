@@ -153,7 +153,7 @@ fn silent_calls(runtime: &Runtime) -> Vec<String> {
     let calls = runtime.own_calls();
     let own = calls.iter().filter(|(_, probe)| timed_out(probe));
     let mut silent: Vec<_> = own.map(|(call, _)| format!("docker {call}")).collect();
-    let containers = &runtime.containers;
+    let containers: Vec<_> = runtime.told().collect();
     if silent.is_empty()
         && containers.len() >= SILENT
         && containers.iter().all(|c| timed_out(&c.probe))

@@ -5,6 +5,7 @@ use super::{
     lines::Lines,
     node,
     remedies::{clean_exited, count_containers},
+    stored,
 };
 use crate::{
     event::{ErrorClass, Kind},
@@ -109,6 +110,11 @@ fn explain(
             stopped(runtime)
         )
     });
+    let written = stored::listed(evidence).map(|(_, stored)| {
+        let (all, stopped) = (count(stored.len(), "container"), stored::stopped(&stored));
+        format!(" Docker does not answer; it last wrote down {all}, {stopped} of them stopped.")
+    });
+    let now = written.unwrap_or(now);
     if !active {
         let last = clock(evidence, logged.last());
         return format!(

@@ -9,6 +9,7 @@ use super::{
     hung_container,
     lines::Lines,
     remedies::restart_runtime,
+    shares::{self, Share},
 };
 use crate::{
     event::ErrorClass,
@@ -48,7 +49,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
             .iter()
             .any(|task| mount.is_waited_for_in(task.function))
     };
-    let mounts: Vec<&Mount> = host.remote.iter().filter(waited_for).collect();
+    let mut mounts: Vec<&Mount> = host.remote.iter().filter(waited_for).collect();
     // One workload may be slow by itself: the kernel must say so, too, or the runtime's own be stuck.
     let lines = Lines::failed(evidence, hung_container::CALLS, ErrorClass::Deadline).latest();
     let known = is_silent(host)
@@ -58,7 +59,44 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     if stuck.is_empty() || !known {
         return Vec::new();
     }
-    vec![accuse(evidence, &lines, &stuck, &mounts)]
+    let shares = shares_of_hanging(evidence, &lines, &mounts);
+    if !shares.is_empty() {
+        let in_one = |mount: &&Mount| shares.iter().any(|share| share.mount == *mount);
+        let others = mounts.len();
+        mounts.retain(in_one);
+        let narrowed = mounts.len() < others;
+        return vec![accuse(
+            evidence,
+            &lines,
+            &stuck,
+            (&mounts, &shares, narrowed),
+        )];
+    }
+    vec![accuse(evidence, &lines, &stuck, (&mounts, &[], false))]
+}
+
+/// Returns what of these file systems is mounted in the containers that do not answer, by Docker or by the log.
+fn shares_of_hanging<'a>(
+    evidence: &'a Evidence,
+    logged: &Lines,
+    mounts: &[&Mount],
+) -> Vec<Share<'a>> {
+    let named = |container: &Container| {
+        let mut ids = logged.0.iter().filter_map(|group| group.first.subject());
+        ids.any(|id| id.matches(&container.id))
+    };
+    let all = evidence
+        .runtime
+        .iter()
+        .flat_map(|runtime| &runtime.containers);
+    let hanging = all.filter(|it| {
+        let silent = it.probe.outcome == Outcome::TimedOut;
+        silent || (it.is_only_stored() && named(it))
+    });
+    let shares = hanging.flat_map(|container| shares::of(evidence, container));
+    shares
+        .filter(|share| mounts.contains(&share.mount))
+        .collect()
 }
 
 /// Whether the kernel says that a server does not answer.
@@ -128,7 +166,14 @@ fn stuck(host: &Host) -> Vec<Stuck<'_>> {
     stuck
 }
 
-fn accuse(evidence: &Evidence, lines: &Lines, stuck: &[Stuck], mounts: &[&Mount]) -> Finding {
+fn accuse(
+    evidence: &Evidence,
+    lines: &Lines,
+    stuck: &[Stuck],
+    (mounts, shares, narrowed): (&[&Mount], &[Share<'_>], bool),
+) -> Finding {
+    // That its container hangs points to it; that a start waits for what is mounted proves it.
+    let sure = !narrowed || shares::is_waited_for_by_a_start(evidence);
     let hangs = containers(evidence).next().is_some();
     let logged = !lines.is_empty() && lines.go_on(evidence);
     let blocks = stuck.iter().any(|task| blocks(evidence, lines, task));
@@ -136,7 +181,7 @@ fn accuse(evidence: &Evidence, lines: &Lines, stuck: &[Stuck], mounts: &[&Mount]
     let mut subjects: Vec<_> = mounts
         .iter()
         .take(MOUNTS)
-        .map(|mount| subject(evidence, mount))
+        .map(|mount| subject(evidence, mount, shares))
         .collect();
     subjects.extend(stuck.iter().take(MOUNTS).map(|task| Subject {
         kind: SubjectKind::Process,
@@ -160,25 +205,27 @@ fn accuse(evidence: &Evidence, lines: &Lines, stuck: &[Stuck], mounts: &[&Mount]
             Confidence::Suspected
         },
         active: true,
-        explanation: explain(evidence, stuck, mounts, told),
+        explanation: explain(evidence, stuck, (mounts, shares, narrowed), told),
         subjects,
         citations: stuck
             .iter()
             .take(MOUNTS)
             .map(|task| cite(evidence, task))
             .collect(),
-        remedies: remedies(evidence, stuck, mounts, told),
+        remedies: remedies(evidence, stuck, mounts, (told, sure)),
         spans: Vec::new(),
     }
 }
 
-fn subject(evidence: &Evidence, mount: &Mount) -> Subject {
+fn subject(evidence: &Evidence, mount: &Mount, shares: &[Share<'_>]) -> Subject {
+    let own = shares.iter().find(|share| share.mount == mount);
+    let container = own.map(|share| share.container);
     Subject {
         kind: SubjectKind::Mount,
         id: None,
         name: Some(mount.point.clone()),
-        pod: pod(evidence, mount),
-        uid: mount.uid.clone(),
+        pod: pod(evidence, mount).or_else(|| container?.pod.clone()),
+        uid: mount.uid.clone().or_else(|| container?.uid.clone()),
         pid: None,
     }
 }
@@ -216,7 +263,12 @@ fn title(stuck: &[Stuck], mounts: &[&Mount]) -> String {
     .replace("1 task wait ", "1 task waits ")
 }
 
-fn explain(evidence: &Evidence, stuck: &[Stuck], mounts: &[&Mount], told: bool) -> String {
+fn explain(
+    evidence: &Evidence,
+    stuck: &[Stuck],
+    (mounts, shares, narrowed): (&[&Mount], &[Share<'_>], bool),
+    told: bool,
+) -> String {
     let mut names: Vec<_> = stuck
         .iter()
         .map(|task| format!("{} (process {})", task.process.comm, task.process.pid))
@@ -251,7 +303,14 @@ fn explain(evidence: &Evidence, stuck: &[Stuck], mounts: &[&Mount], told: bool) 
             )
         })
         .collect();
+    if narrowed {
+        text.push(format!(
+            "Several such mounts are there, of which what does not answer has {}.",
+            named.join("; ")
+        ));
+    }
     match (named.as_slice(), mounts.len() - named.len()) {
+        _ if narrowed => {}
         ([], _) => text
             .push("No mount of that kind is seen: it sits in another mount namespace.".to_owned()),
         ([one], 0) => text.push(format!("The only such mount is {one}.")),
@@ -261,13 +320,21 @@ fn explain(evidence: &Evidence, stuck: &[Stuck], mounts: &[&Mount], told: bool) 
             some.join("; ")
         )),
     }
+    if !shares.is_empty() {
+        text.push(format!("By Docker's files {}.", shares::told(shares)));
+    }
     if told {
         text.push("Docker does not answer for a container meanwhile: a start, stop or inspect waits for the same server, and so does the kubelet's relist.".to_owned());
     }
     text.join(" ")
 }
 
-fn remedies(evidence: &Evidence, stuck: &[Stuck], mounts: &[&Mount], told: bool) -> Vec<Remedy> {
+fn remedies(
+    evidence: &Evidence,
+    stuck: &[Stuck],
+    mounts: &[&Mount],
+    (told, sure): (bool, bool),
+) -> Vec<Remedy> {
     let mut remedies = Vec::new();
     if let Some(task) = stuck.first() {
         remedies.push(Remedy {
@@ -301,7 +368,7 @@ fn remedies(evidence: &Evidence, stuck: &[Stuck], mounts: &[&Mount], told: bool)
         });
     }
     // Nor on the word of one alone: the runtime or the kernel says so, too.
-    let twice = told || evidence.host.as_ref().is_some_and(is_silent);
+    let twice = sure && (told || evidence.host.as_ref().is_some_and(is_silent));
     if let ([mount], true) = (mounts, twice) {
         remedies.push(match mount.fuse_connection() {
             Some(connection) => Remedy {

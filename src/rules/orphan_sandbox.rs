@@ -9,7 +9,7 @@ use crate::{
     event::{ErrorClass, Event, Kind},
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject},
-    runtime::Container,
+    runtime::{Container, stored::Life},
 };
 use chrono::TimeDelta;
 
@@ -70,6 +70,8 @@ struct Left {
     citations: Vec<Citation>,
     /// What Docker lists it as, if it runs there.
     status: Option<String>,
+    /// Whether it runs only by what Docker last wrote of it.
+    stored: bool,
     active: bool,
 }
 
@@ -81,6 +83,11 @@ fn in_docker(evidence: &Evidence, log: &Log) -> Vec<Left> {
         .flat_map(|runtime| &runtime.containers)
         .collect();
     let runs = |container: &&&Container| container.inspected.as_ref().is_some_and(|i| i.running);
+    // What is only written down counts where its process is seen, for else it may be long gone.
+    let there = |container: &Container| {
+        let stored = container.disk.as_ref();
+        stored.is_some_and(|stored| stored.life == Life::There)
+    };
     let orphan = |container: &&Container| {
         // By UID only: a pod of the same name may have taken its place (StatefulSets).
         let uid = container.uid.as_ref()?;
@@ -98,10 +105,19 @@ fn in_docker(evidence: &Evidence, log: &Log) -> Vec<Left> {
             removal: removal.clone(),
             citations: vec![removal.citation.clone()],
             status: Some(container.listed_status.clone()),
+            stored: container.inspected.is_none(),
             active: true,
         })
     };
-    containers.iter().filter(runs).filter_map(orphan).collect()
+    containers
+        .iter()
+        .filter(|it| runs(it) || (it.is_only_stored() && there(it)))
+        .filter_map(orphan)
+        .map(|mut left| {
+            left.status = left.status.filter(|_| !left.stored);
+            left
+        })
+        .collect()
 }
 
 /// Returns the pod's grace, as its containers' labels tell it.
@@ -139,6 +155,7 @@ fn stuck_in_log(evidence: &Evidence, log: &Log, group: &Group) -> Option<Left> {
         removal: removal.clone(),
         citations,
         status: None,
+        stored: false,
         active: lines.are_recent(evidence, RETRIES),
     })
 }
@@ -148,6 +165,9 @@ fn tell(evidence: &Evidence, left: &[Left]) -> Finding {
     let since = clock(evidence, first.removal.at);
     let status = first.status.as_ref();
     let status = status.map(|status| format!(", and Docker still lists it as \"{status}\""));
+    let stored = first.stored.then(|| {
+        ", and Docker, which does not answer now, last wrote it down as running; its process is there".to_owned()
+    });
     let active = left.iter().any(|one| one.active);
     Finding {
         id: RULE.id,
@@ -163,7 +183,7 @@ fn tell(evidence: &Evidence, left: &[Left]) -> Finding {
         active,
         explanation: format!(
             "The kubelet was told to remove the pod at {since}{}. What is left of a pod holds its resources and its mounts, and each failed try to remove it costs a call to the runtime. It does not hold up the relist unless its inspect hangs.",
-            status.unwrap_or_default()
+            status.or(stored).unwrap_or_default()
         ),
         subjects: left.iter().map(|one| one.subject.clone()).collect(),
         citations: left

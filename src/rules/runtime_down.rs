@@ -7,12 +7,16 @@ use super::{
     lines::Lines,
     probe_text,
     remedies::{Engine, engine, look_why_it_ended, start_runtime},
+    stored,
 };
 use crate::{
     event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::{Confidence, Finding, Severity},
-    runtime::Outcome,
+    runtime::{
+        Outcome,
+        stored::{Disk, Life, Stored},
+    },
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -120,5 +124,24 @@ fn explain(evidence: &Evidence, logged: &Lines, refused: bool, active: bool) -> 
         "It is over. While it lasted the kubelet could not list any container, so its relist failed."
     };
     text.push(why.to_owned());
+    if let (true, Some((disk, stored))) = (refused, stored::listed(evidence)) {
+        text.push(stored::summed_up(disk, &stored));
+        text.extend(left_running(disk, &stored));
+    }
     text.join(" ")
+}
+
+/// Returns what becomes of the containers that run on without the daemon, once it is started again: without
+/// live-restore it ends them (moby daemon/daemon.go restore).
+fn left_running(disk: &Disk, stored: &[&Stored]) -> Option<String> {
+    let there = stored.iter().filter(|one| one.life == Life::There).count();
+    let sentence = match disk.live_restore {
+        _ if there == 0 => return None,
+        Some(true) => "live-restore is on: it takes them over when it is started again.",
+        Some(false) => {
+            "live-restore is not set in its settings: unless its command line sets it, it ends them when it is started again."
+        }
+        None => "Unless live-restore is on, it ends them when it is started again.",
+    };
+    Some(sentence.to_owned())
 }

@@ -112,6 +112,7 @@ pub(super) fn daemon_with(containers: Vec<Container>) -> Runtime {
         list: answered(),
         list_bytes: 1000,
         containers,
+        disk: None,
         stacks: None,
         stacks_probe: Probe::NONE,
     }
@@ -137,11 +138,13 @@ pub(super) fn sandbox(id: &str, state: Option<&str>) -> Container {
             started: Some(at("03:00:00")),
             finished: None,
             exit_code: 0,
+            ..Inspected::default()
         }),
         probe: match state {
             Some(_) => probe(Outcome::Answered, 1),
             None => probe(Outcome::TimedOut, 3000),
         },
+        disk: None,
     }
 }
 

@@ -233,6 +233,7 @@ impl Docker {
             list: list.probe,
             list_bytes: list.bytes,
             containers,
+            disk: None,
             stacks,
             stacks_probe,
         }

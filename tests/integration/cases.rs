@@ -10,7 +10,7 @@ use plegdoctor::{
     commands::diagnose,
     render::{self, Style},
     report::Report,
-    runtime::docker,
+    runtime::{disk, docker},
 };
 use serde_json::Value;
 use std::{
@@ -42,7 +42,13 @@ pub(crate) fn arguments(folder: &Path) -> Vec<String> {
         true => vec!["--host-root".to_owned(), host.display().to_string()],
         false => vec!["--no-host".to_owned()],
     };
-    words.chain(host).collect()
+    // … and its Docker's files.
+    let files = folder.join("docker-files");
+    let files = match files.is_dir() {
+        true => vec!["--docker-root".to_owned(), files.display().to_string()],
+        false => vec!["--no-docker-files".to_owned()],
+    };
+    words.chain(host).chain(files).collect()
 }
 
 /// Runs the case within this process, Docker's answers replayed without waiting.
@@ -54,7 +60,8 @@ fn report(folder: &Path) -> Report {
         panic!("{} is no diagnose case", folder.display())
     };
     let recording = folder.join("docker");
-    let mut report = diagnose::answer(&args, &|ask| docker::replay(&recording, ask)).unwrap();
+    let mut report =
+        diagnose::answer(&args, &|ask| docker::replay(&recording, ask), &disk::replay).unwrap();
     // As if it had been run within the folder.
     let prefix = format!("{}/", folder.display());
     let cited = report
@@ -72,6 +79,15 @@ fn report(folder: &Path) -> Report {
     }
     if let Some(host) = &mut report.host {
         host.root = host.root.replace(&prefix, "");
+    }
+    if let Some(disk) = report.runtime.as_mut().and_then(|it| it.disk.as_mut()) {
+        disk.root = disk.root.replace(&prefix, "");
+    }
+    for note in &mut report.notes {
+        *note = note.replace(&prefix, "");
+    }
+    for finding in &mut report.findings {
+        finding.explanation = finding.explanation.replace(&prefix, "");
     }
     report
 }

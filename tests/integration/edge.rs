@@ -96,7 +96,7 @@ fn readers(root: &Path) -> Vec<u32> {
     let reads = |pid: &u32| {
         let path = PathBuf::from(format!("/proc/{pid}/cmdline"));
         let command = fs::read(path).unwrap_or_default();
-        String::from_utf8_lossy(&command).contains("read-processes")
+        String::from_utf8_lossy(&command).contains("\0processes\0")
     };
     process::of(root).into_iter().filter(reads).collect()
 }

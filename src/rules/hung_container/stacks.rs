@@ -5,9 +5,12 @@ use crate::{
     event::Time,
     evidence::Evidence,
     finding::Citation,
-    rules::daemon_stacks::{cite, doing, listed},
+    rules::{
+        daemon_stacks::{cite, doing, listed},
+        shares,
+    },
     runtime::Container,
-    stacks::{Call, Held},
+    stacks::{Call, Held, Wait},
 };
 
 /// Returns who holds the container's lock and waits for what; without the container's name where the stacks,
@@ -25,9 +28,10 @@ pub(super) fn told(evidence: &Evidence, suspects: &[Suspect]) -> Option<(String,
     {
         let holder = within_its_life(holder, one.container, runtime.asked_at);
         let sentence = format!(
-            "dockerd's own stacks show who holds its lock: {}{}.",
+            "dockerd's own stacks show who holds its lock: {}{}.{}",
             doing(&holder),
-            behind(&held)
+            behind(&held),
+            share(evidence, &holder, one.container)
         );
         return Some((sentence, cite(runtime, &[&holder])));
     }
@@ -40,6 +44,19 @@ pub(super) fn told(evidence: &Evidence, suspects: &[Suspect]) -> Option<(String,
         listed(&hanging)
     );
     Some((sentence, cite(runtime, &hanging)))
+}
+
+/// Returns the share that a start waits for: a bind mount's source is looked at, and one with a server behind it is
+/// mounted in the container.
+fn share(evidence: &Evidence, holder: &Call, container: Option<&Container>) -> String {
+    let waits = matches!(holder.waits, Wait::FileSystem { bind: true, .. });
+    let shares = container
+        .filter(|_| waits)
+        .map(|container| shares::of(evidence, container));
+    match shares.unwrap_or_default().as_slice() {
+        [] => String::new(),
+        shares => format!(" By Docker's files {}.", shares::told(shares)),
+    }
 }
 
 /// Returns the holder without its minutes where they are more than the container's age: Go's count was seen to be

@@ -4,7 +4,7 @@ use super::{Proof, Suspect, hangs, has_status, held::is_held, proof, subject};
 use crate::{
     event::Kind,
     evidence::Evidence,
-    rules::{self, EACH, clock, count, took},
+    rules::{self, EACH, clock, count, stored, took},
     runtime::{Container, Outcome, Runtime},
 };
 use std::collections::BTreeSet;
@@ -75,7 +75,15 @@ fn explain_one(evidence: &Evidence, suspect: &Suspect) -> String {
     let mut text = Vec::new();
     match (suspect.container, runtime) {
         (Some(container), Some(runtime)) => {
-            let seen = seen_in_docker(container, runtime);
+            let seen = match &container.disk {
+                Some(stored) if container.is_only_stored() => {
+                    let told = stored::told(evidence, stored);
+                    format!(
+                        " could not be inspected now (Docker does not answer). By Docker's files, which may be stale: {told}."
+                    )
+                }
+                _ => seen_in_docker(container, runtime),
+            };
             text.push(format!("{}{seen}", called(suspect)));
             text.extend(timed_out(evidence, suspect));
         }

@@ -5,7 +5,12 @@
 //! ContainerInspectResponse.
 
 use super::{Container, Inspected};
-use crate::{event::Time, id::ContainerId, runtime::name};
+use crate::{
+    event::Time,
+    id::ContainerId,
+    node::holder::{self, Place},
+    runtime::name,
+};
 use chrono::{DateTime, Datelike as _};
 use serde::{
     Deserializer as _,
@@ -73,8 +78,33 @@ pub(super) fn inspection(body: &[u8]) -> Option<Container> {
         started: time(text(&state["StartedAt"])),
         finished: time(text(&state["FinishedAt"])),
         exit_code: state["ExitCode"].as_i64().unwrap_or(0),
+        pid: pid(&state["Pid"]),
+        layers: layers(&json["GraphDriver"]["Data"]),
+        again: false,
     });
     Some(identified(container))
+}
+
+/// Returns a process's number; Docker's 0 is none.
+fn pid(value: &Value) -> Option<u32> {
+    u32::try_from(value.as_u64()?).ok().filter(|&pid| pid > 0)
+}
+
+/// Returns the layers that the storage driver's data name: `MergedDir` and `UpperDir` of overlay2, `Mountpoint` of zfs,
+/// `DeviceName` of devicemapper (`docker-253:1-<inode>-<layer>`, mounted at `devicemapper/mnt/<layer>`). What is below
+/// (`LowerDir`) are an image's, or common to several containers.
+fn layers(data: &Value) -> Vec<Place> {
+    let path = |key: &str| holder::place(text(&data[key]));
+    let device = text(&data["DeviceName"]).rsplit_once('-');
+    let device = device.filter(|(_, name)| name.len() == 64);
+    let named = device.map(|(_, name)| Place::Layer(name.to_owned()));
+    let mut found: Vec<_> = ["MergedDir", "UpperDir", "Mountpoint"]
+        .into_iter()
+        .filter_map(path)
+        .chain(named)
+        .collect();
+    found.dedup();
+    found
 }
 
 /// Reads one entry of the list.
@@ -273,6 +303,38 @@ mod tests {
             inspected.finished.unwrap().to_rfc3339(),
             "2026-11-29T19:33:30+00:00"
         );
+    }
+
+    #[test]
+    fn the_process_and_the_layer_of_an_inspected_container_are_read() {
+        let layer = "370f804b80acea072af5c97284b1ca90ad243e80d05a7607b12d5dd1d92f2d34";
+        let read = |pid: u32, data: &str| {
+            let json = format!(
+                r#"{{"Id":"{ID}","State":{{"Status":"running","Pid":{pid}}},"GraphDriver":{{"Name":"x","Data":{data}}}}}"#
+            );
+            inspection(json.as_bytes()).unwrap().inspected.unwrap()
+        };
+        let overlay = format!(
+            r#"{{"LowerDir":"/d/overlay2/{0}/diff","MergedDir":"/d/overlay2/{layer}/merged","UpperDir":"/d/overlay2/{layer}/diff"}}"#,
+            "0".repeat(64)
+        );
+        let expected = [Place::Layer(layer.to_owned())];
+        let inspected = read(4711, &overlay);
+        assert_eq!(
+            (inspected.pid, &inspected.layers[..]),
+            (Some(4711), &expected[..])
+        );
+        let device = format!(r#"{{"DeviceName":"docker-253:1-8796-{layer}","DeviceId":"7"}}"#);
+        assert_eq!(read(1, &device).layers, expected);
+        for data in [
+            "null",
+            "{}",
+            r#"{"MergedDir":7}"#,
+            r#"{"DeviceName":"x-y"}"#,
+        ] {
+            let inspected = read(0, data);
+            assert_eq!((inspected.pid, inspected.layers), (None, vec![]), "{data}");
+        }
     }
 
     #[test]

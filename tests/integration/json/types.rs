@@ -1,6 +1,8 @@
 //! The outputs as types: what users are promised. They share no code with the printers, and refuse what they do not
 //! know.
 
+/// What is promised of Docker's files.
+mod disk;
 /// What is promised of the host.
 mod host;
 
@@ -149,6 +151,7 @@ pub(super) struct Container {
     pub(super) inspected_state: Option<String>,
     pub(super) error: String,
     pub(super) probe: Probe,
+    pub(super) disk: Option<disk::Stored>,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -204,6 +207,7 @@ pub(super) struct Runtime {
     pub(super) version: Option<String>,
     pub(super) api_version: Option<String>,
     pub(super) containers: u64,
+    pub(super) disk: Option<disk::Disk>,
     pub(super) probes: Probes,
 }
 

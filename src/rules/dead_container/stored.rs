@@ -1,0 +1,74 @@
+//! Dead containers that only Docker's files tell of, for it does not answer itself. Its log and its files are one
+//! witness: never more than a suspicion.
+
+use super::{RULE, plain_reason, remedies};
+use crate::{
+    evidence::Evidence,
+    finding::{Confidence, Finding, Remedy, Severity},
+    rules::{EACH, called, count, lines::Lines, stored::cite, subject_of},
+    runtime::{Container, Outcome},
+};
+
+/// Returns those whose removal did not come to its end, as Docker last wrote it.
+pub(super) fn dead<'a>(evidence: &Evidence, containers: Vec<&'a Container>) -> Vec<&'a Container> {
+    let asked = evidence.runtime.as_ref().map(|runtime| runtime.asked_at);
+    let untold = |container: &&Container| {
+        let told = matches!(container.probe.outcome, Outcome::Answered | Outcome::Gone);
+        let stored = container.disk.as_ref().zip(asked);
+        !told && stored.is_some_and(|(stored, asked)| stored.is_dead(asked))
+    };
+    containers.into_iter().filter(untold).collect()
+}
+
+pub(super) fn tell(evidence: &Evidence, dead: &[&Container], about: &Lines) -> Finding {
+    let mut citations = about.cite(4);
+    citations.extend(dead.iter().take(EACH).filter_map(|one| cite(evidence, one)));
+    let who = match dead {
+        [one] => called(&subject_of(one)),
+        many => count(many.len(), "container"),
+    };
+    let (was, its) = match dead {
+        [_] => ("was", "its"),
+        _ => ("were", "their"),
+    };
+    let errors = dead.iter().filter_map(|one| one.disk.as_ref());
+    let reason = errors
+        .map(|stored| plain_reason(&stored.state.error))
+        .find(|error| !error.is_empty());
+    let reason = match reason {
+        Some(error) => format!(" (\"{error}\")"),
+        None => String::new(),
+    };
+    Finding {
+        id: RULE.id,
+        title: format!("{who} {was} dead when Docker last wrote it down"),
+        severity: Severity::Warning,
+        confidence: Confidence::Suspected,
+        active: true,
+        explanation: format!(
+            "{who} {was} being removed when Docker last wrote {its} state to its disk, and {its} removal did not come to its end{reason}. Docker does not answer for it now, so this may be stale. A dead container by itself was never shown to hold up the kubelet's relist; each may point to a leaked mount."
+        ),
+        subjects: dead.iter().map(|container| subject_of(container)).collect(),
+        citations,
+        remedies: once_it_answers(remedies(evidence, dead)),
+        spans: about.spans(),
+    }
+}
+
+/// Returns the remedies, those first that work without Docker.
+fn once_it_answers(remedies: Vec<Remedy>) -> Vec<Remedy> {
+    let (needs, works): (Vec<_>, Vec<_>) = remedies.into_iter().partition(|remedy| {
+        remedy.command.contains("docker ") || remedy.command.starts_with("plegdoctor ")
+    });
+    let later = needs.into_iter().map(|mut remedy| {
+        remedy.title = format!("Once Docker answers: {}", lower(&remedy.title));
+        remedy
+    });
+    works.into_iter().chain(later).collect()
+}
+
+fn lower(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().into_iter().flat_map(char::to_lowercase);
+    first.chain(letters).collect()
+}

@@ -1,0 +1,62 @@
+//! Which file system with a server behind it a container that does not answer waits for: what of the host is mounted in
+//! it stands in Docker's files, and the machine's mounts tell whose that is. Paths are compared, nothing is looked up.
+
+use super::{called, subject_of};
+use crate::{
+    evidence::Evidence,
+    node::{Mount, mount},
+    runtime::Container,
+    stacks::Wait,
+};
+use std::collections::BTreeSet;
+
+/// A folder of a remote file system that is mounted in a container.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share<'a> {
+    /// Whose.
+    pub(super) container: &'a Container,
+    /// The folder, as the host calls it.
+    pub(super) bind: &'a str,
+    /// The file system.
+    pub(super) mount: &'a Mount,
+}
+
+/// Returns the shares of a container.
+pub(super) fn of<'a>(evidence: &'a Evidence, container: &'a Container) -> Vec<Share<'a>> {
+    let remote = evidence.host.as_ref().map(|host| host.remote.as_slice());
+    let binds = container.disk.iter().flat_map(|stored| &stored.binds);
+    binds
+        .filter_map(|bind| {
+            Some(Share {
+                container,
+                bind,
+                mount: mount::holding(remote?, bind)?,
+            })
+        })
+        .collect()
+}
+
+/// Whether the daemon's own stacks show a start that waits for the source of a bind mount.
+pub(super) fn is_waited_for_by_a_start(evidence: &Evidence) -> bool {
+    let pending = evidence.runtime.as_ref().and_then(|it| it.stacks.as_ref());
+    let mut calls = pending.iter().flat_map(|pending| &pending.stacks.calls);
+    calls.any(|call| matches!(call.waits, Wait::FileSystem { bind: true, .. }))
+}
+
+/// Returns "Sandbox b15929dfcea1 of pod default/web-2 has /data/x of 10.0.0.5 mounted (10.0.0.5:/export, nfs4)".
+pub(super) fn told(shares: &[Share<'_>]) -> String {
+    let told: BTreeSet<String> = shares
+        .iter()
+        .map(|share| {
+            let Share {
+                container,
+                bind,
+                mount,
+            } = share;
+            let who = called(&subject_of(container));
+            let (kind, source) = (&mount.fs_type, &mount.source);
+            format!("{who} has {bind} of the host mounted, which is on {kind} from {source}")
+        })
+        .collect();
+    told.into_iter().collect::<Vec<_>>().join("; ")
+}

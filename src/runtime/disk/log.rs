@@ -1,0 +1,210 @@
+//! A container's log, from its file: the child's part, which streams it, and ours, which takes it.
+
+use super::{
+    LAST_BREATH, Place,
+    inside::{child, containers, errno, say, settings},
+};
+use crate::{
+    child::{self as process, Running},
+    id::ContainerId,
+    log::pump::{self, Ended},
+};
+use anyhow::{Context as _, bail};
+use rustix::{fs::OFlags, io::Errno};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::File,
+    io::{self, Read as _, Seek as _, SeekFrom, Write},
+    os::fd::OwnedFd,
+    time::{Duration, Instant},
+};
+
+/// Most rotations of a log.
+const ROTATIONS: usize = 100;
+/// Most bytes of the line that stands before a log's bytes.
+const HEAD: usize = 64 << 10;
+
+/// What reading a container's log came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Log {
+    /// Bytes read.
+    pub bytes: u64,
+    /// Older ones that were left out.
+    pub left: u64,
+    /// Rotations that are compressed, and were left out.
+    pub compressed: Vec<String>,
+    /// Whether its end came.
+    pub ended: bool,
+    /// A child that the kernel does not let die.
+    pub survivor: Option<u32>,
+}
+
+/// Streams the last `bytes` of a container's log to `take`, from its first whole line on, for no longer than `patience`.
+///
+/// # Errors
+/// It can't be opened, or nothing came in time.
+pub fn read_log(
+    place: &Place,
+    id: &ContainerId,
+    file: &str,
+    bytes: u64,
+    patience: Duration,
+    take: &mut dyn FnMut(&[u8]),
+) -> anyhow::Result<Log> {
+    let mut command = process::reader();
+    command.arg("log").args(place.words());
+    command.args(["--", id.as_str(), file, &bytes.to_string()]);
+    let mut running =
+        Running::start(&mut command).context("the child that reads it can't be run")?;
+    let stdout = running
+        .child
+        .stdout
+        .take()
+        .context("the child has no voice")?;
+    let (mut log, mut told) = (Log::default(), None::<Head>);
+    let (mut first, mut torn) = (Vec::new(), false);
+    // From the middle on, the first line is none.
+    let mut hand_on = |block: &[u8], torn: &mut bool| match memchr::memchr(b'\n', block) {
+        Some(end) if *torn => {
+            *torn = false;
+            take(&block[end + 1..]);
+        }
+        _ if *torn => {}
+        _ => take(block),
+    };
+    let ended = pump::pump(
+        Instant::now() + patience,
+        move |to| pump::send_blocks(stdout, to),
+        &mut |block: io::Result<Vec<u8>>| {
+            let block = block.unwrap_or_default();
+            if told.is_some() {
+                log.bytes += block.len() as u64;
+                hand_on(&block, &mut torn);
+                return true;
+            }
+            first.extend(block);
+            let Some(end) = memchr::memchr(b'\n', &first) else {
+                return first.len() < HEAD;
+            };
+            let Ok(head) = serde_json::from_slice::<Head>(&first[..end]) else {
+                return false;
+            };
+            torn = head.left > 0;
+            told = Some(head);
+            log.bytes = (first.len() - end - 1) as u64;
+            hand_on(&first[end + 1..], &mut torn);
+            true
+        },
+    );
+    log.survivor = running.kill(LAST_BREATH);
+    let Some(head) = told else {
+        match ended? {
+            Ended::Late => {
+                bail!("nothing came of it in time: the disk or file system that it is on may hang")
+            }
+            _ => bail!("the child that reads it broke off"),
+        }
+    };
+    if let Some(error) = head.error {
+        bail!("{error}");
+    }
+    (log.left, log.compressed) = (head.left, head.compressed);
+    log.ended = log.bytes >= head.bytes;
+    Ok(log)
+}
+
+/// What stands before a log's bytes: one line.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Head {
+    /// How many bytes follow.
+    bytes: u64,
+    /// How many before them were left out.
+    left: u64,
+    /// Rotations that are compressed, which were left out.
+    compressed: Vec<String>,
+    /// Why nothing follows.
+    error: Option<String>,
+}
+
+/// Writes the end of a container's log, `most` bytes of it: the file of that name in the container's folder, after its
+/// rotations (`.1` is the newest of them).
+///
+/// # Errors
+/// What `out` says, or a file that breaks off.
+pub fn write_log(
+    place: &Place,
+    id: &str,
+    file: &str,
+    most: u64,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    process::detach();
+    let opened = containers(place, &settings(place))
+        .map_err(|(_, error)| error)
+        .and_then(|(_, folder)| rotations(&folder, id, file));
+    let (files, compressed) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            let error = Some(error.to_string());
+            let head = Head {
+                error,
+                ..Head::default()
+            };
+            return say(out, &head);
+        }
+    };
+    let all: u64 = files.iter().map(|(_, bytes)| bytes).sum();
+    let left = all.saturating_sub(most);
+    let head = Head {
+        bytes: all - left,
+        left,
+        compressed,
+        error: None,
+    };
+    say(out, &head)?;
+    let mut skip = left;
+    for (mut file, bytes) in files {
+        let here = skip.min(bytes);
+        skip -= here;
+        file.seek(SeekFrom::Start(here))?;
+        io::copy(&mut file.take(bytes - here), out)?;
+    }
+    out.flush()
+}
+
+/// Opens a log and its rotations, the oldest first; returns them with their sizes, and the names of those that are
+/// compressed.
+fn rotations(
+    containers: &OwnedFd,
+    id: &str,
+    file: &str,
+) -> Result<(Vec<(File, u64)>, Vec<String>), Errno> {
+    if file.contains('/') || !ContainerId::parse(id).is_some_and(|id| id.is_whole()) {
+        return Err(Errno::INVAL);
+    }
+    let folder = child(containers, id, OFlags::DIRECTORY)?;
+    let (mut files, mut compressed) = (
+        vec![sized(child(&folder, file, OFlags::empty())?)?],
+        Vec::new(),
+    );
+    for number in 1..=ROTATIONS {
+        let name = format!("{file}.{number}");
+        let packed = format!("{name}.gz");
+        match child(&folder, &name, OFlags::empty()).and_then(sized) {
+            Ok(file) => files.push(file),
+            Err(_) if child(&folder, &packed, OFlags::empty()).is_ok() => compressed.push(packed),
+            Err(_) => break,
+        }
+    }
+    files.reverse();
+    Ok((files, compressed))
+}
+
+fn sized(file: OwnedFd) -> Result<(File, u64), Errno> {
+    let file = File::from(file);
+    let metadata = file.metadata().map_err(|error| errno(&error))?;
+    match metadata.is_file() {
+        true => Ok((file, metadata.len())),
+        false => Err(Errno::INVAL),
+    }
+}
