@@ -3,6 +3,7 @@
 //! Decides one thing: whether log and runtime are about the same node at the same time, so that they may be
 //! joined. Judges nothing.
 
+mod again;
 mod files;
 
 pub use files::ReadFiles;
@@ -25,7 +26,7 @@ use std::{
     net::IpAddr,
     path::PathBuf,
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// For how long inspects are sent; a daemon that needs longer shows enough by then.
@@ -76,6 +77,7 @@ pub fn gather(
         };
         apart = read_log(args, moments, over_docker, &mut evidence)?;
     }
+    let started = Instant::now();
     // Both at the same time: what Docker does not answer and what holds it up are then one moment's.
     let unseen = host_unseen(args, moments, apart.as_deref());
     let looking = match unseen {
@@ -107,6 +109,7 @@ pub fn gather(
         evidence.gaps.extend(gaps);
         evidence.notes.extend(notes);
     }
+    again::ask(args, &endpoint, ask, started, &mut evidence);
     // Last, for the machine tells where the files are, and what of them is stale.
     files::read(args, &endpoint, read_files, &mut evidence);
     Ok(evidence)
@@ -273,6 +276,7 @@ fn ask_docker(
         first: &first,
         now: evidence.now,
         inspect_budget: INSPECT_BUDGET,
+        again: &[],
     })?;
     let uses_docker = evidence
         .log
