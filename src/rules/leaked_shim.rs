@@ -206,7 +206,7 @@ fn remedies(evidence: &Evidence, cases: &[Case<'_>], frozen: bool) -> Vec<Remedy
     let shims: Vec<_> = cases.iter().filter_map(|case| case.shim).collect();
     let stopped: Vec<_> = shims
         .iter()
-        .filter(|shim| shim.state == State::Stopped)
+        .filter(|shim| shim.state == State::Stopped && shim.tracer.is_none_or(|pid| pid == 0))
         .collect();
     if !stopped.is_empty() {
         let pids: Vec<_> = stopped.iter().map(|shim| shim.pid.to_string()).collect();
