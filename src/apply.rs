@@ -1,4 +1,5 @@
-//! Carries out a plan: removes its containers, a bounded number at a time, and tells what became of each.
+//! Carries out what was decided: removes a plan's containers, a bounded number at a time, or does one of the single
+//! actions that `diagnose --fix` knows, and tells what became of each. Nothing else in plegdoctor changes anything.
 //!
 //! Each removal has a thread of its own, which is left behind if it hangs; a call that is not answered keeps its
 //! slot, so a hung daemon is never sent more than there are slots. A sandbox waits for its containers, and stays if
@@ -6,12 +7,20 @@
 //! it was, right before its removal, and whether its pod is, before the first removal and every ten seconds.
 
 mod audit;
+mod child;
+mod daemon;
+mod deed;
 mod interrupt;
 mod lookout;
+pub mod mount;
+mod pinned;
+mod process;
 mod reason;
 mod removal;
+mod unit;
 
 pub use audit::{Audit, Clock};
+pub use deed::{Done, Hands, machine};
 pub use interrupt::Interrupts;
 pub use lookout::Look;
 
@@ -322,3 +331,6 @@ fn members(targets: &[Target]) -> HashMap<usize, Vec<usize>> {
     }
     members
 }
+
+#[cfg(test)]
+mod tests;

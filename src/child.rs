@@ -18,12 +18,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// Our own program, whatever became of its file.
+pub(crate) const OWN_PROGRAM: &str = "/proc/self/exe";
 /// The subcommand by which our own program reads in a child: ours alone, not shown.
 pub(crate) const READ: &str = "read";
 
 /// Returns our own program as a reader, with nothing of ours but a pipe to answer through.
 pub(crate) fn reader() -> Command {
-    let mut command = Command::new("/proc/self/exe");
+    let mut command = Command::new(OWN_PROGRAM);
     command
         .arg(READ)
         .env_clear()

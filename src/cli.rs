@@ -2,7 +2,10 @@
 //!
 //! Parsing does nothing but validate; what follows from the values is decided by the commands.
 
+pub mod fix;
+
 use crate::{
+    apply::mount,
     child, duration,
     event::Time,
     evidence::FRESH,
@@ -12,6 +15,7 @@ use crate::{
 use anyhow::{Context as _, bail};
 use chrono::{DateTime, FixedOffset, Local, NaiveDate, NaiveDateTime, TimeDelta, TimeZone as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use fix::FixArgs;
 use std::{ffi::OsStr, io::IsTerminal as _, path::PathBuf, time::Duration};
 
 /// Finds out why a Kubernetes node says "PLEG is not healthy", and cleans up dead containers
@@ -35,13 +39,35 @@ pub struct Cli {
 pub enum Command {
     /// Read the kubelet's log, ask Docker, and name what is behind "PLEG is not healthy"
     ///
-    /// Changes nothing. Without --log, --journal or --log-container it reads the first that exists of: the
-    /// kubelet's journal, a container named kubelet, /var/log/kubelet.log, /var/log/kubelet/,
+    /// Changes nothing, unless --fix says so. Without --log, --journal or --log-container it reads the first that
+    /// exists of: the kubelet's journal, a container named kubelet, /var/log/kubelet.log, /var/log/kubelet/,
     /// /var/log/messages, /var/log/syslog.
     ///
     /// Exit codes: 0 all that was asked was seen and nothing is wrong now; 1 something is wrong now, or the log
     /// (where only a log was given) shows that it was; 2 the question could not be answered.
-    Diagnose(DiagnoseArgs),
+    Diagnose(Box<DiagnoseArgs>),
+    /// Ask Docker alone, and show each call and container with its time, the slowest first
+    ///
+    /// Changes nothing. Tells how long a relist of the kubelet would take: it lists sandboxes and containers, then
+    /// asks the status of each pod that changed, one after the other. After 3 minutes without a list the PLEG is
+    /// unhealthy.
+    ///
+    /// Exit codes: 0 all answered, and a relist takes less than 5 s where one pod changed and less than 1 minute (a
+    /// third of the limit) where all did; 1 something did not answer, or a relist takes longer; 2 Docker could not be
+    /// asked.
+    Probe(ProbeArgs),
+    /// Save all evidence to one file, before anything is restarted: logs, Docker's answers and stacks, what the
+    /// kernel tells
+    ///
+    /// Changes nothing, asks what `diagnose` asks, and always for dockerd's stacks. `plegdoctor diagnose --capture FILE`
+    /// judges it on any machine. Of the log it keeps the last 24 h, or what --since says.
+    ///
+    /// Environment variables, commands and labels of workloads are left out; secrets in the daemons' own command lines
+    /// are masked. The logs are kept as they are: look into them before you give the file away.
+    ///
+    /// Exit codes: 0 all is saved; 1 saved, but something could not be seen (manifest.json tells what and why); 2
+    /// nothing was saved.
+    Collect(Box<CollectArgs>),
     /// Remove dead, exited or never started containers, after showing which
     ///
     /// Running containers are never touched, volumes never removed, force never used.
@@ -58,6 +84,16 @@ pub enum Command {
         /// Which output
         #[arg(value_enum)]
         output: SchemaOf,
+    },
+    /// Detach a mount in another mount namespace: the part of `diagnose --fix` that needs a process of its own
+    #[command(name = mount::SUBCOMMAND, hide = true)]
+    DetachMount {
+        /// A process in the namespace
+        pid: u32,
+        /// The namespace's number
+        namespace: u64,
+        /// Where it is mounted there
+        path: PathBuf,
     },
     /// Write what may hang whoever reads it: a part of `diagnose`, in a child that can be left behind
     #[command(name = child::READ, hide = true)]
@@ -108,9 +144,11 @@ pub enum Reader {
 pub enum SchemaOf {
     /// `diagnose --format json`
     Report,
+    /// `probe --format json`
+    Probe,
     /// `clean --format json`
     Clean,
-    /// A line of `clean --audit`
+    /// A line of `clean --audit` and of `diagnose --fix`'s audit
     Audit,
 }
 
@@ -137,6 +175,54 @@ pub enum ColorChoice {
 /// `plegdoctor diagnose`
 #[derive(Debug, Args)]
 pub struct DiagnoseArgs {
+    /// Where to look
+    #[command(flatten)]
+    pub look: LookArgs,
+    /// Judge this capture (a .tar.gz, or a folder of that form) in place of this machine
+    #[arg(long, value_name = "PATH", help_heading = "Captures", conflicts_with_all = [
+        "log", "journal", "log_container", "no_log", "log_timeout", "docker_host", "no_docker", "probe_timeout",
+        "max_unanswered", "host_root", "no_host", "kubelet_metrics", "no_kubelet",
+    ])]
+    pub capture: Option<PathBuf>,
+    /// Save what is judged to this file, a .tar.gz, so that --capture gives the same report elsewhere
+    ///
+    /// Without environment variables, commands and labels of workloads. Nothing is overwritten.
+    #[arg(long, value_name = "FILE", help_heading = "Captures")]
+    pub save: Option<PathBuf>,
+    /// Whether to act on what was found
+    #[command(flatten)]
+    pub fix: FixArgs,
+    /// How to print
+    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
+    pub format: Format,
+    /// Whether to use colour
+    #[arg(long, value_enum, default_value = "auto", help_heading = "Output")]
+    pub color: ColorChoice,
+}
+
+/// `plegdoctor collect`
+#[derive(Debug, Args)]
+pub struct CollectArgs {
+    /// Where to look
+    #[command(flatten)]
+    pub look: LookArgs,
+    /// The file to write, a .tar.gz; nothing is overwritten
+    #[arg(long, short = 'o', value_name = "FILE", help_heading = "Captures")]
+    pub output: PathBuf,
+    /// Keep environment variables, commands and labels of workloads, too: there may be secrets among them
+    #[arg(long, help_heading = "Captures")]
+    pub with_workloads: bool,
+    /// Replace names of pods, namespaces, nodes, containers, images and servers, and IP addresses, each by the same
+    /// one everywhere
+    ///
+    /// Other words of the logs stay as they are.
+    #[arg(long, help_heading = "Captures")]
+    pub redact: bool,
+}
+
+/// Where to look, and how patiently.
+#[derive(Debug, Args)]
+pub struct LookArgs {
     /// The kubelet's log
     #[command(flatten)]
     pub log: LogArgs,
@@ -167,12 +253,9 @@ pub struct DiagnoseArgs {
     /// This machine
     #[command(flatten)]
     pub host: HostArgs,
-    /// How to print
-    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
-    pub format: Format,
-    /// Whether to use colour
-    #[arg(long, value_enum, default_value = "auto", help_heading = "Output")]
-    pub color: ColorChoice,
+    /// The kubelet's own endpoints
+    #[command(flatten)]
+    pub kubelet: KubeletArgs,
 }
 
 /// Which log to read, and how to read its times.
@@ -227,6 +310,39 @@ pub struct HostArgs {
     /// Do not look at this host's processes and mounts
     #[arg(long, conflicts_with = "host_root")]
     pub no_host: bool,
+}
+
+/// What to ask the kubelet.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "The kubelet itself")]
+pub struct KubeletArgs {
+    /// The kubelet's metrics: an http:// URL, or a file that holds what `kubectl get --raw
+    /// /api/v1/nodes/NODE/proxy/metrics` printed [default: port 10255 of this host, beside /healthz on 10248]
+    #[arg(long, value_name = "URL|FILE")]
+    pub kubelet_metrics: Option<String>,
+    /// Do not ask the kubelet for its health and metrics (--no-host leaves them out, too)
+    #[arg(long, conflicts_with = "kubelet_metrics")]
+    pub no_kubelet: bool,
+}
+
+/// `plegdoctor probe`
+#[derive(Debug, Args)]
+pub struct ProbeArgs {
+    /// The runtime
+    #[command(flatten)]
+    pub docker: DockerArgs,
+    /// How long each call to Docker may take
+    #[arg(long, value_name = "DUR", default_value = "3s", value_parser = positive, help_heading = "Docker")]
+    pub probe_timeout: Duration,
+    /// Stop asking after this many inspects without an answer (each leaves a goroutine in the daemon)
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..), help_heading = "Docker")]
+    pub max_unanswered: u16,
+    /// Show all calls, not only the 20 slowest
+    #[arg(long, help_heading = "Output")]
+    pub all: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
+    pub format: Format,
 }
 
 /// `plegdoctor clean`
@@ -370,6 +486,14 @@ impl LogArgs {
             Some(text) => moment(text, clock().with_timezone(&zone))
                 .with_context(|| format!("--now {text}"))?,
         };
+        self.moments_at(now)
+    }
+
+    /// Returns the moments meant, if `now` is the present.
+    ///
+    /// # Errors
+    /// Names the option whose value is no time.
+    pub fn moments_at(&self, now: Time) -> anyhow::Result<Moments> {
         let near = |option: &str, text: &Option<String>| {
             text.as_deref()
                 .map(|text| moment(text, now).with_context(|| format!("{option} {text}")))

@@ -61,6 +61,11 @@ pub fn parse(text: &str) -> Option<TimeDelta> {
     parse_prefix(text).and_then(|(duration, used)| (used == text.len()).then_some(duration))
 }
 
+/// Returns a span of time as `human` does.
+pub fn spoken(span: std::time::Duration) -> String {
+    human(TimeDelta::from_std(span).unwrap_or(NEVER))
+}
+
 /// Returns `duration` as people write it: `3m57s`, `27h14m`, `3.0s`, `12ms`.
 pub fn human(duration: TimeDelta) -> String {
     if duration == NEVER {

@@ -1,10 +1,11 @@
-//! All that rules may look at: what the log told, what the runtime answered, what could not be seen.
+//! All that rules may look at: what the log told, what the runtime, the host and the kubelet answered, what could not be seen.
 
 pub mod shims;
 
 use crate::{
     digest::Log,
     event::Time,
+    kubelet::Kubelet,
     node::Host,
     runtime::{Outcome, Runtime},
 };
@@ -30,6 +31,8 @@ pub struct Evidence {
     pub runtime: Option<Runtime>,
     /// What was seen of the host itself; `None` if nobody looked.
     pub host: Option<Host>,
+    /// What the kubelet itself said; `None` if it was not asked.
+    pub kubelet: Option<Kubelet>,
     /// What could not be seen.
     pub gaps: Vec<Gap>,
     /// What was left out on purpose, with the reason, for the reader: no gap.

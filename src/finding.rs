@@ -3,6 +3,7 @@
 //! Rules make them, the report orders them, printers show them. Nothing here decides.
 
 use crate::{
+    action::Action,
     event::Time,
     id::{ContainerId, PodName, PodUid},
 };
@@ -49,6 +50,8 @@ pub struct Remedy {
     pub command: String,
     /// What it costs, in words.
     pub cost: String,
+    /// What of it plegdoctor can do by itself, if asked to; empty for what only people can.
+    pub actions: Vec<Action>,
 }
 
 /// A line or an answer that proves something.

@@ -5,48 +5,58 @@
 
 mod again;
 mod files;
+mod kubelet;
+mod replay;
 
 pub use files::ReadFiles;
+pub use replay::replay;
 
 use crate::{
-    cli::{DiagnoseArgs, Moments},
+    capture::{Keep, manifest::Options},
+    cli::{LookArgs, Moments},
     digest::{Digest, Log},
     evidence::{Evidence, FRESH, Gap},
     host::{self, files::Tree},
+    id::ContainerId,
     log::{self, DockerFiles, DockerLog},
-    node::{DEFAULT_ROOT, Host},
+    node::Host,
     runtime::{
         Runtime,
         docker::{self, Ask},
     },
 };
+use again::Again;
 use anyhow::bail;
 use std::{
     collections::BTreeSet,
     net::IpAddr,
-    path::PathBuf,
+    sync::Arc,
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
-/// For how long inspects are sent; a daemon that needs longer shows enough by then.
-const INSPECT_BUDGET: Duration = Duration::from_secs(10);
-
-/// Returns what can be seen; `ask` asks Docker (`docker::probe`, or `docker::replay` for a recording), `read_files`
-/// reads its files where it does not answer.
+/// Returns what can be seen, and keeps it in `keep`; `ask` asks Docker (`docker::probe`), `read_files` reads its files
+/// where it does not answer (`disk::read`).
 ///
 /// # Errors
 /// Nothing was asked for, an option's value makes no sense, or a log that was named can't be read.
 pub fn gather(
-    args: &DiagnoseArgs,
+    args: &LookArgs,
     moments: &Moments,
+    keep: Option<&Keep>,
     ask: &dyn Fn(&Ask<'_>) -> anyhow::Result<Runtime>,
     read_files: &ReadFiles<'_>,
 ) -> anyhow::Result<Evidence> {
-    if args.log.no_log && args.no_docker && args.host.no_host {
+    let metrics = kubelet::named(args)?;
+    if args.log.no_log && args.no_docker && args.host.no_host && metrics.is_none() {
         bail!("--no-log, --no-docker and --no-host together leave nothing to look at");
     }
-    if args.log.no_log && args.no_docker && args.host.host_root.is_none() && moments.replayed {
+    if args.log.no_log
+        && args.no_docker
+        && args.host.host_root.is_none()
+        && moments.replayed
+        && metrics.is_none()
+    {
         bail!(
             "--no-log and --no-docker leave only this host to look at, and --now is not the present"
         );
@@ -55,11 +65,15 @@ pub fn gather(
     if !args.no_docker && args.docker.docker_host.is_some() {
         docker::Docker::open(&endpoint, args.probe_timeout)?;
     }
+    if let Some(keep) = keep {
+        keep.scene(options(args, moments, &endpoint), host::name().ok());
+    }
     let mut evidence = Evidence {
         now: moments.now,
         log: None,
         runtime: None,
         host: None,
+        kubelet: None,
         gaps: Vec::new(),
         notes: Vec::new(),
     };
@@ -75,22 +89,43 @@ pub fn gather(
                 look: !args.host.no_host,
             }),
         };
-        apart = read_log(args, moments, over_docker, &mut evidence)?;
+        let began = begin(keep, "log");
+        apart = read_log(args, moments, over_docker, keep, &mut evidence)?;
+        end(keep, "log", began.elapsed(), &evidence.gaps);
     }
     let started = Instant::now();
     // Both at the same time: what Docker does not answer and what holds it up are then one moment's.
     let unseen = host_unseen(args, moments, apart.as_deref());
     let looking = match unseen {
-        None => look_at_host(args, &mut evidence),
+        None => look_at_host(args, keep, &mut evidence),
         Some(_) => None,
     };
+    let present = apart.is_none() && unseen.is_none();
+    let asking = kubelet::start(args, metrics, present, keep, &mut evidence);
     // Each of the two is joined all the same if it was named.
     match apart.filter(|_| args.docker.docker_host.is_none()) {
         _ if args.no_docker => {}
         Some(why) => evidence.notes.push(format!(
             "Docker was not asked: {why} (--docker-host asks it all the same)"
         )),
-        None => ask_docker(args, &endpoint, ask, &mut evidence)?,
+        None => {
+            let (began, before) = (begin(keep, "docker"), evidence.gaps.len());
+            let ask = |first: &[ContainerId]| {
+                ask(&Ask {
+                    endpoint: &endpoint,
+                    probe_timeout: args.probe_timeout,
+                    max_unanswered: usize::from(args.max_unanswered),
+                    first,
+                    now: moments.now,
+                    inspect_budget: docker::INSPECT_BUDGET,
+                    stacks_anyway: keep.is_some_and(|keep| keep.thorough),
+                    tape: keep.map(|keep| &keep.tape),
+                    again: &[],
+                })
+            };
+            ask_docker(args, &endpoint, &ask, &mut evidence)?;
+            end(keep, "docker", began.elapsed(), &evidence.gaps[before..]);
+        }
     }
     // Nobody expects a look at this machine without Docker, or with one that was named.
     if let Some(Some(why)) = unseen
@@ -102,17 +137,73 @@ pub fn gather(
         ));
     }
     if let Some(looking) = looking
-        && let Ok((host, gaps, notes)) = looking.join()
+        && let Ok((host, gaps, notes, took)) = looking.join()
     {
+        let before = evidence.gaps.len();
         blind(&host, &mut evidence);
         evidence.host = Some(host);
         evidence.gaps.extend(gaps);
         evidence.notes.extend(notes);
+        end(keep, "host", took, &evidence.gaps[before..]);
     }
-    again::ask(args, &endpoint, ask, started, &mut evidence);
+    if !args.no_docker {
+        let odd = Again {
+            ask,
+            endpoint: &endpoint,
+            probe_timeout: args.probe_timeout,
+            tape: keep.map(|keep| &keep.tape),
+        };
+        // A recording has heard of it, or not.
+        let live = tree(args, keep).is_live();
+        odd.ask(live.then_some(started), &mut evidence);
+    }
     // Last, for the machine tells where the files are, and what of them is stale.
-    files::read(args, &endpoint, read_files, &mut evidence);
+    let (began, before) = (begin(keep, "docker-files"), evidence.gaps.len());
+    if files::read(
+        args,
+        &endpoint,
+        &tree(args, keep),
+        keep,
+        read_files,
+        &mut evidence,
+    ) {
+        end(
+            keep,
+            "docker-files",
+            began.elapsed(),
+            &evidence.gaps[before..],
+        );
+    }
+    kubelet::finish(asking, keep, &mut evidence);
     Ok(evidence)
+}
+
+/// Returns what the run goes by, for whoever replays it.
+fn options(args: &LookArgs, moments: &Moments, endpoint: &str) -> Options {
+    Options {
+        since: moments.since.map(|since| since.to_rfc3339()),
+        until: moments.until.map(|until| until.to_rfc3339()),
+        utc_offset: moments.utc_offset.map(|offset| offset.to_string()),
+        docker_host: endpoint.to_owned(),
+        probe_timeout_seconds: args.probe_timeout.as_secs_f64(),
+        max_unanswered: args.max_unanswered,
+        host_root: files::root(args).display().to_string(),
+    }
+}
+
+/// Tells whoever watches that a part begins; returns when it did.
+fn begin(keep: Option<&Keep>, part: &str) -> Instant {
+    if let Some(keep) = keep {
+        keep.begin(part);
+    }
+    Instant::now()
+}
+
+/// Notes that a part is done, and which gaps are its own.
+fn end(keep: Option<&Keep>, part: &str, took: Duration, gaps: &[Gap]) {
+    if let Some(keep) = keep {
+        keep.part(part, took, gaps);
+    }
 }
 
 /// Tells that the machine's processes are hidden: a gap where nothing else was asked, for nothing is known then.
@@ -130,16 +221,12 @@ fn blind(host: &Host, evidence: &mut Evidence) {
     }
 }
 
-/// What looking at the host yields: what is seen, what is not, and what there is to say of that.
-type Looking = JoinHandle<(Host, Vec<Gap>, Vec<String>)>;
+/// What looking at the host yields: what is seen, what is not, what there is to say of that, and how long it took.
+type Looking = JoinHandle<(Host, Vec<Gap>, Vec<String>, Duration)>;
 
 /// Returns whether the host is left out, with the reason unless that was asked for: a log, or a present, that is not
 /// this machine's leaves out its processes as it does its Docker.
-fn host_unseen(
-    args: &DiagnoseArgs,
-    moments: &Moments,
-    apart: Option<&str>,
-) -> Option<Option<String>> {
+fn host_unseen(args: &LookArgs, moments: &Moments, apart: Option<&str>) -> Option<Option<String>> {
     // Docker that was named is asked for another time, too; processes are of the present alone.
     let replayed = moments.replayed.then_some("--now is not the present");
     match (&args.host.host_root, apart.or(replayed)) {
@@ -149,13 +236,25 @@ fn host_unseen(
     }
 }
 
+/// Returns the files of the machine that is looked at; what is read of them is kept.
+fn tree(args: &LookArgs, keep: Option<&Keep>) -> Tree {
+    let tree = Tree::at(files::root(args));
+    match keep {
+        Some(keep) => tree.tapped(Arc::clone(&keep.host)),
+        None => tree,
+    }
+}
+
 /// Starts to look at the host.
-fn look_at_host(args: &DiagnoseArgs, evidence: &mut Evidence) -> Option<Looking> {
-    let root = args.host.host_root.clone();
-    let root = root.unwrap_or_else(|| PathBuf::from(DEFAULT_ROOT));
+fn look_at_host(args: &LookArgs, keep: Option<&Keep>, evidence: &mut Evidence) -> Option<Looking> {
+    let tree = tree(args, keep);
     let looking = thread::Builder::new()
         .name("host".to_owned())
-        .spawn(move || host::look(&Tree::at(&root), host::PATIENCE));
+        .spawn(move || {
+            let began = Instant::now();
+            let (host, gaps, notes) = host::look(&tree, host::PATIENCE);
+            (host, gaps, notes, began.elapsed())
+        });
     looking
         .map_err(|error| {
             evidence.gaps.push(Gap {
@@ -168,13 +267,16 @@ fn look_at_host(args: &DiagnoseArgs, evidence: &mut Evidence) -> Option<Looking>
 
 /// Reads the log into `evidence`; returns why it may not be joined with this machine and its Docker, if so.
 fn read_log(
-    args: &DiagnoseArgs,
+    args: &LookArgs,
     moments: &Moments,
     docker: DockerLog<'_>,
+    keep: Option<&Keep>,
     evidence: &mut Evidence,
 ) -> anyhow::Result<Option<String>> {
     let mut digest = Digest::default();
-    let reading = log::read(&args.log, moments, docker, &mut |event| {
+    let mut reel = keep.map(Keep::reel);
+    let reel = reel.as_deref_mut();
+    let reading = log::read(&args.log, moments, docker, reel, &mut |event| {
         digest.observe(event);
     })?;
     evidence.gaps.extend(reading.gaps);
@@ -191,7 +293,7 @@ fn read_log(
 
 /// Returns why the log and this machine's Docker do not tell one story, if they do not.
 fn apart(
-    args: &DiagnoseArgs,
+    args: &LookArgs,
     moments: &Moments,
     hosts: &BTreeSet<String>,
     log: &Log,
@@ -222,7 +324,7 @@ fn apart(
 }
 
 /// Returns what the log as a whole leaves unseen.
-fn log_gaps(args: &DiagnoseArgs, moments: &Moments, log: &Log) -> Vec<Gap> {
+fn log_gaps(args: &LookArgs, moments: &Moments, log: &Log) -> Vec<Gap> {
     let mut gaps = Vec::new();
     let mut gap = |what: &str, why: String| {
         gaps.push(Gap {
@@ -263,21 +365,13 @@ fn short(host: &str) -> &str {
 }
 
 fn ask_docker(
-    args: &DiagnoseArgs,
+    args: &LookArgs,
     endpoint: &str,
-    ask: &dyn Fn(&Ask<'_>) -> anyhow::Result<Runtime>,
+    ask: &dyn Fn(&[ContainerId]) -> anyhow::Result<Runtime>,
     evidence: &mut Evidence,
 ) -> anyhow::Result<()> {
     let first = evidence.log.as_ref().map(Log::suspects).unwrap_or_default();
-    let runtime = ask(&Ask {
-        endpoint,
-        probe_timeout: args.probe_timeout,
-        max_unanswered: usize::from(args.max_unanswered),
-        first: &first,
-        now: evidence.now,
-        inspect_budget: INSPECT_BUDGET,
-        again: &[],
-    })?;
+    let runtime = ask(&first)?;
     let uses_docker = evidence
         .log
         .as_ref()

@@ -9,6 +9,7 @@
 pub mod files;
 pub mod glance;
 mod holders;
+pub mod one;
 mod pressure;
 pub mod reader;
 pub mod tap;

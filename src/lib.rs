@@ -5,15 +5,19 @@
 //! ```text
 //!  kubelet's log ──log──▶ parser ──▶ event ──▶ digest, incident ─┐
 //!  Docker's API ──runtime::docker──▶ answers, stacks ────────────┼──▶ evidence ──rules──▶ report ──render──▶
+//!  Docker's files, if it is silent ──runtime::disk──▶ stored ────┤
 //!  /proc ──host──▶ node ─────────────────────────────────────────┤
+//!  kubelet's /healthz, /metrics ──kubelet::ask──▶ kubelet ───────┤
 //!  (what could not be seen: a gap)                               ┘
 //!  Docker's API ──runtime::docker──▶ plan ──render──▶ asked ──apply──▶ Docker's API
+//!  report ──fix──▶ step ──render──▶ asked ──apply──▶ processes, mounts, units ──▶ looked at again
 //! ```
 //!
 //! - The middle is pure: no files, no clock, no environment, no async. It takes values, returns values and can't
 //!   fail; a line that makes no sense is counted.
-//! - The outside is touched in few places: `log` opens logs, `runtime::docker` speaks to Docker, `host` reads
-//!   `/proc`, `cli` reads clock and environment, `apply` removes.
+//! - The outside is touched in few places: `log` opens logs, `runtime::docker` speaks to Docker, `kubelet::ask` to the
+//!   kubelet (both by `http`), `runtime::disk` reads Docker's files, `host` reads `/proc`, `cli` reads clock and
+//!   environment, `apply` removes, and acts.
 //! - Each outside call has a deadline and a connection of its own. No answer in time is an observation.
 //! - What could not be seen is said in the report; it never looks like health.
 //! - A cause is one file in `rules` and one row in its table.
@@ -23,9 +27,11 @@ pub mod cli;
 pub mod commands;
 
 // In: the edges that look.
+pub mod capture;
 mod child;
 pub mod gather;
 pub mod host;
+mod http;
 pub mod log;
 pub mod runtime;
 
@@ -43,8 +49,11 @@ pub mod parser;
 pub mod digest;
 pub mod incident;
 
+pub mod action;
 pub mod evidence;
 pub mod finding;
+pub mod fix;
+pub mod kubelet;
 pub mod node;
 pub mod plan;
 pub mod report;

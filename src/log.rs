@@ -10,6 +10,8 @@ mod names;
 mod open;
 mod pick;
 pub(crate) mod pump;
+mod reel;
+mod replay;
 mod stored;
 mod tail;
 #[cfg(test)]
@@ -35,6 +37,10 @@ use std::{
     time::{Duration, Instant},
 };
 use units::Journal;
+
+pub use intake::Opening;
+pub use reel::{Reel, Roll};
+pub use replay::{Recorded, order, replay};
 
 /// How a container's log is reached.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +94,7 @@ struct Places<'a> {
 
 /// Reads what `args` ask for, or the first place that holds lines of the kubelet, and hands the events to `sink`,
 /// source by source: files by the times of their first lines, then the journal, then a container. Events outside
-/// `--since` and `--until` are left out; those without a time are not.
+/// `--since` and `--until` are left out; those without a time are not. What is read is kept on `reel`.
 ///
 /// # Errors
 /// Nothing at all could be read of what was named: in one line, each log with the reason and the cure. What could
@@ -97,15 +103,24 @@ pub fn read(
     args: &LogArgs,
     moments: &Moments,
     docker: DockerLog<'_>,
+    mut reel: Option<&mut Reel>,
     sink: &mut dyn FnMut(Event),
 ) -> anyhow::Result<Reading> {
     let places = Places {
         root: Path::new("/"),
         journalctl: OsStr::new("journalctl"),
     };
-    read_in(&places, args, moments, docker, sink)
+    let mut intake = Intake::new(moments, sink);
+    intake.reel = reel.as_deref_mut();
+    let reading = read_into(&places, args, moments, docker, intake)?;
+    if let Some(reel) = reel {
+        let counts = |name: &str| reading.sources.iter().any(|source| source.name == name);
+        reel.retain(counts);
+    }
+    Ok(reading)
 }
 
+#[cfg(test)]
 fn read_in(
     places: &Places<'_>,
     args: &LogArgs,
@@ -113,7 +128,17 @@ fn read_in(
     docker: DockerLog<'_>,
     sink: &mut dyn FnMut(Event),
 ) -> anyhow::Result<Reading> {
-    let mut intake = Intake::new(moments, sink);
+    let intake = Intake::new(moments, sink);
+    read_into(places, args, moments, docker, intake)
+}
+
+fn read_into(
+    places: &Places<'_>,
+    args: &LogArgs,
+    moments: &Moments,
+    docker: DockerLog<'_>,
+    mut intake: Intake<'_>,
+) -> anyhow::Result<Reading> {
     let named = !args.log.is_empty() || args.journal.is_some() || args.log_container.is_some();
     if args.no_log {
         return Ok(intake.reading);

@@ -2,6 +2,7 @@
 
 use clap::Parser as _;
 use plegdoctor::{
+    apply::mount,
     cli::{Cli, Command, Reader},
     commands,
     host::reader,
@@ -14,7 +15,7 @@ use std::{
 };
 
 fn main() -> ExitCode {
-    match run(&Cli::parse()) {
+    match run(Cli::parse()) {
         Ok(code) => code,
         // Who closes the pipe has read enough.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
@@ -27,25 +28,35 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
+fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let mut out = io::BufWriter::new(io::stdout());
-    match &cli.command {
-        Command::Diagnose(args) => commands::diagnose::run(args, &mut out),
-        Command::Clean(args) => commands::clean::run(args, &mut out),
-        Command::Schema { output } => commands::schema::run(*output, &mut out),
+    match cli.command {
+        Command::Diagnose(args) => commands::diagnose::run(&args, &mut out),
+        Command::Collect(args) => commands::collect::run(*args, &mut out),
+        Command::Clean(args) => commands::clean::run(&args, &mut out),
+        Command::Probe(args) => commands::probe::run(&args, &mut out),
+        Command::Schema { output } => commands::schema::run(output, &mut out),
         Command::Read { what } => {
             match what {
                 Reader::Processes { root, what, pids } => {
-                    reader::write(root, *what, pids, &mut out)?
+                    reader::write(&root, what, &pids, &mut out)?;
                 }
-                Reader::Docker { place, ids } => disk::write(place, ids, &mut out)?,
+                Reader::Docker { place, ids } => disk::write(&place, &ids, &mut out)?,
                 Reader::Log {
                     place,
                     id,
                     file,
                     bytes,
-                } => disk::write_log(place, id, file, *bytes, &mut out)?,
+                } => disk::write_log(&place, &id, &file, bytes, &mut out)?,
             }
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::DetachMount {
+            pid,
+            namespace,
+            path,
+        } => {
+            mount::enter_and_detach(pid, namespace, &path)?;
             Ok(ExitCode::SUCCESS)
         }
     }

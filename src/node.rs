@@ -4,6 +4,7 @@
 //! container runtime.
 
 pub mod holder;
+pub mod mask;
 pub mod mount;
 pub mod parse;
 pub mod pressure;

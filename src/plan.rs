@@ -22,7 +22,7 @@ use crate::{
 };
 use chrono::TimeDelta;
 use living::{Inhabited, Pods};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// How old a container that never started must be: a start that waits for a slow disk or a slow network may still
 /// come, and the kubelet itself gives up on one after 2 minutes (its runtime request timeout).
@@ -245,6 +245,14 @@ impl Plan {
         self.targets = targets;
         let kept = Vec::into_iter(kept);
         self.spared.extend(kept.map(|it| (it.id, Spared::InUse)));
+    }
+
+    /// Returns the plan without what is not `wanted`, made from the same `containers`: a sandbox whose container stays
+    /// for that is spared.
+    pub fn only(mut self, wanted: &BTreeSet<ContainerId>, containers: &[Container]) -> Self {
+        self.targets.retain(|target| wanted.contains(&target.id));
+        self.keep_sandboxes_in_use(containers);
+        self
     }
 
     /// Returns whether a later look may spare something of it: what depends on how the rest of its pod is.

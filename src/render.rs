@@ -1,8 +1,12 @@
 //! Picks the printer. Printers decide nothing: order, totals and verdict are settled before.
 
+pub mod actions;
 pub mod clean;
 pub mod json;
+mod kubelet;
+mod looked;
 pub mod plain;
+pub mod probe;
 pub mod text;
 
 use crate::{cli::Format, report::Report};

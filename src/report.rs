@@ -1,13 +1,16 @@
 //! The report: findings in order, the verdict, and the containers that matter. What all printers share.
 
 mod containers;
+mod kubelet;
 
 use crate::{
     digest::Source,
     event::{Kind, Time},
     evidence::{Evidence, Gap},
     finding::{Finding, Severity},
+    fix::Deed,
     incident::Incident,
+    kubelet::Kubelet,
     node::Host,
     rules::{self, RULES},
     runtime::{Container, Outcome, Runtime},
@@ -45,6 +48,8 @@ pub struct Report {
     pub summary: String,
     /// What was concluded, the primary cause first.
     pub findings: Vec<Finding>,
+    /// What was done about it (`--fix`).
+    pub actions: Vec<Deed>,
     /// When the PLEG was unhealthy.
     pub incidents: Vec<Incident>,
     /// The containers that matter.
@@ -57,6 +62,8 @@ pub struct Report {
     pub runtime: Option<Runtime>,
     /// What was seen of the host; `None` if nobody looked.
     pub host: Option<Host>,
+    /// What the kubelet itself said; `None` if it was not asked.
+    pub kubelet: Option<Kubelet>,
     /// What could not be seen.
     pub gaps: Vec<Gap>,
     /// What was left out on purpose.
@@ -68,11 +75,13 @@ pub fn diagnose(evidence: &Evidence) -> Report {
     let mut findings = rules::check_all(evidence);
     order(&mut findings);
     let log = evidence.log.as_ref();
+    let (kubelet_gaps, kubelet_notes) = kubelet::unseen(evidence);
     let gaps: BTreeSet<Gap> = evidence
         .gaps
         .iter()
         .cloned()
         .chain(runtime_gaps(evidence))
+        .chain(kubelet_gaps)
         .collect();
     let verdict = verdict(&findings, !gaps.is_empty());
     let containers = containers::that_matter(evidence, &findings);
@@ -83,14 +92,16 @@ pub fn diagnose(evidence: &Evidence) -> Report {
         headline: headline(evidence, verdict),
         summary: summary(evidence, verdict, &findings),
         findings,
+        actions: Vec::new(),
         incidents: log.map(|log| log.incidents.clone()).unwrap_or_default(),
         containers,
         sources: log.map(|log| log.sources.clone()).unwrap_or_default(),
         events: log.map(|log| log.counts.clone()).unwrap_or_default(),
         runtime: evidence.runtime.clone(),
         host: evidence.host.clone(),
+        kubelet: evidence.kubelet.clone(),
         gaps: gaps.into_iter().collect(),
-        notes: evidence.notes.clone(),
+        notes: [&evidence.notes[..], &kubelet_notes].concat(),
     }
 }
 

@@ -12,6 +12,7 @@ mod frozen_daemon;
 mod holders;
 mod hung_container;
 mod hung_runtime;
+mod kubelet;
 mod leaked_shim;
 mod lines;
 mod list_too_large;
@@ -23,6 +24,7 @@ mod pleg_unexplained;
 mod remedies;
 mod runtime_down;
 mod shares;
+mod slow_relist;
 mod starting_up;
 mod stored;
 mod tasks_exhausted;
@@ -59,6 +61,7 @@ pub const RULES: &[Rule] = &[
     tasks_exhausted::RULE,
     memory_starved::RULE,
     container_pileup::RULE,
+    slow_relist::RULE,
     starting_up::RULE,
     not_pleg::RULE,
     pleg_unexplained::RULE,
@@ -78,6 +81,7 @@ pub fn check_all(evidence: &Evidence) -> Vec<Finding> {
         let found = (rule.check)(evidence, &findings);
         findings.extend(found);
     }
+    kubelet::support(evidence, &mut findings);
     findings
 }
 

@@ -3,9 +3,11 @@
 //! `docker` asks, and `disk` reads what Docker wrote down where it does not answer; nothing here does. No answer in
 //! time is itself an answer: it is what we look for.
 
+pub mod calls;
 pub mod disk;
 pub mod docker;
 pub mod name;
+pub mod relist;
 pub mod stored;
 
 use crate::{
@@ -82,6 +84,8 @@ pub struct Runtime {
     pub version_probe: Probe,
     /// `GET /info`
     pub info: Probe,
+    /// Whether containers go on running while the daemon restarts (`LiveRestoreEnabled`), where info tells.
+    pub live_restore: Option<bool>,
     /// `GET /containers/json?all=1`
     pub list: Probe,
     /// Bytes of the list's answer.
@@ -124,6 +128,7 @@ impl Runtime {
             ping: Probe::NONE,
             version_probe: Probe::NONE,
             info: Probe::NONE,
+            live_restore: None,
             list: Probe::NONE,
             list_bytes: 0,
             containers: Vec::new(),
@@ -138,6 +143,15 @@ impl Runtime {
         self.containers
             .iter()
             .find(|container| container.id.matches(id))
+    }
+
+    /// Returns how many containers run, by inspect, else by the list.
+    pub fn running(&self) -> usize {
+        let runs = |container: &&Container| match &container.inspected {
+            Some(inspected) => inspected.running,
+            None => container.listed_state == "running",
+        };
+        self.containers.iter().filter(runs).count()
     }
 
     /// Returns the containers that the daemon told of, by its list or by an inspect.

@@ -4,10 +4,10 @@
 # usage: tests/run.sh [--help]
 #
 # Runs as root on Debian or Ubuntu with Rust. Installs what the tests need and the machine lacks (dockerd,
-# containerd, runc, a static busybox, chattr, bindfs): nothing that is there already, nothing for which apt would
-# remove a package, and no service is started. The tests start Docker daemons of their own, with their own sockets and
-# directories below /var/tmp, and take them away again (what a killed run left goes with the next run); the machine's
-# Docker is not touched.
+# containerd, runc, a static busybox, chattr, bindfs, strace): nothing that is there already, nothing for which apt
+# would remove a package, and no service is started. The tests start Docker daemons of their own, with their own sockets
+# and directories below /var/tmp, and take them away again (what a killed run left goes with the next run); the
+# machine's Docker is not touched.
 set -euo pipefail
 
 case ${1-} in
@@ -81,6 +81,7 @@ command -v chattr >/dev/null || missing+=(e2fsprogs)
 command -v umount >/dev/null || missing+=(mount)
 command -v tar >/dev/null || missing+=(tar)
 command -v bindfs >/dev/null || missing+=(bindfs)
+command -v strace >/dev/null || missing+=(strace)
 
 policy=/usr/sbin/policy-rc.d
 install_missing() {

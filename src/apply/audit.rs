@@ -1,13 +1,16 @@
-//! `--audit`: a JSON line before each removal and one after it, so that a machine's history can be told later.
+//! `--audit`: a JSON line before each removal or other action and one after it, so that a machine's history can be told later.
 //!
-//! The file is appended to, and an intent is on the disk before its removal is sent; where that takes too long or
-//! fails, nothing is removed. A thread of its own opens and writes, so that a dead NFS or a FIFO that nobody reads
+//! The file is appended to, and an intent is on the disk before its action begins; where that takes too long or
+//! fails, nothing is done. A thread of its own opens and writes, so that a dead NFS or a FIFO that nobody reads
 //! can't hold us up; it is left behind if it hangs, and then a line that was given up may still arrive. A symbolic
 //! link is followed, as by any program that appends: keep the file where only root may write. Lines are not
 //! rotated, and not read back.
 
 use crate::{
+    action::Action,
     event::Time,
+    fix,
+    id::ContainerId,
     plan::{Ending, Target},
 };
 use anyhow::{Context as _, bail};
@@ -74,17 +77,83 @@ struct Line {
 
 /// What stands in a line.
 #[derive(Serialize)]
-struct Entry<'a> {
+pub(super) struct Entry<'a> {
     schema: &'static str,
     time: String,
     event: &'static str,
-    id: &'a str,
+    action: &'static str,
+    target: String,
+    id: Option<&'a str>,
     name: &'a str,
     pod: Option<&'a str>,
     namespace: Option<&'a str>,
-    state: &'a str,
+    state: Option<&'a str>,
+    pid: Option<u32>,
     outcome: Option<&'static str>,
     reason: Option<&'a str>,
+    before: Option<&'a str>,
+    after: Option<&'a str>,
+    proof: Option<&'a str>,
+}
+
+impl<'a> Entry<'a> {
+    /// Says that an action is about to be done.
+    pub(super) fn intent(action: &'a Action) -> Self {
+        let target = action.target();
+        Self {
+            schema: "plegdoctor.audit/1",
+            time: String::new(),
+            event: "intent",
+            action: action.word(),
+            target: action.told(),
+            id: target.container.map(ContainerId::as_str),
+            name: "",
+            pod: None,
+            namespace: None,
+            state: None,
+            pid: target.pid,
+            outcome: None,
+            reason: None,
+            before: None,
+            after: None,
+            proof: None,
+        }
+    }
+
+    /// Says what became of an action.
+    pub(super) fn result(action: &'a Action, ending: &'a fix::Ending) -> Self {
+        Self {
+            event: "result",
+            outcome: Some(ending.fate.word()),
+            reason: ending.reason.as_deref(),
+            before: ending.before.as_deref(),
+            after: ending.after.as_deref(),
+            proof: ending.proof.as_deref(),
+            ..Self::intent(action)
+        }
+    }
+
+    /// Says that a container is about to be removed.
+    fn removal(target: &'a Target) -> Self {
+        Self {
+            schema: "plegdoctor.audit/1",
+            time: String::new(),
+            event: "intent",
+            action: "remove-container",
+            target: format!("remove container {}", target.id.short()),
+            id: Some(target.id.as_str()),
+            name: &target.name,
+            pod: target.pod.as_ref().map(|pod| pod.name.as_str()),
+            namespace: target.pod.as_ref().map(|pod| pod.namespace.as_str()),
+            state: Some(&target.state),
+            pid: None,
+            outcome: None,
+            reason: None,
+            before: None,
+            after: None,
+            proof: None,
+        }
+    }
 }
 
 impl Audit {
@@ -130,7 +199,7 @@ impl Audit {
     /// # Errors
     /// It is not, or not in time: do not remove.
     pub fn intent(&self, target: &Target) -> anyhow::Result<()> {
-        self.append(target, None)
+        self.record(Entry::removal(target))
     }
 
     /// Records what became of `target`; returns once that is on the disk.
@@ -138,29 +207,25 @@ impl Audit {
     /// # Errors
     /// It is not, or not in time.
     pub fn result(&self, target: &Target, ending: &Ending) -> anyhow::Result<()> {
-        self.append(target, Some(ending))
+        self.record(Entry {
+            event: "result",
+            outcome: Some(ending.fate.word()),
+            reason: ending.reason.as_deref(),
+            ..Entry::removal(target)
+        })
     }
 
-    fn append(&self, target: &Target, ending: Option<&Ending>) -> anyhow::Result<()> {
+    /// Records an entry, as of now; returns once that is on the disk.
+    ///
+    /// # Errors
+    /// It is not, or not in time.
+    pub(super) fn record(&self, mut entry: Entry<'_>) -> anyhow::Result<()> {
         let context = || format!("can't write the audit file {}", self.path.display());
         if self.stuck.load(Ordering::Relaxed) {
             return Err(anyhow::anyhow!("it did not answer before")).with_context(context);
         }
-        let entry = Entry {
-            schema: "plegdoctor.audit/1",
-            time: self
-                .clock
-                .now()
-                .to_rfc3339_opts(SecondsFormat::Millis, true),
-            event: if ending.is_some() { "result" } else { "intent" },
-            id: target.id.as_str(),
-            name: &target.name,
-            pod: target.pod.as_ref().map(|pod| pod.name.as_str()),
-            namespace: target.pod.as_ref().map(|pod| pod.namespace.as_str()),
-            state: &target.state,
-            outcome: ending.map(|ending| ending.fate.word()),
-            reason: ending.and_then(|ending| ending.reason.as_deref()),
-        };
+        let now = self.clock.now();
+        entry.time = now.to_rfc3339_opts(SecondsFormat::Millis, true);
         let mut text = serde_json::to_vec(&entry).with_context(context)?;
         text.push(b'\n');
         let (done, answer) = mpsc::sync_channel(1);

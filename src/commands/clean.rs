@@ -3,7 +3,7 @@
 //! The one place that ties Docker, the plan, its removal and the printers together. Nothing is removed that was
 //! not shown: where the plan can't be written, the run ends.
 
-mod look;
+pub(super) mod look;
 
 use crate::{
     apply::{self, Audit, Clock, Interrupts, Orders},

@@ -1,14 +1,14 @@
-//! `plegdoctor diagnose`: gather, diagnose, print.
+//! `plegdoctor diagnose`: gather, diagnose, print; or see again what a capture holds. Saves what was judged, if asked.
 
+use super::{collect, fix};
 use crate::{
-    cli::{self, DiagnoseArgs},
-    gather::{ReadFiles, gather},
+    capture::{Archive, Capture, Keep, Privacy},
+    cli::{self, DiagnoseArgs, LookArgs},
+    evidence::Evidence,
+    gather::{gather, replay},
     render::{self, Style},
-    report::{self, Report},
-    runtime::{
-        Runtime, disk,
-        docker::{self, Ask},
-    },
+    report,
+    runtime::{disk, docker},
 };
 use anyhow::Context as _;
 use std::{io::Write, process::ExitCode};
@@ -16,11 +16,17 @@ use std::{io::Write, process::ExitCode};
 /// Runs it and returns the exit code.
 ///
 /// # Errors
-/// The question could not be asked: bad values, an unreadable log; or `out` fails.
+/// The question could not be asked: bad values, an unreadable log or capture; or `out` fails, or what was judged
+/// can't be saved.
 pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
-    let report = answer(args, &docker::probe, &|place, ids| {
-        disk::read(place, ids, disk::PATIENCE)
-    })?;
+    if args.fix.fix {
+        return fix::run(args, out);
+    }
+    // A name that is taken is told before anything is asked.
+    let archive = args.save.as_deref().map(Archive::create).transpose()?;
+    let keep = archive.as_ref().map(|_| Keep::new(Privacy::Reserved));
+    let evidence = evidence(args, keep.as_ref())?;
+    let report = report::diagnose(&evidence);
     let style = Style {
         width: cli::width(),
         color: cli::color(args.color),
@@ -28,18 +34,32 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
     render::write(&report, args.format, style, out)
         .and_then(|()| out.flush())
         .context("can't write the report")?;
+    if let (Some(archive), Some(keep)) = (archive, keep) {
+        let mut kept = keep.finish(&evidence);
+        collect::sign(&mut kept, "diagnose --save");
+        archive.write(kept)?;
+    }
     Ok(ExitCode::from(report.exit_code()))
 }
 
-/// Returns the report, with whatever `ask` says Docker answers, and `read_files` that it wrote.
+fn evidence(args: &DiagnoseArgs, keep: Option<&Keep>) -> anyhow::Result<Evidence> {
+    match &args.capture {
+        Some(path) => replay(&args.look, Capture::open(path)?, keep),
+        None => seen(&args.look, keep),
+    }
+}
+
+/// Returns what can be seen of this machine.
 ///
 /// # Errors
 /// As `run`.
-pub fn answer(
-    args: &DiagnoseArgs,
-    ask: &dyn Fn(&Ask<'_>) -> anyhow::Result<Runtime>,
-    read_files: &ReadFiles<'_>,
-) -> anyhow::Result<Report> {
-    let moments = args.log.moments()?;
-    Ok(report::diagnose(&gather(args, &moments, ask, read_files)?))
+pub(super) fn seen(args: &LookArgs, keep: Option<&Keep>) -> anyhow::Result<Evidence> {
+    let read_files = |place: &_, ids: Option<&[_]>| disk::read(place, ids, disk::PATIENCE);
+    gather(
+        args,
+        &args.log.moments()?,
+        keep,
+        &docker::probe,
+        &read_files,
+    )
 }

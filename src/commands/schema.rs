@@ -11,6 +11,7 @@ use std::{io::Write, process::ExitCode};
 pub fn run(output: SchemaOf, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let schema: &[u8] = match output {
         SchemaOf::Report => include_bytes!("../schema/report.json"),
+        SchemaOf::Probe => include_bytes!("../schema/probe.json"),
         SchemaOf::Clean => include_bytes!("../schema/clean.json"),
         SchemaOf::Audit => include_bytes!("../schema/audit.json"),
     };

@@ -2,7 +2,8 @@
 //! they say against the machine's processes.
 
 use crate::{
-    cli::DiagnoseArgs,
+    capture::Keep,
+    cli::LookArgs,
     evidence::{Evidence, Gap},
     host::{
         files::Tree,
@@ -16,10 +17,7 @@ use crate::{
         stored::{self, Life},
     },
 };
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{path::Path, time::Duration};
 
 /// Most containers whose files are read for their inspect did not come.
 const FEW: usize = 256;
@@ -29,21 +27,21 @@ const GLANCE: Duration = Duration::from_millis(500);
 /// Reads Docker's files (`disk::read`, or `disk::replay` for a recording).
 pub type ReadFiles<'a> = dyn Fn(&Place, Option<&[ContainerId]>) -> Reading + 'a;
 
-/// Fills in what Docker's files tell of the containers that it was asked for and did not tell of.
+/// Fills in what Docker's files tell of the containers that it was asked for and did not tell of, and keeps them;
+/// returns whether they were read.
 pub(super) fn read(
-    args: &DiagnoseArgs,
+    args: &LookArgs,
     endpoint: &str,
+    tree: &Tree,
+    keep: Option<&Keep>,
     files: &ReadFiles<'_>,
     evidence: &mut Evidence,
-) {
-    let Some(runtime) = &mut evidence.runtime else {
-        return;
-    };
-    let Some(wanted) = wanted(runtime) else {
-        return;
+) -> bool {
+    let Some(wanted) = evidence.runtime.as_ref().and_then(wanted) else {
+        return false;
     };
     if args.no_docker_files {
-        return;
+        return false;
     }
     let place = match &args.docker_root {
         Some(root) => Some(Place::named(root)),
@@ -54,12 +52,21 @@ pub(super) fn read(
             "Docker's files were not read: nothing tells where the Docker at {endpoint} keeps them (--docker-root names the folder)"
         );
         evidence.notes.push(why);
-        return;
+        return false;
     };
     let reading = files(&place, wanted.as_deref());
+    if let Some(keep) = keep {
+        keep_files(keep, &reading);
+    }
+    take(reading, tree, evidence);
+    true
+}
+
+/// Joins what was read with what Docker told.
+pub(super) fn take(reading: Reading, tree: &Tree, evidence: &mut Evidence) {
     evidence.gaps.extend(reading.gaps);
     evidence.notes.extend(reading.notes);
-    let Some(mut disk) = reading.disk else {
+    let (Some(mut disk), Some(runtime)) = (reading.disk, &mut evidence.runtime) else {
         return;
     };
     let files = reading.files.iter();
@@ -76,14 +83,14 @@ pub(super) fn read(
         .as_ref()
         .is_some_and(|host| host.blind.is_none());
     if seen {
-        look_for(&mut found, root(args));
+        look_for(&mut found, tree);
     }
     disk.containers = stored::join(runtime, found);
     runtime.disk = Some(disk);
 }
 
 /// Returns the containers whose files are to be read, or `Some(None)` for all; `None` where Docker told all.
-fn wanted(runtime: &Runtime) -> Option<Option<Vec<ContainerId>>> {
+pub(super) fn wanted(runtime: &Runtime) -> Option<Option<Vec<ContainerId>>> {
     if runtime.list.outcome != Outcome::Answered {
         return Some(None);
     }
@@ -96,14 +103,21 @@ fn wanted(runtime: &Runtime) -> Option<Option<Vec<ContainerId>>> {
     (!ids.is_empty()).then_some(Some(ids))
 }
 
+/// Keeps what was read, as `disk::recorded` reads it.
+fn keep_files(keep: &Keep, reading: &Reading) {
+    for (path, bytes) in disk::record(reading) {
+        keep.add(&format!("{}/{path}", disk::PART), &bytes);
+    }
+}
+
 /// Finds out which of the processes that the files name are still the containers'.
-fn look_for(found: &mut [Container], root: &Path) {
+fn look_for(found: &mut [Container], tree: &Tree) {
     let pid = |container: &Container| {
         let stored = container.disk.as_ref()?;
         stored.pid.filter(|_| stored.state.running)
     };
     let pids: Vec<u32> = found.iter().filter_map(pid).collect();
-    let seen = glance::presence(&Tree::at(root), pids, GLANCE);
+    let seen = glance::presence(tree, pids, GLANCE);
     for container in found {
         let present = pid(container).and_then(|pid| seen.get(&pid));
         let Container { id, disk, .. } = container;
@@ -117,7 +131,7 @@ fn look_for(found: &mut [Container], root: &Path) {
 }
 
 /// Returns the root directory of the machine that is looked at.
-pub(super) fn root(args: &DiagnoseArgs) -> &Path {
-    let named = args.host.host_root.as_ref().map(PathBuf::as_path);
+pub(super) fn root(args: &LookArgs) -> &Path {
+    let named = args.host.host_root.as_deref();
     named.unwrap_or(Path::new(DEFAULT_ROOT))
 }

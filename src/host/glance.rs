@@ -46,7 +46,7 @@ pub fn dockerds(tree: &Tree, patience: Duration) -> Host {
         let cgroup = cgroup.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
         (process.uid, process.container) = cgroup.as_deref().map(parse::cgroup).unwrap_or_default();
         let words = told.files.get(pid);
-        process.command = words.map(|bytes| parse::cmdline(bytes));
+        process.command = words.map(|bytes| reader::words(bytes));
         Some(process)
     });
     Host {

@@ -9,6 +9,7 @@ use super::files::Tree;
 use crate::{
     child::{self, Running},
     log::pump::{self, Ended},
+    node::{mask, parse},
 };
 use clap::ValueEnum;
 use std::{
@@ -95,6 +96,13 @@ pub(super) fn read(tree: &Tree, what: What, pids: &[u32], until: Instant, told: 
             left = rest;
         }
     }
+}
+
+/// Returns a process's words without the secrets among them: they are for reports.
+pub(super) fn words(cmdline: &[u8]) -> Vec<String> {
+    let mut words = parse::cmdline(cmdline);
+    mask::words(&mut words);
+    words
 }
 
 /// Lets one child read; returns how many of `pids` it answered.

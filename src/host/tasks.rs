@@ -122,7 +122,7 @@ fn classify(
             asked.insert(stat.pid);
             let parent = role_of(stat.ppid);
             let words = told.files.remove(&stat.pid);
-            let words = words.map(|bytes| parse::cmdline(&bytes));
+            let words = words.map(|bytes| reader::words(&bytes));
             let (role, container) = match &words {
                 Some(words) => role::by_words(&stat.comm, words, parent),
                 None => (role::by_name(&stat.comm, parent), None),

@@ -1,7 +1,7 @@
 //! One source after the other, from blocks to events: cuts lines, parses them, keeps to the window of time, and
 //! keeps the books for the report. Opens nothing.
 
-use super::{Reading, Source, lines::Lines};
+use super::{Reading, Source, lines::Lines, reel::Reel};
 use crate::{
     cli::Moments,
     event::{Event, Time},
@@ -17,6 +17,8 @@ pub(super) struct Intake<'a> {
     /// Leave out what happened before.
     since: Option<Time>,
     sink: &'a mut dyn FnMut(Event),
+    /// Where what is read is kept.
+    pub(super) reel: Option<&'a mut Reel>,
     current: Option<Current>,
     events: Vec<Event>,
     /// What was read so far.
@@ -41,13 +43,30 @@ struct Current {
 
 /// How a source is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Opening {
+pub enum Opening {
     /// From its first line: line numbers mean something.
     Start,
     /// From the middle of some line.
     Middle,
     /// From whatever it gives first: a journal's or a container's lines have no number.
     Unnumbered,
+}
+
+impl Opening {
+    /// Returns its word, for a capture.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Middle => "middle",
+            Self::Unnumbered => "unnumbered",
+        }
+    }
+
+    /// Returns the one of that word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        let all = [Self::Start, Self::Middle, Self::Unnumbered];
+        all.into_iter().find(|opening| opening.word() == word)
+    }
 }
 
 /// Returns what a parser of lines without year or zone goes by.
@@ -74,6 +93,7 @@ impl<'a> Intake<'a> {
             moments: *moments,
             since: moments.since,
             sink,
+            reel: None,
             current: None,
             events: Vec::new(),
             reading: Reading::default(),
@@ -89,6 +109,9 @@ impl<'a> Intake<'a> {
     /// Begins a source; ends the one before.
     pub(super) fn start(&mut self, name: &str, picked: bool, from: Opening) {
         self.end();
+        if let Some(reel) = &mut self.reel {
+            reel.start(name, picked, from);
+        }
         self.current = Some(Current {
             name: name.to_owned(),
             picked,
@@ -106,6 +129,9 @@ impl<'a> Intake<'a> {
         let Some(current) = &mut self.current else {
             return;
         };
+        if let Some(reel) = &mut self.reel {
+            reel.block(block);
+        }
         current.bytes += block.len() as u64;
         if current.torn {
             let Some(end) = memchr::memchr(b'\n', block) else {
@@ -127,6 +153,9 @@ impl<'a> Intake<'a> {
             current.torn = true;
             current.numbered = false;
         }
+        if let Some(reel) = &mut self.reel {
+            reel.skip();
+        }
     }
 
     /// Ends the source begun, if there is one, and enters it in the books.
@@ -142,11 +171,17 @@ impl<'a> Intake<'a> {
         if let Some(current) = self.current.take() {
             self.enter(current);
         }
+        if let Some(reel) = &mut self.reel {
+            reel.end();
+        }
     }
 
     /// Forgets the source begun: nothing came of it.
     pub(super) fn abandon(&mut self) {
         self.current = None;
+        if let Some(reel) = &mut self.reel {
+            reel.abandon();
+        }
     }
 
     /// Notes something that could not be seen.

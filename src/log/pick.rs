@@ -62,6 +62,11 @@ impl Bounds {
     }
 }
 
+/// Returns how far back a log is read.
+pub(super) fn oldest(moments: &Moments) -> Time {
+    moments.now - SPAN
+}
+
 /// Reads the first place that holds lines of the kubelet. What was wrong with those before it is a note then, and
 /// a gap if there is none.
 pub(super) fn read(
@@ -74,7 +79,7 @@ pub(super) fn read(
     let bounds = Bounds {
         started: Instant::now(),
         timeout,
-        oldest: moments.now - SPAN,
+        oldest: oldest(moments),
     };
     intake.not_before(bounds.oldest);
     let mut failures: Vec<Failure> = Vec::new();

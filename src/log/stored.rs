@@ -66,7 +66,7 @@ pub(super) fn read(
     intake.start(&source, part.picked, Opening::Unnumbered);
     let bytes = part.bytes.unwrap_or(BYTES);
     let read = disk::read_log(&place, id, file, bytes, left, &mut |block| {
-        intake.block(block)
+        intake.block(block);
     });
     let path = format!("{root}/containers/{id}/{file}");
     let log = match read {

@@ -35,7 +35,7 @@ fn args(options: &[&str]) -> LogArgs {
         .unwrap()
         .command
     {
-        Command::Diagnose(diagnose) => diagnose.log,
+        Command::Diagnose(diagnose) => diagnose.look.log,
         _ => unreachable!(),
     }
 }

@@ -1,7 +1,10 @@
 //! The report for scripts: `plegdoctor.report/1`. Its own structs, so that the core may change without it.
 
+mod actions;
 mod disk;
 mod host;
+mod kubelet;
+pub mod probe;
 mod stacks;
 
 use crate::{
@@ -14,6 +17,7 @@ use crate::{
     report::{Report, Verdict},
     runtime::{Container, ContainerKind, Outcome, Probe, Runtime},
 };
+use actions::ActionV1;
 use chrono::{SecondsFormat, TimeDelta};
 use serde::Serialize;
 use stacks::StacksV1;
@@ -40,11 +44,13 @@ struct ReportV1<'a> {
     verdict: &'static str,
     summary: &'a str,
     findings: Vec<FindingV1<'a>>,
+    actions: Vec<ActionV1<'a>>,
     incidents: Vec<IncidentV1>,
     containers: Vec<ContainerV1<'a>>,
     log: LogV1<'a>,
     runtime: Option<RuntimeV1<'a>>,
     host: Option<host::HostV1<'a>>,
+    kubelet: Option<kubelet::KubeletV1<'a>>,
     stacks: Option<StacksV1<'a>>,
     gaps: Vec<GapV1<'a>>,
     notes: &'a [String],
@@ -170,6 +176,7 @@ impl<'a> From<&'a Report> for ReportV1<'a> {
             },
             summary: &report.summary,
             findings: report.findings.iter().map(FindingV1::from).collect(),
+            actions: report.actions.iter().map(ActionV1::from).collect(),
             incidents: report.incidents.iter().map(IncidentV1::from).collect(),
             containers: report.containers.iter().map(ContainerV1::from).collect(),
             log: LogV1 {
@@ -178,6 +185,7 @@ impl<'a> From<&'a Report> for ReportV1<'a> {
             },
             runtime: report.runtime.as_ref().map(RuntimeV1::from),
             host: report.host.as_ref().map(host::HostV1::from),
+            kubelet: report.kubelet.as_ref().map(kubelet::KubeletV1::from),
             stacks: report
                 .runtime
                 .as_ref()

@@ -1,7 +1,9 @@
 //! The report for people: readable at 80 columns, in a pipe, without colour.
 
+mod cells;
+
 use super::{
-    Style,
+    Style, looked,
     plain::{brief, cut, cut_middle, paragraph, visible},
 };
 use crate::{
@@ -11,8 +13,9 @@ use crate::{
     incident::{Incident, Shape},
     report::{Report, Verdict},
     rules,
-    runtime::{Container, Outcome, stored::Life},
+    runtime::Outcome,
 };
+use cells::{inspected, listed, name};
 use chrono::TimeDelta;
 use comfy_table::{Attribute, Cell, ContentArrangement, Table, presets::NOTHING};
 use std::io::{self, Write};
@@ -233,25 +236,7 @@ impl Page<'_> {
             .iter()
             .map(|source| self.source(source))
             .collect();
-        looked.extend(report.runtime.as_ref().map(|runtime| {
-            let version = runtime.version.as_deref().unwrap_or("(version not told)");
-            let listed = match runtime.list.outcome {
-                Outcome::Answered => rules::count(runtime.told().count(), "container"),
-                _ => "no list".to_owned(),
-            };
-            format!("Docker {version} at {} ({listed})", runtime.endpoint)
-        }));
-        let disk = report.runtime.as_ref().and_then(|it| it.disk.as_ref());
-        looked.extend(disk.map(|disk| {
-            let containers = rules::count(disk.containers, "container");
-            let (root, which) = (&disk.root, if disk.whole { "" } else { " that did not answer" });
-            format!("Docker's files in {root}: {containers}{which}, as Docker last wrote it (may be stale)")
-        }));
-        looked.extend(report.host.as_ref().map(|host| {
-            let kernel = host.kernel.as_deref().unwrap_or("(release not told)");
-            let (which, seen) = (host.called(), processes(host.seen));
-            format!("{which}: kernel {kernel}, {seen}")
-        }));
+        looked.extend(looked::items(report));
         looked.extend(report.notes.iter().cloned());
         if looked.is_empty() {
             looked.push("nothing".to_owned());
@@ -356,13 +341,6 @@ fn lines(table: &Table) -> String {
     table.trim_fmt() + "\n"
 }
 
-fn processes(number: usize) -> String {
-    match number {
-        1 => "1 process".to_owned(),
-        _ => format!("{number} processes"),
-    }
-}
-
 fn base(path: &str) -> &str {
     path.rsplit('/')
         .next()
@@ -403,52 +381,4 @@ fn bar(incident: &Incident) -> String {
         .collect::<String>()
         .trim_end()
         .to_owned()
-}
-
-fn name(container: &Container) -> String {
-    match &container.pod {
-        Some(pod) => {
-            let own = container
-                .name
-                .split('_')
-                .nth(1)
-                .filter(|_| container.name.starts_with("k8s_"));
-            format!("{pod} {}", own.unwrap_or(&container.name))
-        }
-        None => container.name.clone(),
-    }
-}
-
-fn listed(container: &Container) -> &str {
-    match container.probe.outcome {
-        Outcome::Gone if container.listed_status.is_empty() => "not in Docker any more",
-        _ if container.is_only_stored() => "not listed",
-        _ if container.listed_status.is_empty() => &container.listed_state,
-        _ => &container.listed_status,
-    }
-}
-
-fn inspected(container: &Container) -> String {
-    let word = match (&container.inspected, container.probe.outcome) {
-        (Some(inspected), _) => &inspected.state,
-        (None, Outcome::NotProbed) if container.is_only_stored() => return on_disk(container),
-        (None, Outcome::TimedOut) => "no answer",
-        (None, Outcome::Gone) => "gone",
-        (None, Outcome::NotProbed) => "not asked",
-        (None, _) => container.probe.error.as_deref().unwrap_or("failed"),
-    };
-    word.to_owned()
-}
-
-/// Returns what Docker last wrote of it.
-fn on_disk(container: &Container) -> String {
-    let Some(stored) = &container.disk else {
-        return String::new();
-    };
-    let process = match stored.life {
-        Life::Gone => ", its process gone",
-        Life::There => ", its process there",
-        Life::Unknown => "",
-    };
-    format!("{} on disk{process}", stored.state.state)
 }

@@ -15,6 +15,7 @@ use super::{
     remedies::docker_command,
 };
 use crate::{
+    action::{Action, Unit},
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
     node::{
@@ -191,6 +192,7 @@ fn look(holds: &[Hold<'_>]) -> Option<Remedy> {
         risk: Risk::Safe,
         command: format!("grep -l {name} /proc/[0-9]*/mountinfo"),
         cost: "nothing; it only looks".to_owned(),
+        actions: Vec::new(),
     })
 }
 
@@ -221,7 +223,22 @@ fn detach(hold: &Hold<'_>) -> Remedy {
         cost: format!(
             "nothing that runs: the container has ended; what is still open below it stays so until it is closed{inside}{rest}"
         ),
+        actions: actions(hold),
     }
+}
+
+/// Returns what plegdoctor can detach of it by itself.
+fn actions(hold: &Hold<'_>) -> Vec<Action> {
+    let Some(namespace) = hold.namespace.number() else {
+        return Vec::new();
+    };
+    let detach = |(_, held): &(&Trouble<'_>, &Held)| Action::DetachMount {
+        path: held.point.clone(),
+        namespace,
+        pid: hold.keeper.pid,
+        start_ticks: hold.keeper.start_ticks,
+    };
+    hold.held.iter().take(PATHS).map(detach).collect()
 }
 
 /// Returns the remedy that starts what holds it anew, if it is a service or a container.
@@ -233,6 +250,7 @@ fn restart(evidence: &Evidence, hold: &Hold<'_>) -> Option<Remedy> {
             risk: Risk::Disruptive,
             command: format!("{} restart {}", docker_command(evidence), id.short()),
             cost: "what runs in it starts anew".to_owned(),
+            actions: Vec::new(),
         });
     }
     let unit = keeper
@@ -240,11 +258,17 @@ fn restart(evidence: &Evidence, hold: &Hold<'_>) -> Option<Remedy> {
         .as_ref()
         .filter(|unit| unit.ends_with(".service"))?;
     let node = NODES.iter().any(|name| unit.starts_with(name));
+    let known = [Unit::Docker, Unit::Containerd, Unit::Kubelet];
+    let restarts = known.into_iter().find(|known| known.name() == unit);
     Some(Remedy {
         title: format!("Restart {unit}"),
         risk: if node { Risk::Node } else { Risk::Disruptive },
         command: format!("systemctl restart {unit}"),
         cost: "that service starts anew, with the mounts of then".to_owned(),
+        actions: restarts
+            .map(|unit| Action::RestartUnit { unit })
+            .into_iter()
+            .collect(),
     })
 }
 
@@ -256,6 +280,7 @@ fn may_detach(host: &Host) -> Option<Remedy> {
         risk: Risk::Node,
         command: "sysctl -w fs.may_detach_mounts=1".to_owned(),
         cost: "nothing; a file in /etc/sysctl.d keeps it".to_owned(),
+        actions: Vec::new(),
     })
 }
 

@@ -117,12 +117,14 @@ fn remedies(process: &Process) -> Vec<Remedy> {
             risk: Risk::Safe,
             command: format!("ps -o pid,ppid,stat,etime,wchan:24,args --pid {pid} --ppid {pid}; ls -l /proc/{pid}/fd"),
             cost: "nothing; mostly it waits for its agent or its address server, and mending that is the cure".to_owned(),
+            actions: Vec::new(),
         },
         Remedy {
             title: "End that one plugin".to_owned(),
             risk: Risk::Disruptive,
             command: format!("kill {pid}"),
             cost: "that one sandbox fails, and the kubelet tries again; an address may be left reserved".to_owned(),
+            actions: Vec::new(),
         },
     ]
 }

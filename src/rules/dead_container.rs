@@ -258,6 +258,7 @@ fn remedies(evidence: &Evidence, dead: &[&Container]) -> Vec<Remedy> {
         risk: Risk::Safe,
         command: format!("grep -l {} /proc/[0-9]*/mountinfo", patterns(dead, short)),
         cost: "nothing; restart what holds it, then remove the container again".to_owned(),
+        actions: Vec::new(),
     });
     remedies.push(Remedy {
         title: IMMUTABLE.to_owned(),
@@ -266,6 +267,7 @@ fn remedies(evidence: &Evidence, dead: &[&Container]) -> Vec<Remedy> {
             "lsattr -R $({docker} inspect -f '{{{{.GraphDriver.Data.UpperDir}}}}' {short}) | grep -e '-i-'"
         ),
         cost: "nothing; chattr -i takes the mark away".to_owned(),
+        actions: Vec::new(),
     });
     remedies
 }

@@ -11,6 +11,7 @@ use super::{
     remedies::restart_runtime,
 };
 use crate::{
+    action::Action,
     event::ErrorClass,
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity},
@@ -150,6 +151,19 @@ fn explain(process: &Process, frozen: Frozen, silent: &[&str], logged: bool) -> 
     text.join(" ")
 }
 
+/// Returns the action that lets it go on; none where nobody knows whether it is traced.
+fn go_on(process: &Process) -> Vec<Action> {
+    let action = Action::ContinueDaemon {
+        pid: process.pid,
+        start_ticks: process.start_ticks,
+        name: process.comm.clone(),
+    };
+    (process.tracer == Some(0))
+        .then_some(action)
+        .into_iter()
+        .collect()
+}
+
 fn remedies(evidence: &Evidence, process: &Process, frozen: Frozen) -> Vec<Remedy> {
     let pid = process.pid;
     let look = |title: &str, command: String| Remedy {
@@ -157,6 +171,7 @@ fn remedies(evidence: &Evidence, process: &Process, frozen: Frozen) -> Vec<Remed
         risk: Risk::Safe,
         command,
         cost: "nothing; it only looks".to_owned(),
+        actions: Vec::new(),
     };
     let again = look(
         "See that it is still so",
@@ -170,6 +185,7 @@ fn remedies(evidence: &Evidence, process: &Process, frozen: Frozen) -> Vec<Remed
                 risk: Risk::Disruptive,
                 command: format!("kill -CONT {pid}"),
                 cost: "nothing is lost: it answers what has piled up; whoever stopped it may have had a reason".to_owned(),
+                actions: go_on(process),
             },
         ],
         Frozen::Traced => match process.tracer.filter(|&tracer| tracer > 0) {

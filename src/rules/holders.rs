@@ -2,6 +2,7 @@
 //! system. Several rules name them.
 
 use crate::{
+    action::{Action, RuntimeProcess},
     duration,
     evidence::Evidence,
     finding::{Citation, Remedy, Risk, Subject, SubjectKind},
@@ -85,6 +86,20 @@ impl Holder<'_> {
         }
     }
 
+    /// Returns the action that ends it, if that is an OCI runtime process whose words and container are known: what
+    /// can't be told again right before is not ended.
+    pub(super) fn end(&self) -> Option<Action> {
+        match self {
+            Self::Runtime(process) => Some(Action::EndProcess(RuntimeProcess {
+                pid: process.pid,
+                start_ticks: process.start_ticks,
+                command: process.command.clone().filter(|words| !words.is_empty())?,
+                container: process.container.clone()?,
+            })),
+            Self::Thread(..) => None,
+        }
+    }
+
     /// Returns what is told of it, as a sentence.
     pub(super) fn told(&self) -> String {
         match self {
@@ -163,6 +178,7 @@ impl Holder<'_> {
             risk: Risk::Safe,
             command,
             cost: "nothing; it only looks".to_owned(),
+            actions: Vec::new(),
         }
     }
 }
@@ -237,6 +253,7 @@ pub(super) fn end(holders: &[Holder<'_>]) -> Option<Remedy> {
         risk: Risk::Disruptive,
         command: format!("kill {}", pids.join(" ")),
         cost,
+        actions: Vec::new(),
     })
 }
 

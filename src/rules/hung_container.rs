@@ -17,6 +17,7 @@ use super::{
     subject_from, subject_of,
 };
 use crate::{
+    action::Action,
     digest::{Group, Log, PAUSE},
     event::{ErrorClass, Kind, Time},
     evidence::Evidence,
@@ -340,12 +341,25 @@ fn subject(suspect: &Suspect) -> Subject {
     }
 }
 
+/// Returns the actions that end what holds them up: only of those that did not answer this look, which is the first of
+/// the two observations that a kill needs.
+fn ends(suspects: &[Suspect]) -> Vec<Action> {
+    let hung = suspects.iter().filter(|suspect| hangs(suspect));
+    hung.filter_map(|suspect| suspect.holder?.end()).collect()
+}
+
 fn remedies(evidence: &Evidence, suspects: &[Suspect]) -> Vec<Remedy> {
     let process = suspects.first().map(|suspect| suspect.id.short());
     let holders: Vec<_> = suspects.iter().filter_map(|s| s.holder).collect();
     let (see, end) = match holders.first() {
         // Of a thread that waits for a file system there is no process to end.
-        Some(holder) => (Some(holder.look()), holders::end(&holders)),
+        Some(holder) => {
+            let end = holders::end(&holders).map(|remedy| Remedy {
+                actions: ends(suspects),
+                ..remedy
+            });
+            (Some(holder.look()), end)
+        }
         None => (
             process.map(see_runtime_process),
             process.map(end_runtime_process),

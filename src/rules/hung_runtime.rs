@@ -4,9 +4,10 @@ use super::{
     Rule, cite_probe, clock, count, daemon,
     daemon_stacks::{cite, waited_for},
     lines::Lines,
-    remedies::{Engine, engine, restart_runtime, save_stacks},
+    remedies::{Engine, engine, restart, restart_runtime, save_stacks},
 };
 use crate::{
+    action::Unit,
     event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
@@ -276,12 +277,14 @@ fn remedies(evidence: &Evidence, part: Part) -> Vec<Remedy> {
         risk: Risk::Safe,
         command: "ps -eo pid,stat,etime,wchan:24,args | grep -E '[d]ockerd|[c]ontainerd( |$)|[c]rio( |$)'".to_owned(),
         cost: "nothing; a daemon in state T goes on with: kill -CONT PID".to_owned(),
+        actions: Vec::new(),
     };
     let containerd = Remedy {
         title: "Restart containerd".to_owned(),
         risk: Risk::Node,
         command: "systemctl restart containerd".to_owned(),
         cost: "containers go on running; calls in flight fail".to_owned(),
+        actions: restart(evidence, Unit::Containerd),
     };
     let mut remedies = vec![look, save_stacks(evidence)];
     remedies

@@ -272,6 +272,7 @@ fn look(evidence: &Evidence, cases: &[Case<'_>]) -> Remedy {
         risk: Risk::Safe,
         command,
         cost: "nothing; it only looks".to_owned(),
+        actions: Vec::new(),
     }
 }
 
@@ -298,5 +299,6 @@ fn disruptive(title: &str, command: String, cost: &str) -> Remedy {
         risk: Risk::Disruptive,
         command,
         cost: cost.to_owned(),
+        actions: Vec::new(),
     }
 }

@@ -136,6 +136,7 @@ fn remedies(evidence: &Evidence) -> Vec<Remedy> {
             "# kubelet: --maximum-dead-containers=200 --maximum-dead-containers-per-container=1"
                 .to_owned(),
         cost: "the kubelet restarts with the new flags".to_owned(),
+        actions: Vec::new(),
     });
     remedies
 }

@@ -99,12 +99,14 @@ fn remedies() -> Vec<Remedy> {
             risk: Risk::Safe,
             command: "ps -eo rss,pid,ppid,args --sort=-rss | head -20".to_owned(),
             cost: "nothing".to_owned(),
+            actions: Vec::new(),
         },
         Remedy {
             title: "See whom the kernel killed".to_owned(),
             risk: Risk::Safe,
             command: "dmesg -T | grep -iE 'out of memory|oom-kill' | tail".to_owned(),
             cost: "nothing; what was killed may have to be started again, and pods without limits be given some".to_owned(),
+            actions: Vec::new(),
         },
     ]
 }

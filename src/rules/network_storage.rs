@@ -305,8 +305,9 @@ fn explain(
         .collect();
     if narrowed {
         text.push(format!(
-            "Several such mounts are there, of which what does not answer has {}.",
-            named.join("; ")
+            "Of several such mounts, Docker's files point to {}: {}.",
+            named.join("; "),
+            shares::told(shares)
         ));
     }
     match (named.as_slice(), mounts.len() - named.len()) {
@@ -320,7 +321,7 @@ fn explain(
             some.join("; ")
         )),
     }
-    if !shares.is_empty() {
+    if !shares.is_empty() && !narrowed {
         text.push(format!("By Docker's files {}.", shares::told(shares)));
     }
     if told {
@@ -342,6 +343,7 @@ fn remedies(
             risk: Risk::Safe,
             command: format!("cat /proc/{}/task/{}/stack", task.process.pid, task.tid),
             cost: "nothing; df, ls or stat on the mount would hang, too".to_owned(),
+            actions: Vec::new(),
         });
     }
     // With several it is not known which: nothing is detached on a guess.
@@ -357,6 +359,7 @@ fn remedies(
                 cost: format!(
                     "nothing; /sys/fs/fuse/connections/{connection}/waiting counts who waits"
                 ),
+                actions: Vec::new(),
             },
             None => Remedy {
                 title: "See whether the server is there, and bring it back: all goes on then"
@@ -364,6 +367,7 @@ fn remedies(
                 risk: Risk::Safe,
                 command: format!("ping -c 3 -W 2 {}", mount.server()),
                 cost: "nothing".to_owned(),
+                actions: Vec::new(),
             },
         });
     }
@@ -376,6 +380,7 @@ fn remedies(
                 risk: Risk::Disruptive,
                 command: format!("echo 1 > /sys/fs/fuse/connections/{connection}/abort"),
                 cost: "the pods that use this mount lose it until it is mounted again (the file is there once fusectl is mounted: mount -t fusectl none /sys/fs/fuse/connections)".to_owned(),
+                actions: Vec::new(),
             },
             None => Remedy {
                 title: "Give the server up: detach its mount, by force".to_owned(),
@@ -388,6 +393,7 @@ fn remedies(
                     mount.point.replace('\'', "'\\''")
                 ),
                 cost: "the pods that use this mount lose it until it is mounted again; data not yet written is lost".to_owned(),
+                actions: Vec::new(),
             },
         });
     }

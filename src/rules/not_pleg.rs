@@ -1,5 +1,7 @@
 //! `not-pleg`: the node is NotReady, or the kubelet in trouble, and it is not the PLEG.
 
+mod silent;
+
 use super::{Rule, clock, is_cause, lines::Lines, node};
 use crate::{
     digest::{Group, Log},
@@ -32,13 +34,15 @@ struct Other<'a> {
 }
 
 fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
+    let silent = silent::tell(evidence);
     let Some(log) = &evidence.log else {
-        return Vec::new();
+        return silent.into_iter().collect();
     };
     let mut findings: Vec<Finding> = others(evidence, log, found)
         .into_iter()
         .filter(|other| !other.lines.is_empty())
         .map(|other| tell(evidence, &other))
+        .chain(silent)
         .collect();
     let explained = |findings: &[Finding]| findings.iter().any(|finding| finding.active);
     let causes: Vec<_> = found
@@ -189,6 +193,7 @@ fn tell(evidence: &Evidence, other: &Other) -> Finding {
         risk: Risk::Safe,
         command: other.look.to_owned(),
         cost: "nothing".to_owned(),
+        actions: Vec::new(),
     };
     Finding {
         id: RULE.id,
@@ -248,6 +253,7 @@ fn not_ready(evidence: &Evidence, log: &Log) -> Option<Finding> {
                 log.node.as_deref().unwrap_or("NODE")
             ),
             cost: "nothing".to_owned(),
+            actions: Vec::new(),
         }],
         spans: Vec::new(),
     })

@@ -206,6 +206,7 @@ fn remedies(evidence: &Evidence, subject: &Subject) -> Vec<Remedy> {
         risk: Risk::Safe,
         command: format!("kubectl get pod -n {} {}", pod.namespace, pod.name),
         cost: "nothing; a pod that is still terminating may be using its grace".to_owned(),
+        actions: Vec::new(),
     });
     let stop = subject.id.as_ref().map(|id| stop_container(evidence, id));
     look.into_iter().chain(stop).collect()

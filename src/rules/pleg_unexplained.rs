@@ -1,6 +1,8 @@
 //! `pleg-unexplained`: the PLEG was unhealthy and no rule can say why. Says what was ruled out, and what to
 //! save before anybody restarts anything.
 
+mod unlogged;
+
 use super::{Rule, clock, is_cause, lasts, lines::Lines, node, remedies::save_stacks};
 use crate::{
     digest::Log,
@@ -24,21 +26,25 @@ pub(super) const RULE: Rule = Rule {
 const RELIST: TimeDelta = TimeDelta::seconds(60);
 
 fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
-    let Some(log) = &evidence.log else {
-        return Vec::new();
-    };
     let causes: Vec<&Finding> = found.iter().filter(|finding| is_cause(finding)).collect();
+    let caused = causes.iter().any(|cause| cause.active);
+    let Some(log) = &evidence.log else {
+        return unlogged(evidence, caused);
+    };
     let open: Vec<&Incident> = log
         .incidents
         .iter()
         .filter(|incident| !explained(evidence, incident, &causes))
         .collect();
     if let Some(last) = open.last() {
-        return vec![tell(evidence, log, last, open.len())];
+        return vec![tell(evidence, last, open.len())];
     }
     let full = Lines::of(evidence, &[Kind::EventedPlegFull]).latest();
     if !full.is_empty() {
         return vec![tell_evented(evidence, &full)];
+    }
+    if let [finding] = &unlogged(evidence, caused)[..] {
+        return vec![finding.clone()];
     }
     // A condition pasted by itself has no time and makes no incident.
     let mut untimed = Lines::of(evidence, &[Kind::PlegStale]);
@@ -47,6 +53,12 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
         return Vec::new();
     }
     vec![tell_untimed(evidence, &untimed)]
+}
+
+/// What the kubelet itself says, where the log does not and no cause does.
+fn unlogged(evidence: &Evidence, caused: bool) -> Vec<Finding> {
+    let told = (!caused).then(|| unlogged::tell(evidence, &ruled_out(evidence)));
+    told.flatten().into_iter().collect()
 }
 
 /// Whether a finding speaks of the incident's time, or of the present while the incident goes on.
@@ -67,7 +79,7 @@ fn explained(evidence: &Evidence, incident: &Incident, causes: &[&Finding]) -> b
     })
 }
 
-fn tell(evidence: &Evidence, log: &Log, incident: &Incident, number: usize) -> Finding {
+fn tell(evidence: &Evidence, incident: &Incident, number: usize) -> Finding {
     let active = incident.ongoing && lasts(evidence, Some(incident.last_line));
     let others = match number - 1 {
         0 => String::new(),
@@ -87,7 +99,7 @@ fn tell(evidence: &Evidence, log: &Log, incident: &Incident, number: usize) -> F
         RULE.title
     };
     let peak = duration::human(incident.peak_lag);
-    let ruled_out = ruled_out(evidence, log);
+    let ruled_out = ruled_out(evidence);
     let mut citations = vec![incident.first.clone(), incident.last.clone()];
     citations.dedup();
     Finding {
@@ -149,14 +161,17 @@ fn tell_untimed(evidence: &Evidence, lines: &Lines) -> Finding {
 }
 
 /// Returns what the evidence excludes, in words.
-fn ruled_out(evidence: &Evidence, log: &Log) -> String {
-    let any = |fits: fn(&Event) -> bool| log.groups.iter().any(|group| fits(&group.first));
+fn ruled_out(evidence: &Evidence) -> String {
+    let any =
+        |log: &Log, fits: fn(&Event) -> bool| log.groups.iter().any(|group| fits(&group.first));
     let mut out = Vec::new();
-    if !any(|event| event.kind.is_list()) {
-        out.push("no listing failed");
-    }
-    if !any(|event| event.kind.is_status() && event.is_deadline()) {
-        out.push("no status call timed out");
+    if let Some(log) = &evidence.log {
+        if !any(log, |event| event.kind.is_list()) {
+            out.push("no listing failed");
+        }
+        if !any(log, |event| event.kind.is_status() && event.is_deadline()) {
+            out.push("no status call timed out");
+        }
     }
     if let Some(runtime) = evidence
         .runtime
@@ -186,12 +201,14 @@ fn remedies(evidence: &Evidence, active: bool) -> Vec<Remedy> {
         risk: Risk::Safe,
         command: "journalctl -u kubelet -u docker -u containerd -k --since '-2h' --no-pager > journal.txt".to_owned(),
         cost: "nothing".to_owned(),
+        actions: Vec::new(),
     };
     let processes = Remedy {
         title: "Save what the processes wait for".to_owned(),
         risk: Risk::Safe,
         command: "ps -eLo pid,tid,ppid,stat,etime,wchan:32,args > processes.txt".to_owned(),
         cost: "nothing".to_owned(),
+        actions: Vec::new(),
     };
     if active {
         vec![save_stacks(evidence), processes, logs]

@@ -1,11 +1,15 @@
 //! Remedies that several findings share, in the commands of the runtime that the node has.
 
 use crate::{
+    action::{Action, Unit},
     evidence::Evidence,
     finding::{Remedy, Risk},
     id::ContainerId,
-    runtime::DEFAULT_ENDPOINT,
+    plan::{Plan, Request},
+    runtime::{DEFAULT_ENDPOINT, Runtime},
 };
+
+use std::collections::BTreeSet;
 
 /// The container runtimes whose commands differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +40,7 @@ fn remedy(title: &str, risk: Risk, command: impl Into<String>, cost: &str) -> Re
         risk,
         command: command.into(),
         cost: cost.to_owned(),
+        actions: Vec::new(),
     }
 }
 
@@ -86,15 +91,39 @@ pub(super) fn end_runtime_process(short: &str) -> Remedy {
     )
 }
 
+/// Returns the restart of a unit, if it is this machine's usual daemon that was asked.
+pub(super) fn restart(evidence: &Evidence, unit: Unit) -> Vec<Action> {
+    match named_endpoint(evidence) {
+        Some(_) => Vec::new(),
+        None => vec![Action::RestartUnit { unit }],
+    }
+}
+
+/// Returns what a restart of Docker costs, as far as Docker tells.
+fn cost_of_restart(runtime: Option<&Runtime>) -> String {
+    match runtime.and_then(|runtime| Some((runtime, runtime.live_restore?))) {
+        Some((_, true)) => "containers go on running (live-restore is on); calls in flight fail, and the evidence is destroyed".to_owned(),
+        Some((runtime, false)) => format!(
+            "stops all containers of the node (live-restore is off; {} now), and destroys the evidence",
+            match runtime.running() {
+                1 => "1 runs".to_owned(),
+                running => format!("{running} run"),
+            }
+        ),
+        None => "stops every container of the node unless live-restore is on, and destroys the evidence".to_owned(),
+    }
+}
+
 /// Returns the remedy of last resort.
 pub(super) fn restart_runtime(evidence: &Evidence) -> Remedy {
     const GO_ON: &str =
         "containers go on running; calls in flight fail, and the evidence is destroyed";
+    let docker = cost_of_restart(evidence.runtime.as_ref());
     let (title, command, cost) = match engine(evidence) {
         Engine::Docker => (
             "Restart Docker",
             "systemctl restart docker",
-            "stops every container of the node unless live-restore is on, and destroys the evidence",
+            docker.as_str(),
         ),
         Engine::Containerd => ("Restart containerd", "systemctl restart containerd", GO_ON),
         Engine::Crio => ("Restart CRI-O", "systemctl restart crio", GO_ON),
@@ -104,7 +133,19 @@ pub(super) fn restart_runtime(evidence: &Evidence) -> Remedy {
             "Docker stops every container of the node unless live-restore is on; the evidence is destroyed",
         ),
     };
-    remedy(title, Risk::Node, command, cost)
+    Remedy {
+        actions: unit(evidence).map_or_else(Vec::new, |unit| restart(evidence, unit)),
+        ..remedy(title, Risk::Node, command, cost)
+    }
+}
+
+/// Returns the unit of the runtime that the kubelet asks, where it is known and may be restarted.
+fn unit(evidence: &Evidence) -> Option<Unit> {
+    match engine(evidence) {
+        Engine::Docker => Some(Unit::Docker),
+        Engine::Containerd => Some(Unit::Containerd),
+        Engine::Crio | Engine::Unknown => None,
+    }
 }
 
 /// Returns the units of the runtime, the one that the kubelet asks first.
@@ -138,35 +179,67 @@ pub(super) fn start_runtime(evidence: &Evidence) -> Remedy {
         Engine::Unknown => " # or containerd, or crio",
         _ => "",
     };
-    let unit = units(evidence).first().copied().unwrap_or("docker");
-    remedy(
-        "Start it",
-        Risk::Node,
-        format!("systemctl start {unit}{others}"),
-        "little: it is not running; stopped containers may start again",
-    )
+    let name = units(evidence).first().copied().unwrap_or("docker");
+    // moby daemon/daemon.go restore; seen with 20.10.
+    let cost = match engine(evidence) {
+        Engine::Docker | Engine::Unknown => {
+            "Docker first ends the containers that have run on without it, unless live-restore is on; stopped ones may start again"
+        }
+        Engine::Containerd | Engine::Crio => {
+            "little: it is not running; stopped containers may start again"
+        }
+    };
+    Remedy {
+        actions: unit(evidence).map_or_else(Vec::new, |unit| restart(evidence, unit)),
+        ..remedy(
+            "Start it",
+            Risk::Node,
+            format!("systemctl start {name}{others}"),
+            cost,
+        )
+    }
 }
 
 /// Returns the remedies that remove the stopped containers of pods that are gone, with a look before; `None` where
 /// only Docker's clean-up is known and the node has another runtime.
 pub(super) fn clean_exited(evidence: &Evidence) -> Option<Vec<Remedy>> {
+    let request = Request {
+        exited: true,
+        ..Request::default()
+    };
+    let planned = |runtime: &Runtime| {
+        let plan = Plan::new(&runtime.containers, &request, evidence.now);
+        // What stands in Docker's files alone may be long gone.
+        let told: BTreeSet<_> = runtime.told().map(|container| &container.id).collect();
+        let targets = plan.targets.into_iter().map(|target| target.id);
+        targets.filter(|id| told.contains(id)).collect()
+    };
     clean(
         evidence,
         "exited",
         "the logs of the removed containers; running ones are not touched",
+        evidence.runtime.as_ref().map(planned).unwrap_or_default(),
     )
 }
 
 /// Returns the remedies that remove dead containers; `None` as for `clean_exited`.
 pub(super) fn clean_dead(evidence: &Evidence) -> Option<Vec<Remedy>> {
+    let told = evidence.runtime.iter().flat_map(Runtime::told);
+    let dead = told.filter(|container| container.is_dead());
     clean(
         evidence,
         "dead",
         "the logs of the removed containers; nothing that runs",
+        dead.map(|container| container.id.clone()).collect(),
     )
 }
 
-fn clean(evidence: &Evidence, kind: &str, cost: &str) -> Option<Vec<Remedy>> {
+fn clean(
+    evidence: &Evidence,
+    kind: &str,
+    cost: &str,
+    ids: Vec<ContainerId>,
+) -> Option<Vec<Remedy>> {
     if matches!(engine(evidence), Engine::Containerd | Engine::Crio) {
         return None;
     }
@@ -178,7 +251,13 @@ fn clean(evidence: &Evidence, kind: &str, cost: &str) -> Option<Vec<Remedy>> {
     let act = format!("plegdoctor clean --{kind} --yes{option}");
     Some(vec![
         remedy("See what would be removed", Risk::Safe, look, "nothing"),
-        remedy("Remove them", Risk::Safe, act, cost),
+        Remedy {
+            actions: ids
+                .into_iter()
+                .map(|id| Action::RemoveContainer { id })
+                .collect(),
+            ..remedy("Remove them", Risk::Safe, act, cost)
+        },
     ])
 }
 

@@ -43,7 +43,8 @@ pub(super) fn is_waited_for_by_a_start(evidence: &Evidence) -> bool {
     calls.any(|call| matches!(call.waits, Wait::FileSystem { bind: true, .. }))
 }
 
-/// Returns "Sandbox b15929dfcea1 of pod default/web-2 has /data/x of 10.0.0.5 mounted (10.0.0.5:/export, nfs4)".
+/// Returns "container b15929dfcea1 of pod default/web-2 has /mnt/x of the host mounted, which is on nfs4 from
+/// 10.0.0.5:/export".
 pub(super) fn told(shares: &[Share<'_>]) -> String {
     let told: BTreeSet<String> = shares
         .iter()
@@ -54,6 +55,8 @@ pub(super) fn told(shares: &[Share<'_>]) -> String {
                 mount,
             } = share;
             let who = called(&subject_of(container));
+            let who = who.replacen("Container", "container", 1);
+            let who = who.replacen("Sandbox", "sandbox", 1);
             let (kind, source) = (&mount.fs_type, &mount.source);
             format!("{who} has {bind} of the host mounted, which is on {kind} from {source}")
         })

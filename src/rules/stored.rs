@@ -69,20 +69,13 @@ pub(super) fn summed_up(disk: &Disk, stored: &[&Stored]) -> String {
 }
 
 fn format_running(ran: usize, there: usize, gone: usize) -> String {
-    let running = match ran {
-        1 => "1 of them running".to_owned(),
-        _ => format!("{ran} of them running"),
-    };
+    let running = format!(", {ran} of them running");
     match (there, gone) {
-        (0, 0) => format!(", {running} (that may be stale)."),
-        (there, 0) if there == ran => {
-            format!(", {running}: the processes of all of these are still there.")
-        }
-        (0, gone) if gone == ran => {
-            format!(", {running}: but the processes of all of these are gone.")
-        }
+        (0, 0) => format!("{running} (that may be stale)."),
+        (there, 0) if there == ran => format!("{running}: all of these have their processes."),
+        (0, gone) if gone == ran => format!("{running}: the processes of all of these are gone."),
         (there, gone) => {
-            format!(", {running}: the processes of {there} are still there, those of {gone} gone.")
+            format!("{running}: {there} of these have their processes, those of {gone} are gone.")
         }
     }
 }

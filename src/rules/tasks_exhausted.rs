@@ -116,12 +116,14 @@ fn remedies(look: &str, unit: Option<&str>) -> Vec<Remedy> {
             risk: Risk::Safe,
             command: "ps -eo nlwp,pid,ppid,args --sort=-nlwp | head -20".to_owned(),
             cost: "nothing; ending the one that leaks is the cure".to_owned(),
+            actions: Vec::new(),
         },
         Remedy {
             title: "See the limit".to_owned(),
             risk: Risk::Safe,
             command: look.to_owned(),
             cost: "nothing".to_owned(),
+            actions: Vec::new(),
         },
     ];
     remedies.extend(unit.map(|unit| Remedy {
@@ -129,6 +131,7 @@ fn remedies(look: &str, unit: Option<&str>) -> Vec<Remedy> {
         risk: Risk::Disruptive,
         command: format!("systemctl set-property {unit}.service TasksMax=infinity"),
         cost: "nothing restarts; a leak then goes on to the machine's own limit".to_owned(),
+        actions: Vec::new(),
     }));
     remedies
 }

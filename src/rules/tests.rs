@@ -7,6 +7,7 @@ mod dead_container;
 mod frozen_daemon;
 mod hung_container;
 mod hung_runtime;
+mod kubelet;
 mod leaked_shim;
 mod list_too_large;
 mod memory_starved;
@@ -15,7 +16,9 @@ mod not_pleg;
 mod orphan_sandbox;
 mod pleg_unexplained;
 mod runtime_down;
+mod slow_relist;
 mod starting_up;
+mod stored;
 mod tasks_exhausted;
 
 use super::*;
@@ -84,6 +87,7 @@ pub(super) fn evidence(lines: &[String], runtime: Option<Runtime>) -> Evidence {
         log,
         runtime,
         host: None,
+        kubelet: None,
         gaps: Vec::new(),
         notes: Vec::new(),
     }
@@ -111,6 +115,7 @@ pub(super) fn daemon_with(containers: Vec<Container>) -> Runtime {
         ping: answered(),
         version_probe: answered(),
         info: answered(),
+        live_restore: None,
         list: answered(),
         list_bytes: 1000,
         containers,

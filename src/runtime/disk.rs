@@ -7,6 +7,7 @@
 mod inside;
 mod log;
 mod place;
+mod recorded;
 
 use super::stored::{Disk, Raw};
 use crate::{
@@ -25,6 +26,7 @@ use std::{
 pub use inside::write;
 pub use log::{Log, read_log, write_log};
 pub use place::{Place, place};
+pub use recorded::{PART, record, recorded};
 
 /// For how long the files are read; a well disk needs some 50 µs for each container.
 pub const PATIENCE: Duration = Duration::from_secs(3);
@@ -122,23 +124,6 @@ pub fn read(place: &Place, ids: Option<&[ContainerId]>, patience: Duration) -> R
     reading
 }
 
-/// Reads the files of a recording, here and now: its disk holds nobody up.
-pub fn replay(place: &Place, ids: Option<&[ContainerId]>) -> Reading {
-    let mut reading = Reading::default();
-    let words: Vec<String> = ids.into_iter().flatten().map(ToString::to_string).collect();
-    let mut said = Vec::new();
-    if let Err(error) = inside::tell(place, &words, &mut said) {
-        reading.unseen(place, error.to_string());
-    }
-    for line in said.split(|byte| *byte == b'\n') {
-        if let Ok(line) = serde_json::from_slice(line) {
-            reading.take(place, ids.is_none(), line);
-        }
-    }
-    reading.files.sort_by(|a, b| a.id.cmp(&b.id));
-    reading
-}
-
 impl Reading {
     fn take(&mut self, place: &Place, whole: bool, line: Line) {
         match line {
@@ -181,7 +166,10 @@ impl Reading {
                     .push(format!("Docker's files were not found: {why}"));
                 self.disk = None;
             }
-            Some(why) => self.unseen(place, why.clone()),
+            Some(why) => {
+                self.unseen(place, why.clone());
+                self.disk = self.disk.take().filter(|_| !self.files.is_empty());
+            }
             None => {}
         }
         if *odd > 0 {

@@ -6,20 +6,28 @@
 //! values, never an error; nothing is judged, and nothing asked twice.
 
 mod bollard_over;
-mod http;
 mod inspect;
 mod logs;
+mod open;
 mod read;
 mod recording;
 mod remove;
 mod stacks;
+mod tape;
 
 pub use inspect::Bounds;
 pub use logs::{ContainerLog, LogRequest};
+pub use open::{Answered, Call, OpenCall};
+pub use recording::Files;
 pub use remove::Removal;
+pub use tape::{Strip, Tape};
 
 use super::{Container, Inspected, Outcome, Probe, Runtime};
-use crate::{event::Time, id::ContainerId};
+use crate::{
+    event::Time,
+    http::{self, Peer, block_on},
+    id::ContainerId,
+};
 use anyhow::{Context as _, bail};
 use recording::Recording;
 use serde_json::Value;
@@ -30,6 +38,11 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
+
+/// For how long inspects are sent; a daemon that needs longer shows enough by then.
+pub const INSPECT_BUDGET: Duration = Duration::from_secs(10);
+/// Largest answer that is taken: a list of ten thousand containers with large annotations has some 100 MiB.
+const LARGEST: usize = 512 << 20;
 
 /// What to ask Docker, and how patiently.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +61,10 @@ pub struct Ask<'a> {
     pub inspect_budget: Duration,
     /// If there are any, these alone are inspected, once more, and nothing else is asked.
     pub again: &'a [ContainerId],
+    /// Whether to ask for the daemon's stacks though nothing hangs, to keep them.
+    pub stacks_anyway: bool,
+    /// Where to keep what is answered.
+    pub tape: Option<&'a Tape>,
 }
 
 /// Asks for all that tells how the daemon and its containers are.
@@ -58,26 +75,25 @@ pub struct Ask<'a> {
 /// # Errors
 /// The endpoint is none that can be asked.
 pub fn probe(ask: &Ask<'_>) -> anyhow::Result<Runtime> {
-    let docker = Docker::open(ask.endpoint, ask.probe_timeout)?;
+    let docker = Docker {
+        tape: ask.tape.cloned(),
+        ..Docker::open(ask.endpoint, ask.probe_timeout)?
+    };
     block_on(docker.probe(ask)).context("can't start asking Docker")
 }
 
 /// Returns what a daemon answered when it was recorded, in the order and within the bounds of `probe`.
 ///
 /// # Errors
-/// `folder` holds no recording (see `fixtures/record.sh`), or an endpoint as for `probe`.
-pub fn replay(folder: &Path, ask: &Ask<'_>) -> anyhow::Result<Runtime> {
-    let recording = Recording::open(folder)?;
-    let missing = recording.is_missing();
+/// `files` are no recording, or an endpoint as for `probe`.
+pub fn replay(files: &Files, ask: &Ask<'_>) -> anyhow::Result<Runtime> {
+    let recording = Recording::open(files)?;
     let docker = Docker {
         recording: Some(recording),
+        tape: ask.tape.cloned(),
         ..Docker::open(ask.endpoint, ask.probe_timeout)?
     };
-    let runtime = block_on(docker.probe(ask)).context("can't start asking Docker")?;
-    Ok(Runtime {
-        socket_missing: missing,
-        ..runtime
-    })
+    block_on(docker.probe(ask)).context("can't start asking Docker")
 }
 
 /// A Docker daemon that can be asked; nothing is connected between calls. Calls block, and may be made from
@@ -88,6 +104,8 @@ pub struct Docker {
     timeout: Duration,
     /// Answers from the past, in place of the socket's.
     recording: Option<Recording>,
+    /// Where answers are kept.
+    tape: Option<Tape>,
 }
 
 /// What the list said, or did not.
@@ -121,6 +139,7 @@ impl Docker {
             socket: PathBuf::from(path),
             timeout,
             recording: None,
+            tape: None,
         })
     }
 
@@ -210,8 +229,12 @@ impl Docker {
             }
             (ping, version, info, list)
         };
-        let ((ping, version, info, list), taken) = self.watched(asking, &flights).await;
+        let ((ping, version, info, list), taken) =
+            self.watched(asking, ask.stacks_anyway, &flights).await;
         let containers = list.containers;
+        if let Some(tape) = &self.tape {
+            tape.not_asked(&containers);
+        }
         let unanswered = [&ping.probe, &version.probe, &info.probe, &list.probe]
             .into_iter()
             .chain(containers.iter().map(|container| &container.probe))
@@ -222,15 +245,17 @@ impl Docker {
         };
         let header = |name: &str| Some(ping.headers.get(name)?.to_str().ok()?.to_owned());
         let told: Value = serde_json::from_slice(&version.body).unwrap_or_default();
+        let of_itself: Value = serde_json::from_slice(&info.body).unwrap_or_default();
         let field = |name: &str| told[name].as_str().map(str::to_owned);
         Runtime {
-            socket_missing: ping.probe.outcome == Outcome::Refused && !self.socket.exists(),
+            socket_missing: ping.probe.outcome == Outcome::Refused && self.is_missing(),
             version: field("Version")
                 .or_else(|| header("server").as_deref().and_then(server_version)),
             api_version: header("api-version").or_else(|| field("ApiVersion")),
             ping: ping.probe,
             version_probe: version.probe,
             info: info.probe,
+            live_restore: of_itself["LiveRestoreEnabled"].as_bool(),
             list: list.probe,
             list_bytes: list.bytes,
             containers,
@@ -241,10 +266,15 @@ impl Docker {
     }
 
     async fn get(&self, path: &str) -> http::Answer {
-        match &self.recording {
+        let answer = match &self.recording {
             Some(recording) => recording.answer(path),
-            None => http::get(&self.socket, path, self.timeout).await,
+            None => http::get(self.peer(), path, self.timeout, LARGEST).await,
+        };
+        if let Some(tape) = &self.tape {
+            let refused = answer.probe.outcome == Outcome::Refused;
+            tape.answer(path, &answer, refused && self.is_missing());
         }
+        answer
     }
 
     /// Asks for what every daemon has, so that "not found" is no answer.
@@ -275,13 +305,33 @@ impl Docker {
         }
         Listed {
             probe,
-            bytes: body.len() as u64,
+            bytes: self.length(path, &body),
             containers: list.containers,
+        }
+    }
+
+    /// Returns how many bytes an answer had as it came: of a recorded body only a part may have been kept.
+    fn length(&self, path: &str, body: &[u8]) -> u64 {
+        let recorded = self.recording.as_ref();
+        let told = recorded.and_then(|recording| recording.length(path));
+        let came = told.filter(|_| !body.is_empty());
+        came.map_or(body.len() as u64, |(length, _)| length)
+    }
+
+    /// Returns whether there is no socket at all.
+    fn is_missing(&self) -> bool {
+        match &self.recording {
+            Some(recording) => recording.is_missing(),
+            None => !self.socket.exists(),
         }
     }
 
     fn socket(&self) -> &Path {
         &self.socket
+    }
+
+    fn peer(&self) -> Peer<'_> {
+        Peer::Unix(&self.socket)
     }
 }
 
@@ -295,15 +345,6 @@ fn is_name(name: &str) -> bool {
 fn server_version(server: &str) -> Option<String> {
     let version = server.strip_prefix("Docker/")?.split(' ').next()?;
     Some(version.to_owned())
-}
-
-/// Runs `future` here and now; what it started ends with it.
-fn block_on<F: Future>(future: F) -> io::Result<F::Output> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .enable_time()
-        .build()?;
-    Ok(runtime.block_on(future))
 }
 
 /// A call that could not even begin, for want of descriptors for instance.

@@ -71,7 +71,7 @@ fn now(daemon: &Daemon) -> DateTime<FixedOffset> {
 }
 
 /// Returns a line as klog writes it, so many seconds ago.
-fn line(daemon: &Daemon, ago: i64, level: char, message: &str) -> String {
+pub(crate) fn line(daemon: &Daemon, ago: i64, level: char, message: &str) -> String {
     let at = now(daemon) - TimeDelta::seconds(ago);
     format!(
         "{level}{}    2261 {message}\n",

@@ -6,11 +6,11 @@
 use crate::support::json;
 use clap::Parser as _;
 use plegdoctor::{
+    capture::Capture,
     cli::{Cli, Command, Format},
-    commands::diagnose,
+    gather::replay,
     render::{self, Style},
-    report::Report,
-    runtime::{disk, docker},
+    report::{self, Report},
 };
 use serde_json::Value;
 use std::{
@@ -30,8 +30,12 @@ pub(crate) fn folders() -> Vec<PathBuf> {
     folders
 }
 
-/// Returns the arguments of a case: `args`, a word a line or several, with `{case}` for its folder.
+/// Returns the arguments of a case: `args`, a word a line or several, with `{case}` for its folder. A saved capture
+/// says all of that itself.
 pub(crate) fn arguments(folder: &Path) -> Vec<String> {
+    if folder.join("manifest.json").exists() {
+        return vec!["--capture".to_owned(), folder.display().to_string()];
+    }
     let text = fs::read_to_string(folder.join("args")).unwrap();
     let words = text
         .split_whitespace()
@@ -51,7 +55,7 @@ pub(crate) fn arguments(folder: &Path) -> Vec<String> {
     words.chain(host).chain(files).collect()
 }
 
-/// Runs the case within this process, Docker's answers replayed without waiting.
+/// Runs the case within this process: its folder is a capture.
 fn report(folder: &Path) -> Report {
     let words = ["plegdoctor".to_owned(), "diagnose".to_owned()]
         .into_iter()
@@ -59,37 +63,8 @@ fn report(folder: &Path) -> Report {
     let Command::Diagnose(args) = Cli::try_parse_from(words).unwrap().command else {
         panic!("{} is no diagnose case", folder.display())
     };
-    let recording = folder.join("docker");
-    let mut report =
-        diagnose::answer(&args, &|ask| docker::replay(&recording, ask), &disk::replay).unwrap();
-    // As if it had been run within the folder.
-    let prefix = format!("{}/", folder.display());
-    let cited = report
-        .findings
-        .iter_mut()
-        .flat_map(|f| &mut f.citations)
-        .map(|citation| &mut citation.source);
-    let sources = report.sources.iter_mut().map(|source| &mut source.name);
-    let gaps = report.gaps.iter_mut().map(|gap| &mut gap.what);
-    for name in cited.chain(sources).chain(gaps) {
-        *name = name.replace(&prefix, "");
-    }
-    for gap in &mut report.gaps {
-        gap.what = gap.what.replace(&prefix, "");
-    }
-    if let Some(host) = &mut report.host {
-        host.root = host.root.replace(&prefix, "");
-    }
-    if let Some(disk) = report.runtime.as_mut().and_then(|it| it.disk.as_mut()) {
-        disk.root = disk.root.replace(&prefix, "");
-    }
-    for note in &mut report.notes {
-        *note = note.replace(&prefix, "");
-    }
-    for finding in &mut report.findings {
-        finding.explanation = finding.explanation.replace(&prefix, "");
-    }
-    report
+    let capture = Capture::open(folder).unwrap();
+    report::diagnose(&replay(&args.look, capture, None).unwrap())
 }
 
 fn printed(report: &Report, format: Format) -> String {

@@ -25,6 +25,8 @@ fn asked(daemon: &Daemon, first: &[ContainerId]) -> Runtime {
         now: chrono::DateTime::UNIX_EPOCH.fixed_offset(),
         inspect_budget: Duration::from_secs(10),
         again: &[],
+        stacks_anyway: false,
+        tape: None,
     })
     .unwrap_or_else(|error| panic!("{error:#}"))
 }

@@ -4,6 +4,8 @@
 
 /// `diagnose` as a whole on real daemons that are well, dead, hung or gone.
 mod broken;
+/// Captures: what is saved is judged the same elsewhere, and holds no secret.
+mod captures;
 /// Every folder of `fixtures/cases`, against what is expected of it.
 mod cases;
 /// `clean` on real containers: what goes, what stays, whatever happens in between.
@@ -12,16 +14,21 @@ mod clean;
 mod cli;
 /// A container's log, read through Docker.
 mod container_log;
+/// A real Docker daemon, asked, broken and mended.
+mod disk;
 /// The host's edge: files that hang their reader.
 mod edge;
-/// A real Docker daemon, asked, broken and mended.
 mod engine;
+/// `diagnose --fix` on real daemons.
+mod fix;
 /// The private daemon cleans up after itself.
 mod harness;
 /// The host, looked at while a daemon is broken.
 mod host;
 /// The JSON output, read back with types of its own.
 mod json;
+/// The kubelet's own endpoints.
+mod kubelet;
 /// Who may name what.
 mod layering;
 /// Where the log comes from: standard input, files, journalctl.
@@ -30,6 +37,8 @@ mod logs;
 mod messages;
 /// What no real daemon does on demand: answers played over a Unix socket.
 mod played;
+/// `probe`: the live part alone.
+mod probe;
 /// The README tells the truth.
 mod readme;
 /// The table of rules, and what belongs to each row.

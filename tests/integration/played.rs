@@ -28,6 +28,8 @@ fn ask<'a>(endpoint: &'a str, first: &'a [ContainerId]) -> Ask<'a> {
         now: chrono::DateTime::UNIX_EPOCH.fixed_offset(),
         inspect_budget: Duration::from_secs(10),
         again: &[],
+        stacks_anyway: false,
+        tape: None,
     }
 }
 

@@ -29,6 +29,7 @@ fn names_are_unique_and_stable() {
         "orphan-sandbox",
         "pleg-unexplained",
         "runtime-down",
+        "slow-relist",
         "starting-up",
         "tasks-exhausted",
     ];

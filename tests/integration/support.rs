@@ -6,6 +6,8 @@ pub(crate) mod daemon;
 pub(crate) mod http;
 /// Output against its schema.
 pub(crate) mod json;
+/// A server played on a TCP port.
+pub(crate) mod port;
 /// Processes and mounts, by their numbers and paths.
 pub(crate) mod process;
 /// The program, run as a script would.

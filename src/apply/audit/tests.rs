@@ -54,7 +54,8 @@ fn intent_and_result_are_a_line_each_with_all_keys() {
     let line = |event: &str, outcome: Value, reason: Value| {
         json!({"schema": "plegdoctor.audit/1", "time": null, "event": event, "id": "a".repeat(64),
             "name": "k8s_app\n\u{1b}[2J", "pod": "web-2", "namespace": "default", "state": "exited",
-            "outcome": outcome, "reason": reason})
+            "action": "remove-container", "target": "remove container aaaaaaaaaaaa", "pid": null,
+            "outcome": outcome, "reason": reason, "before": null, "after": null, "proof": null})
     };
     assert_eq!(
         lines,

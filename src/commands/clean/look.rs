@@ -1,4 +1,4 @@
-//! The looks that `clean` takes at the node: the one that the plan is made from, and those that tell whether it
+//! The looks that `clean` (and `diagnose --fix`, for removals) takes at the node: the one that the plan is made from, and those that tell whether it
 //! still holds.
 
 use crate::{
@@ -20,29 +20,29 @@ use std::{collections::HashMap, time::Duration};
 const INSPECT_BUDGET: Duration = Duration::from_secs(600);
 
 /// Whom to look at, and what for.
-pub(super) struct Eyes {
+pub(in crate::commands) struct Eyes {
     /// The daemon, with the patience that a long list needs.
-    pub(super) lists: Docker,
+    pub(in crate::commands) lists: Docker,
     /// The daemon, with the patience that an inspect gets.
-    pub(super) inspects: Docker,
+    pub(in crate::commands) inspects: Docker,
     /// How the daemon is called in messages.
-    pub(super) endpoint: String,
+    pub(in crate::commands) endpoint: String,
     /// Unanswered inspects after which no more are sent: each leaves a goroutine and a descriptor in the daemon.
-    pub(super) max_unanswered: usize,
+    pub(in crate::commands) max_unanswered: usize,
     /// What the user wants removed.
-    pub(super) request: Request,
+    pub(in crate::commands) request: Request,
     /// The time of day.
-    pub(super) clock: Clock,
+    pub(in crate::commands) clock: Clock,
 }
 
 /// What the first look showed.
-pub(super) struct Look {
+pub(in crate::commands) struct Look {
     /// All containers.
-    pub(super) containers: Vec<Container>,
+    pub(in crate::commands) containers: Vec<Container>,
     /// What to do about them.
-    pub(super) plan: Plan,
+    pub(in crate::commands) plan: Plan,
     /// That the list held what has no id.
-    pub(super) unreadable: Option<String>,
+    pub(in crate::commands) unreadable: Option<String>,
 }
 
 impl Eyes {
@@ -50,7 +50,7 @@ impl Eyes {
     ///
     /// # Errors
     /// There is no list.
-    pub(super) fn first(&self) -> anyhow::Result<Look> {
+    pub(in crate::commands) fn first(&self) -> anyhow::Result<Look> {
         let Listed {
             probe,
             mut containers,
@@ -79,7 +79,7 @@ impl Eyes {
     ///
     /// # Errors
     /// There is no list; says so in words.
-    pub(super) fn again(&self, seen: &mut Vec<Container>) -> Result<Plan, String> {
+    pub(in crate::commands) fn again(&self, seen: &mut Vec<Container>) -> Result<Plan, String> {
         let Listed {
             probe, containers, ..
         } = self.lists.list();

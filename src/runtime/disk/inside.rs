@@ -62,7 +62,7 @@ pub(super) fn tell(place: &Place, ids: &[String], out: &mut dyn Write) -> io::Re
     let root = root.to_owned();
     say(out, &Line::Start { root, live_restore })?;
     let (ids, left, error) = match ids {
-        [] => listed(folder),
+        [] => listed(folder, CONTAINERS),
         ids => (ids.to_vec(), 0, None),
     };
     let mut odd = 0;
@@ -152,8 +152,9 @@ pub(super) fn child(folder: &impl AsFd, name: &str, flags: OFlags) -> Result<Own
     openat(folder, name, flags, Mode::empty())
 }
 
-/// Returns the ids that folders are called by, how many found no room, and what broke the listing off.
-fn listed(folder: &OwnedFd) -> (Vec<String>, usize, Option<Errno>) {
+/// Returns the ids that folders are called by, at most that many, how many found no room, and what broke the listing
+/// off.
+fn listed(folder: &OwnedFd, most: usize) -> (Vec<String>, usize, Option<Errno>) {
     let (mut ids, mut left) = (Vec::new(), 0);
     let entries = match Dir::read_from(folder) {
         Ok(entries) => entries,
@@ -168,7 +169,7 @@ fn listed(folder: &OwnedFd) -> (Vec<String>, usize, Option<Errno>) {
         let Some(id) = id.filter(ContainerId::is_whole) else {
             continue;
         };
-        match ids.len() < CONTAINERS {
+        match ids.len() < most {
             true => ids.push(id.as_str().to_owned()),
             false => left += 1,
         }

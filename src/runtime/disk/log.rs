@@ -172,13 +172,16 @@ pub fn write_log(
     out.flush()
 }
 
+/// An open file and its size.
+type Part = (File, u64);
+
 /// Opens a log and its rotations, the oldest first; returns them with their sizes, and the names of those that are
 /// compressed.
 fn rotations(
     containers: &OwnedFd,
     id: &str,
     file: &str,
-) -> Result<(Vec<(File, u64)>, Vec<String>), Errno> {
+) -> Result<(Vec<Part>, Vec<String>), Errno> {
     if file.contains('/') || !ContainerId::parse(id).is_some_and(|id| id.is_whole()) {
         return Err(Errno::INVAL);
     }
@@ -200,7 +203,7 @@ fn rotations(
     Ok((files, compressed))
 }
 
-fn sized(file: OwnedFd) -> Result<(File, u64), Errno> {
+fn sized(file: OwnedFd) -> Result<Part, Errno> {
     let file = File::from(file);
     let metadata = file.metadata().map_err(|error| errno(&error))?;
     match metadata.is_file() {

@@ -38,6 +38,16 @@ impl Place {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn for_tests(under: &Path, root: Option<&str>, settings: Option<&str>) -> Self {
+        Self {
+            under: under.to_owned(),
+            root: root.map(str::to_owned),
+            settings: settings.map(str::to_owned),
+            live_restore: false,
+        }
+    }
+
     /// Returns the root directory of the machine.
     pub(super) fn under(&self) -> &Path {
         &self.under

@@ -1,6 +1,7 @@
 //! bollard over our own connections: what it sends goes out unversioned, on a connection of its own.
 
-use super::{Outcome, http};
+use super::Outcome;
+use crate::http::{self, Peer};
 use bollard::{API_DEFAULT_VERSION, BollardRequest, errors::Error};
 use hyper::{StatusCode, Uri};
 use std::{io, path::Path, sync::Arc};
@@ -17,7 +18,7 @@ pub(super) fn bollard(socket: &Path, deadline: Instant) -> Result<bollard::Docke
             let socket = Arc::clone(&socket);
             async move {
                 *request.uri_mut() = unversioned(request.uri())?;
-                let sent = http::send(&socket, deadline, request).await;
+                let sent = http::send(Peer::Unix(&socket), deadline, request).await;
                 sent.map_err(|failure| io::Error::other(failure).into())
             }
         },

@@ -4,8 +4,8 @@
 //! the daemon for as long as the lock is held (moby daemon/inspect.go), so each container is asked once, and not
 //! more than a given number are ever left waiting.
 
-use super::{Ask, Container, Docker, Outcome, Runtime, http, read, stacks::Flights};
-use crate::{id::ContainerId, runtime::ContainerKind};
+use super::{Ask, Container, Docker, Outcome, Runtime, read, stacks::Flights};
+use crate::{http, id::ContainerId, runtime::ContainerKind};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use std::time::Duration;
 use tokio::time::Instant;

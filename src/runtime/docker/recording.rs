@@ -1,23 +1,33 @@
-//! A daemon's answers from a folder, replayed without waiting: what `fixtures/record.sh` writes.
+//! A daemon's answers from a folder or a capture, replayed without waiting: what `tape` keeps.
 //!
-//! `index` has a line for each call: path, outcome (`answered`, `timed_out`, `refused`, `missing`, `denied`), HTTP
-//! status, milliseconds, file of the body (or the JSON itself); separated by tabs. `api-version` holds what `/_ping` said of it. A
-//! path without a line is answered with 404, as by a daemon that knows nothing of it.
+//! `index` has a line for each call: path, outcome (`answered`, `timed_out`, `refused`, `missing`, `denied`, `gone`,
+//! `error`, `not_probed`), HTTP status, milliseconds, file of the body, or of the words where it failed (or the JSON
+//! itself); separated by tabs. A sixth field is the length of the body as it came, if less of it is kept; `>` before
+//! it: it broke off there. `api-version` and `server` hold what `/_ping` said of it, `pending` the containers whose
+//! inspect was pending when the stacks were asked for. A path without a line is answered with 404, as by a daemon
+//! that knows nothing of it.
 
-use super::{
-    Outcome, Probe,
-    http::{Answer, unhappy},
+use super::{Outcome, Probe};
+use crate::{
+    http::{Answer, failed, unhappy},
+    id::ContainerId,
 };
-use crate::id::ContainerId;
 use anyhow::{Context as _, bail};
 use hyper::{HeaderMap, StatusCode, header::HeaderValue};
-use std::{collections::HashMap, fs, path::Path, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
+
+/// The files of a recording, by name.
+pub type Files = BTreeMap<String, Vec<u8>>;
 
 /// A daemon's answers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recording {
     answers: HashMap<String, Recorded>,
-    api_version: Option<String>,
+    headers: HeaderMap,
+    pending: Option<Vec<ContainerId>>,
 }
 
 #[derive(Clone, Debug)]
@@ -27,26 +37,31 @@ struct Recorded {
     status: u16,
     took: Duration,
     body: Vec<u8>,
+    /// Bytes of the body as it came.
+    length: u64,
+    /// Whether the body came to its end.
+    whole: bool,
 }
 
 impl Recording {
-    /// Reads the recording in `folder`.
-    pub(super) fn open(folder: &Path) -> anyhow::Result<Self> {
-        let index = folder.join("index");
-        let text = fs::read_to_string(&index)
-            .with_context(|| format!("can't read {}", index.display()))?;
+    /// Reads the recording that these files are.
+    pub(super) fn open(files: &Files) -> anyhow::Result<Self> {
+        let text = |name: &str| files.get(name).map(|bytes| String::from_utf8_lossy(bytes));
+        let index = text("index").context("it has no index of Docker's answers")?;
         let mut recording = Self::default();
-        for line in text.lines().filter(|line| !line.is_empty()) {
-            let (path, recorded) = entry(folder, line)
-                .with_context(|| format!("{}: {line:?} is no answer", index.display()))?;
+        for line in index.lines().filter(|line| !line.is_empty()) {
+            let (path, recorded) = entry(files, line)
+                .with_context(|| format!("index: {line:?} is no answer of Docker's"))?;
             recording.answers.insert(path, recorded);
         }
-        let api_version = folder.join("api-version");
-        if api_version.exists() {
-            let text = fs::read_to_string(&api_version)
-                .with_context(|| format!("can't read {}", api_version.display()))?;
-            recording.api_version = Some(text.trim().to_owned());
+        for name in ["api-version", "server"] {
+            let value = text(name).and_then(|text| HeaderValue::from_str(text.trim()).ok());
+            recording
+                .headers
+                .extend(value.map(|value| (hyper::header::HeaderName::from_static(name), value)));
         }
+        recording.pending =
+            text("pending").map(|text| text.lines().filter_map(ContainerId::parse).collect());
         Ok(recording)
     }
 
@@ -57,8 +72,11 @@ impl Recording {
             .is_some_and(|recorded| recorded.missing)
     }
 
-    /// Returns the containers whose inspect was given up, by id.
-    pub(super) fn unanswered_inspects(&self) -> Vec<ContainerId> {
+    /// Returns the containers whose inspect was pending when the stacks were taken, by id.
+    pub(super) fn pending(&self) -> Vec<ContainerId> {
+        if let Some(pending) = &self.pending {
+            return pending.clone();
+        }
         let timed_out = |(path, recorded): (&String, &Recorded)| {
             let id = path.strip_prefix("/containers/")?.strip_suffix("/json")?;
             (recorded.outcome == Outcome::TimedOut).then(|| ContainerId::parse(id))?
@@ -71,6 +89,12 @@ impl Recording {
     /// Returns whether there is an answer to this path.
     pub(super) fn has(&self, path: &str) -> bool {
         self.answers.contains_key(path)
+    }
+
+    /// Returns how many bytes the answer to this path had, and whether that was all of it.
+    pub(super) fn length(&self, path: &str) -> Option<(u64, bool)> {
+        let recorded = self.answers.get(path)?;
+        Some((recorded.length, recorded.whole))
     }
 
     /// Returns what the daemon answered to this path.
@@ -91,21 +115,13 @@ impl Recording {
             Outcome::Refused => Some("connection refused".to_owned()),
             _ => None,
         };
-        let mut headers = HeaderMap::new();
-        if let Some(version) = self
-            .api_version
-            .as_deref()
-            .and_then(|v| HeaderValue::from_str(v).ok())
-        {
-            headers.insert("api-version", version);
-        }
         Answer {
             probe: Probe {
                 outcome: recorded.outcome,
                 took,
                 error,
             },
-            headers,
+            headers: self.headers.clone(),
             body: if recorded.outcome == Outcome::Answered {
                 recorded.body.clone()
             } else {
@@ -115,36 +131,35 @@ impl Recording {
     }
 }
 
-fn failed(failure: super::http::Failure, took: Duration) -> Answer {
-    let super::http::Failure { outcome, error } = failure;
-    Answer {
-        probe: Probe {
-            outcome,
-            took,
-            error,
-        },
-        headers: HeaderMap::new(),
-        body: Vec::new(),
-    }
-}
-
-fn entry(folder: &Path, line: &str) -> anyhow::Result<(String, Recorded)> {
+fn entry(files: &Files, line: &str) -> anyhow::Result<(String, Recorded)> {
     let fields: Vec<&str> = line.split('\t').collect();
-    let [path, outcome, status, millis, file] = fields[..] else {
-        bail!("it has {} fields, not 5", fields.len())
+    let (path, outcome, status, millis, file, length) = match fields[..] {
+        [path, outcome, status, millis, file] => (path, outcome, status, millis, file, None),
+        [path, outcome, status, millis, file, length] => {
+            (path, outcome, status, millis, file, Some(length))
+        }
+        _ => bail!("it has {} fields, not 5 or 6", fields.len()),
     };
     let body = match file {
         "-" => Vec::new(),
         inline if inline.starts_with(['{', '[']) => inline.as_bytes().to_vec(),
-        file => fs::read(folder.join(file)).with_context(|| format!("can't read {file}"))?,
+        file => files
+            .get(file)
+            .with_context(|| format!("there is no {file}"))?
+            .clone(),
     };
     let millis: f64 = millis.parse().context("milliseconds")?;
+    let length_text = length.map(|length| length.strip_prefix('>').unwrap_or(length));
+    let told = length_text.map(str::parse).transpose();
     let recorded = Recorded {
         outcome: match outcome {
             "answered" => Outcome::Answered,
             "timed_out" => Outcome::TimedOut,
             "refused" | "missing" => Outcome::Refused,
             "denied" => Outcome::Denied,
+            "gone" => Outcome::Gone,
+            "error" => Outcome::Error,
+            "not_probed" => Outcome::NotProbed,
             _ => bail!("no such outcome: {outcome}"),
         },
         missing: outcome == "missing",
@@ -154,6 +169,8 @@ fn entry(folder: &Path, line: &str) -> anyhow::Result<(String, Recorded)> {
             status.parse().context("HTTP status")?
         },
         took: Duration::try_from_secs_f64(millis / 1000.0).context("milliseconds")?,
+        length: told.context("length")?.unwrap_or(body.len() as u64),
+        whole: !length.is_some_and(|length| length.starts_with('>')),
         body,
     };
     Ok((path.to_owned(), recorded))

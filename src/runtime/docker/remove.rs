@@ -4,7 +4,8 @@
 //! (moby daemon/delete.go), so force is never sent; nor are volumes or links removed. Whether a removal is
 //! wanted is decided elsewhere.
 
-use super::{Docker, Outcome, Probe, block_on, bollard_over, http, not_started};
+use super::{Docker, Outcome, Probe, block_on, bollard_over, not_started};
+use crate::http;
 use crate::id::ContainerId;
 use bollard::query_parameters::RemoveContainerOptions;
 use std::time::Duration;

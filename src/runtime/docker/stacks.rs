@@ -4,8 +4,9 @@
 //! no container's lock, so a daemon that answers anything answers them; one that is stopped does not, and one
 //! before 1.13 serves them only if it was started with --debug.
 
-use super::{Container, Docker, Outcome, Probe, http};
+use super::{Container, Docker, Outcome, Probe};
 use crate::{
+    http,
     id::ContainerId,
     runtime::PendingStacks,
     stacks::{Reader, Stacks},
@@ -15,7 +16,7 @@ use std::{cell::RefCell, collections::BTreeMap, pin::pin, time::Duration};
 use tokio::time::{Instant, sleep_until};
 
 /// Where dockerd serves them (moby api/server/router/debug).
-const PATH: &str = "/debug/pprof/goroutine?debug=2";
+pub(super) const PATH: &str = "/debug/pprof/goroutine?debug=2";
 /// Most bytes read of them: 100,000 goroutines that wait for one lock have some 300 MiB, and the first tell enough.
 const LARGEST: usize = 64 << 20;
 /// How often to see whether a call has become late.
@@ -97,20 +98,29 @@ impl Taken {
 }
 
 impl Docker {
-    /// Runs `asking`; once one of its calls is late, takes the daemon's stacks beside it.
+    /// Runs `asking`; once one of its calls is late, takes the daemon's stacks beside it, and, if they are wanted
+    /// `anyway`, after it otherwise: they are kept then, but explain nothing.
     pub(super) async fn watched<F: Future>(
         &self,
         asking: F,
+        anyway: bool,
         flights: &Flights,
     ) -> (F::Output, Option<Taken>) {
         if let Some(recording) = &self.recording {
             let answers = asking.await;
             let taken = recording.has(PATH).then(|| {
                 let answer = recording.answer(PATH);
+                let whole = recording.length(PATH).is_none_or(|(_, whole)| whole);
+                let pending = recording.pending();
+                if let Some(tape) = &self.tape {
+                    tape.stacks(&answer.probe, answer.body.clone(), whole, &pending);
+                }
+                let mut reader = Reader::default();
+                reader.push(&answer.body);
                 Taken {
-                    stacks: Stacks::read(&answer.body),
+                    stacks: reader.finish(whole),
                     probe: answer.probe,
-                    pending: recording.unanswered_inspects(),
+                    pending,
                 }
             });
             return (answers, taken);
@@ -124,7 +134,12 @@ impl Docker {
         let (asking, stacks) = (pin!(asking), pin!(stacks));
         match select(asking, stacks).await {
             Either::Left((answers, stacks)) if fetching.get() => (answers, Some(stacks.await)),
-            Either::Left((answers, _)) => (answers, None),
+            Either::Left((answers, _)) => {
+                if anyway {
+                    self.stacks(Vec::new()).await;
+                }
+                (answers, None)
+            }
             Either::Right((taken, asking)) => (asking.await, Some(taken)),
         }
     }
@@ -141,17 +156,18 @@ impl Docker {
     }
 
     async fn stacks(&self, pending: Vec<ContainerId>) -> Taken {
-        let mut reader = Reader::default();
-        let (probe, whole) = http::stream(
-            self.socket(),
-            PATH,
-            self.timeout / 2,
-            LARGEST,
-            &mut |bytes| {
+        let (mut reader, mut kept) = (Reader::default(), Vec::new());
+        let (probe, whole) =
+            http::stream(self.peer(), PATH, self.timeout / 2, LARGEST, &mut |bytes| {
                 reader.push(bytes);
-            },
-        )
-        .await;
+                if self.tape.is_some() {
+                    kept.extend_from_slice(bytes);
+                }
+            })
+            .await;
+        if let Some(tape) = &self.tape {
+            tape.stacks(&probe, kept, whole, &pending);
+        }
         Taken {
             probe,
             stacks: reader.finish(whole),

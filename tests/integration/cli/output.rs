@@ -12,13 +12,15 @@ use std::{
     process::Command,
 };
 
-/// Every case that needs no daemon, through the real program, within its folder.
+/// Every case that needs nobody who answers, through the real program, within its folder.
 #[test]
 fn cases_print_the_same_bytes_through_the_program_as_are_stored() {
     let mut seen = 0;
     for folder in folders() {
         let args = arguments(&folder);
-        if !args.iter().any(|arg| arg == "--no-docker") {
+        let recorded = folder.join("kubelet").exists();
+        let alone = ["--no-docker", "--capture"];
+        if recorded || !args.iter().any(|arg| alone.contains(&arg.as_str())) {
             continue;
         }
         seen += 1;

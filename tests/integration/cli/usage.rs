@@ -118,6 +118,7 @@ fn help_fits_eighty_columns_and_tells_the_exit_codes() {
     for args in [
         &["--help"][..],
         &["diagnose", "--help"],
+        &["probe", "--help"],
         &["clean", "--help"],
         &["schema", "--help"],
     ] {
@@ -148,7 +149,7 @@ fn the_version_is_the_packages() {
 
 #[test]
 fn each_schema_is_a_schema_that_refuses_what_is_not_its_output() {
-    for output in ["report", "clean", "audit"] {
+    for output in ["report", "probe", "clean", "audit"] {
         let schema = schema(output);
         let id = schema["$id"].as_str().unwrap();
         assert!(id.ends_with(&format!("{output}/1")), "{id}");

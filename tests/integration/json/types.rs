@@ -1,10 +1,14 @@
 //! The outputs as types: what users are promised. They share no code with the printers, and refuse what they do not
 //! know.
 
+/// What is promised of what was done.
+mod actions;
 /// What is promised of Docker's files.
 mod disk;
 /// What is promised of the host.
 mod host;
+/// What is promised of the kubelet.
+mod kubelet;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -20,11 +24,13 @@ pub(super) struct Report {
     pub(super) verdict: Verdict,
     pub(super) summary: String,
     pub(super) findings: Vec<Finding>,
+    pub(super) actions: Vec<actions::Action>,
     pub(super) incidents: Vec<Incident>,
     pub(super) containers: Vec<Container>,
     pub(super) log: Log,
     pub(super) runtime: Option<Runtime>,
     pub(super) host: Option<host::Host>,
+    pub(super) kubelet: Option<kubelet::Kubelet>,
     pub(super) stacks: Option<Stacks>,
     pub(super) gaps: Vec<Gap>,
     pub(super) notes: Vec<String>,

@@ -92,6 +92,8 @@ fn inspecting_stops_when_its_time_is_up() {
     let runtime = asked(&Ask {
         inspect_budget: budget,
         again: &[],
+        stacks_anyway: false,
+        tape: None,
         probe_timeout: Duration::from_secs(5),
         ..ask(&endpoint, &[])
     });

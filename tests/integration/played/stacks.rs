@@ -51,6 +51,7 @@ fn gaps(runtime: Runtime) -> Vec<String> {
         log: None,
         runtime: Some(runtime),
         host: None,
+        kubelet: None,
         gaps: Vec::new(),
         notes: Vec::new(),
     };

@@ -23,7 +23,7 @@ use std::{
 use tempfile::TempDir;
 
 /// The image that all containers have: nothing but `/busybox`.
-const IMAGE: &str = "private/busybox:1";
+pub(crate) const IMAGE: &str = "private/busybox:1";
 /// How long a call of the tests' own may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 

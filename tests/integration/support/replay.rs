@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
 use std::{
-    io::{Read as _, Write as _},
+    io::{Read, Write},
     os::unix::net::{UnixListener, UnixStream},
     path::PathBuf,
     sync::{
@@ -104,7 +104,7 @@ impl Drop for Played {
     }
 }
 
-fn head(stream: &mut UnixStream) -> String {
+pub(super) fn head(stream: &mut impl Read) -> String {
     let mut bytes = Vec::new();
     let mut byte = [0];
     while !bytes.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|read| read == 1) {
@@ -114,7 +114,7 @@ fn head(stream: &mut UnixStream) -> String {
 }
 
 // The other side may be gone at any time: what can't be written is not sent.
-fn act(stream: &mut UnixStream, play: &Play, over: &AtomicBool) {
+pub(super) fn act(stream: &mut impl Write, play: &Play, over: &AtomicBool) {
     match play {
         Play::Http(status, body) => {
             let length = body.len();

@@ -1,41 +1,55 @@
-//! One HTTP/1 request on one connection of its own to a Unix socket, with one deadline for all of it.
+//! One HTTP/1 request on one connection of its own, to a Unix socket or a TCP port, with one deadline for all of it.
 //!
 //! No pool and no keep-alive: a connection that hangs must not hold up another call, and what is given up must
-//! not be reused. Knows nothing of Docker but how it words errors.
+//! not be reused. No redirects and no TLS. Knows nothing of who is asked but how Docker words errors.
 
-use super::{Outcome, Probe};
+mod url;
+
+pub(crate) use url::Url;
+
+use crate::runtime::{Outcome, Probe};
 use http_body_util::{BodyExt as _, Empty};
 use hyper::{
     HeaderMap, Request, Response, StatusCode, Uri,
     body::{Body, Bytes, Incoming},
     client::conn::http1,
     header::{CONNECTION, HOST, HeaderValue},
-    http::response::Parts,
+    http::{response::Parts, uri::Authority},
 };
 use hyper_util::rt::TokioIo;
 use serde::Deserialize;
 use std::{fmt, io, path::Path, time::Duration};
 use tokio::{
-    net::UnixStream,
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpStream, UnixStream},
     time::{Instant, sleep, timeout_at},
 };
 
-/// Largest answer that is taken: a list of ten thousand containers with large annotations has some 100 MiB.
-const LARGEST: usize = 512 << 20;
 /// How long to wait before knocking again at a full listen queue.
 const KNOCK_AGAIN: Duration = Duration::from_millis(20);
+/// Most bytes read of an answer that is no success.
+const MOST_REFUSED: usize = 64 << 20;
 /// Most bytes kept of the other side's words.
 const WORDS: usize = 4096;
 
+/// Who is asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Peer<'a> {
+    /// Who listens on this Unix socket.
+    Unix(&'a Path),
+    /// Who listens at this host and port.
+    Tcp(&'a Authority),
+}
+
 /// Why there is no answer, or no good one.
 #[derive(Clone, Debug)]
-pub(super) struct Failure {
-    pub(super) outcome: Outcome,
-    pub(super) error: Option<String>,
+pub(crate) struct Failure {
+    pub(crate) outcome: Outcome,
+    pub(crate) error: Option<String>,
 }
 
 impl Failure {
-    pub(super) fn new(outcome: Outcome, error: impl Into<String>) -> Self {
+    pub(crate) fn new(outcome: Outcome, error: impl Into<String>) -> Self {
         Self {
             outcome,
             error: Some(error.into()),
@@ -43,7 +57,7 @@ impl Failure {
     }
 
     /// Nothing at all by the deadline: there are no words to give.
-    pub(super) const SILENCE: Self = Self {
+    pub(crate) const SILENCE: Self = Self {
         outcome: Outcome::TimedOut,
         error: None,
     };
@@ -58,44 +72,80 @@ impl fmt::Display for Failure {
 // So that it passes through bollard's error type and comes out as it was.
 impl std::error::Error for Failure {}
 
-/// A call's end, and the answer's parts; empty where there was no success.
-pub(super) struct Answer {
-    pub(super) probe: Probe,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Vec<u8>,
+/// What came back, whatever its status.
+#[derive(Clone, Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
 }
 
-/// Asks for `path`; connecting, asking and the whole answer take at most `timeout`.
-pub(super) async fn get(socket: &Path, path: &str, timeout: Duration) -> Answer {
+/// A call's end, and the answer's parts; empty where there was no success.
+pub(crate) struct Answer {
+    pub(crate) probe: Probe,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+/// Asks for `path` and takes what comes, `most` bytes of body at the most. Connecting, asking and the whole answer take
+/// at most `timeout`; returns how long they took.
+pub(crate) async fn ask(
+    peer: Peer<'_>,
+    path: &str,
+    timeout: Duration,
+    most: usize,
+) -> (Duration, Result<Reply, Failure>) {
     let started = Instant::now();
-    let got = fetch(socket, path, started + timeout).await;
-    let took = started.elapsed();
-    match got {
-        Ok((headers, body)) => Answer {
+    let deadline = started + timeout;
+    let reply = async {
+        let (head, body) = open(peer, path, deadline).await?;
+        let whole = timeout_at(deadline, whole(body, most)).await;
+        let broken_off = "its answer began and did not end";
+        Ok(Reply {
+            status: head.status,
+            headers: head.headers,
+            body: whole.unwrap_or_else(|_| Err(Failure::new(Outcome::TimedOut, broken_off)))?,
+        })
+    }
+    .await;
+    (started.elapsed(), reply)
+}
+
+/// Asks for `path` as `ask` does, and takes nothing but a success.
+pub(crate) async fn get(peer: Peer<'_>, path: &str, timeout: Duration, most: usize) -> Answer {
+    let (took, reply) = ask(peer, path, timeout, most).await;
+    match reply {
+        Ok(reply) if reply.status.is_success() => Answer {
             probe: Probe {
                 outcome: Outcome::Answered,
                 took,
                 error: None,
             },
-            headers,
-            body,
+            headers: reply.headers,
+            body: reply.body,
         },
-        Err(Failure { outcome, error }) => Answer {
-            probe: Probe {
-                outcome,
-                took,
-                error,
-            },
-            headers: HeaderMap::new(),
-            body: Vec::new(),
+        Ok(reply) => failed(unhappy(reply.status, &reply.body), took),
+        Err(failure) => failed(failure, took),
+    }
+}
+
+/// Returns the answer that a failure is.
+pub(crate) fn failed(Failure { outcome, error }: Failure, took: Duration) -> Answer {
+    Answer {
+        probe: Probe {
+            outcome,
+            took,
+            error,
         },
+        headers: HeaderMap::new(),
+        body: Vec::new(),
     }
 }
 
 /// Asks for `path` and passes the answer's body piece by piece, `most` bytes of it. Returns how that ended, and
 /// whether all of the body was passed.
-pub(super) async fn stream(
-    socket: &Path,
+pub(crate) async fn stream(
+    peer: Peer<'_>,
     path: &str,
     timeout: Duration,
     most: usize,
@@ -104,9 +154,9 @@ pub(super) async fn stream(
     let started = Instant::now();
     let deadline = started + timeout;
     let passed = async {
-        let (head, mut body) = open(socket, path, deadline).await?;
+        let (head, mut body) = open(peer, path, deadline).await?;
         if !head.status.is_success() {
-            let words = timeout_at(deadline, whole(body)).await;
+            let words = timeout_at(deadline, whole(body, MOST_REFUSED)).await;
             return Err(unhappy(head.status, &words.unwrap_or(Ok(Vec::new()))?));
         }
         let mut left = most;
@@ -147,59 +197,63 @@ pub(super) async fn stream(
     }
 }
 
-async fn open(socket: &Path, path: &str, deadline: Instant) -> Result<(Parts, Incoming), Failure> {
+async fn open(peer: Peer<'_>, path: &str, deadline: Instant) -> Result<(Parts, Incoming), Failure> {
     let uri: Uri = path
         .parse()
         .map_err(|error| Failure::new(Outcome::Error, format!("{path} is no path: {error}")))?;
     let mut request = Request::new(Empty::<Bytes>::new());
     *request.uri_mut() = uri;
-    let response = timeout_at(deadline, send(socket, deadline, request))
+    let response = timeout_at(deadline, send(peer, deadline, request))
         .await
         .unwrap_or(Err(Failure::SILENCE))?;
     Ok(response.into_parts())
 }
 
-async fn fetch(
-    socket: &Path,
-    path: &str,
-    deadline: Instant,
-) -> Result<(HeaderMap, Vec<u8>), Failure> {
-    let (head, body) = open(socket, path, deadline).await?;
-    let body = timeout_at(deadline, whole(body))
-        .await
-        .unwrap_or_else(|_| {
-            Err(Failure::new(
-                Outcome::TimedOut,
-                "its answer began and did not end",
-            ))
-        })?;
-    if head.status.is_success() {
-        Ok((head.headers, body))
-    } else {
-        Err(unhappy(head.status, &body))
-    }
-}
-
 /// Sends `request` on a new connection and returns the answer's head. Waits for a full listen queue until
 /// `deadline`; all other waiting is bounded by the caller.
-pub(super) async fn send<B>(
-    socket: &Path,
+pub(crate) async fn send<B>(
+    peer: Peer<'_>,
     deadline: Instant,
-    mut request: Request<B>,
+    request: Request<B>,
 ) -> Result<Response<Incoming>, Failure>
 where
     B: Body + Send + 'static,
     B::Data: Send,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let stream = connect(socket, deadline).await?;
+    match peer {
+        Peer::Unix(socket) => {
+            let host = HeaderValue::from_static("docker");
+            over(connect(socket, deadline).await?, host, request).await
+        }
+        Peer::Tcp(authority) => {
+            let host = HeaderValue::from_str(authority.as_str());
+            let host = host.map_err(|error| Failure::new(Outcome::Error, error.to_string()))?;
+            let stream = TcpStream::connect(authority.as_str()).await;
+            let stream = stream.map_err(|error| unreached_port(authority, &error))?;
+            over(stream, host, request).await
+        }
+    }
+}
+
+async fn over<S, B>(
+    stream: S,
+    host: HeaderValue,
+    mut request: Request<B>,
+) -> Result<Response<Incoming>, Failure>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
         .await
         .map_err(|e| of_hyper(&e))?;
     // Ends with the sender or the runtime, whichever goes first: both live no longer than the call.
     tokio::spawn(connection);
     let headers = request.headers_mut();
-    headers.insert(HOST, HeaderValue::from_static("docker"));
+    headers.insert(HOST, host);
     headers.insert(CONNECTION, HeaderValue::from_static("close"));
     sender.send_request(request).await.map_err(|e| of_hyper(&e))
 }
@@ -245,8 +299,21 @@ fn unreached(socket: &Path, error: &io::Error) -> Failure {
     }
 }
 
+/// Returns what a failed connect to a port means.
+fn unreached_port(authority: &Authority, error: &io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => {
+            Failure::new(Outcome::Refused, format!("nothing listens on {authority}"))
+        }
+        _ => Failure::new(
+            Outcome::Error,
+            format!("can't connect to {authority}: {error}"),
+        ),
+    }
+}
+
 /// Returns what a failure within an open connection means.
-pub(super) fn of_hyper(error: &hyper::Error) -> Failure {
+pub(crate) fn of_hyper(error: &hyper::Error) -> Failure {
     let cut = std::error::Error::source(error)
         .and_then(|source| source.downcast_ref::<io::Error>())
         .is_some_and(|e| {
@@ -268,8 +335,8 @@ pub(super) fn of_hyper(error: &hyper::Error) -> Failure {
     Failure::new(Outcome::Error, format!("its answer can't be read: {error}"))
 }
 
-/// Returns the whole body.
-async fn whole(mut body: Incoming) -> Result<Vec<u8>, Failure> {
+/// Returns the whole body, if it has `most` bytes or fewer.
+async fn whole(mut body: Incoming, most: usize) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {
@@ -279,10 +346,10 @@ async fn whole(mut body: Incoming) -> Result<Vec<u8>, Failure> {
             )
         })?;
         if let Some(data) = frame.data_ref() {
-            if bytes.len() + data.len() > LARGEST {
+            if bytes.len() + data.len() > most {
                 return Err(Failure::new(
                     Outcome::Error,
-                    format!("its answer is larger than {} MiB", LARGEST >> 20),
+                    format!("its answer is larger than {} MiB", most >> 20),
                 ));
             }
             bytes.extend_from_slice(data);
@@ -292,7 +359,7 @@ async fn whole(mut body: Incoming) -> Result<Vec<u8>, Failure> {
 }
 
 /// Returns what an answer that is no success means.
-pub(super) fn unhappy(status: StatusCode, body: &[u8]) -> Failure {
+pub(crate) fn unhappy(status: StatusCode, body: &[u8]) -> Failure {
     let words = message(body);
     let words = if words.is_empty() {
         format!("HTTP {}", status.as_u16())
@@ -327,6 +394,18 @@ fn message(body: &[u8]) -> String {
     }
     let end = (0..=WORDS).rev().find(|&at| words.is_char_boundary(at));
     format!("{}…", &words[..end.unwrap_or(0)])
+}
+
+/// Runs `future` here and now; what it started ends with it, or is left behind where it can't end.
+pub(crate) fn block_on<F: Future>(future: F) -> io::Result<F::Output> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()?;
+    let output = runtime.block_on(future);
+    // A host's name is looked up in a thread that no deadline ends.
+    runtime.shutdown_background();
+    Ok(output)
 }
 
 #[cfg(test)]

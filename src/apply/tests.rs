@@ -1,0 +1,48 @@
+//! What tests of single actions share.
+
+use super::{Audit, Clock, Hands, Interrupts};
+use crate::{
+    node::{Host, Process, Role, State, Threads},
+    runtime::docker::Docker,
+};
+use chrono::DateTime;
+use std::{cell::RefCell, path::Path, time::Duration};
+
+/// Runs `act` with hands whose Docker is not there and whose audit is in `folder`.
+pub(super) fn with_hands<T>(folder: &Path, act: impl FnOnce(&Hands<'_>) -> T) -> T {
+    let clock = Clock::starting(DateTime::parse_from_rfc3339("2026-11-30T12:00:00Z").unwrap());
+    let endpoint = format!("unix://{}/docker.sock", folder.display());
+    act(&Hands {
+        docker: &Docker::open(&endpoint, Duration::from_secs(1)).unwrap(),
+        endpoint: &endpoint,
+        confirm_after: Duration::from_secs(1),
+        audit: &Audit::open(&folder.join("audit"), clock).unwrap(),
+        clock,
+        interrupts: &Interrupts::default(),
+        tell: &|_| {},
+        look: &|| Host::default(),
+        open: RefCell::default(),
+    })
+}
+
+/// A process that sleeps, started at tick 500.
+pub(super) fn process(pid: u32, ppid: u32, comm: &str, role: Role) -> Process {
+    Process {
+        pid,
+        ppid,
+        comm: comm.to_owned(),
+        role,
+        state: State::Sleeping,
+        start_ticks: 500,
+        age: None,
+        wchan: None,
+        stack: Vec::new(),
+        still: None,
+        command: None,
+        container: None,
+        uid: None,
+        tracer: None,
+        threads: Threads::default(),
+        children: None,
+    }
+}

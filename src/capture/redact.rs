@@ -1,0 +1,188 @@
+//! Replaces names and addresses, the same one by the same one everywhere: of pods, namespaces, nodes, containers,
+//! images and servers, so that a capture can be given away and still tells the same story.
+//!
+//! Ids and UIDs stay: they are random, and join the parts. Other words of the logs stay too, whatever they tell.
+
+mod names;
+
+use super::{Kept, Packed};
+use names::Names;
+use regex::Regex;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    io::{self, Read as _},
+    net::{Ipv4Addr, Ipv6Addr},
+};
+
+/// How much of a log is replaced at a time, up to the next line's end.
+const PIECE: usize = 1 << 20;
+
+impl Kept {
+    /// Replaces names and addresses in all parts.
+    ///
+    /// # Errors
+    /// What was kept can't be read again.
+    pub fn redact(&mut self) -> anyhow::Result<()> {
+        let mut names = Names::default();
+        names.node(self.manifest.node.as_deref());
+        for (path, bytes) in &self.files {
+            names.find_in_file(path, bytes);
+        }
+        let mut logs: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+        for (path, pieces) in std::mem::take(&mut self.logs) {
+            let bytes = unpacked(pieces)?;
+            names.find_in_log(&bytes);
+            logs.insert(path, bytes);
+        }
+        let mut cloak = Cloak::of(&names)?;
+        for bytes in self.files.values_mut() {
+            *bytes = cloak.bytes(bytes);
+        }
+        for log in &mut self.manifest.logs {
+            let bytes = logs.remove(&log.file).unwrap_or_default();
+            let (pieces, skips) = cloak.log(&bytes, &log.skips);
+            self.logs.insert(log.file.clone(), pieces);
+            log.skips = skips;
+        }
+        let json = serde_json::to_string(&self.manifest)?;
+        self.manifest = serde_json::from_str(&cloak.text(&json))?;
+        self.manifest.redacted = true;
+        Ok(())
+    }
+}
+
+fn unpacked(pieces: VecDeque<Packed>) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    for piece in pieces {
+        piece.unpack()?.read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
+}
+
+/// Replaces what was found.
+struct Cloak<'a> {
+    names: &'a Names,
+    searcher: aho_corasick::AhoCorasick,
+    patterns: Vec<&'a str>,
+    v4: Regex,
+    v6: Regex,
+    addresses: BTreeMap<String, String>,
+}
+
+impl<'a> Cloak<'a> {
+    fn of(names: &'a Names) -> anyhow::Result<Self> {
+        let patterns: Vec<&str> = names.all().collect();
+        let searcher = aho_corasick::AhoCorasick::builder()
+            .match_kind(aho_corasick::MatchKind::LeftmostLongest)
+            .build(&patterns)?;
+        Ok(Self {
+            names,
+            searcher,
+            patterns,
+            v4: Regex::new(r"\b(?:\d{1,3}\.){3}\d{1,3}\b")?,
+            v6: Regex::new(r"[0-9a-fA-F]{1,4}(?::{1,2}[0-9a-fA-F]{1,4})+")?,
+            addresses: BTreeMap::new(),
+        })
+    }
+
+    /// Replaces in a log; returns it with the places where it goes on in the middle of a later line.
+    fn log(&mut self, bytes: &[u8], skips: &[u64]) -> (VecDeque<Packed>, Vec<u64>) {
+        let (mut packed, mut moved, mut at) = (Packed::default(), Vec::new(), 0);
+        let ends = skips
+            .iter()
+            .filter_map(|&skip| usize::try_from(skip).ok())
+            .chain([bytes.len()]);
+        for end in ends {
+            let mut part = bytes.get(at..end).unwrap_or_default();
+            while !part.is_empty() {
+                let from = part.len().min(PIECE);
+                let line =
+                    memchr::memchr(b'\n', &part[from..]).map_or(part.len(), |it| from + it + 1);
+                let (piece, rest) = part.split_at(line);
+                packed.push(&self.bytes(piece));
+                part = rest;
+            }
+            at = end;
+            moved.push(packed.length());
+        }
+        moved.pop();
+        (VecDeque::from([packed]), moved)
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) -> Vec<u8> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => self.text(text).into_bytes(),
+            Err(_) => self.text(&String::from_utf8_lossy(bytes)).into_bytes(),
+        }
+    }
+
+    fn text(&mut self, text: &str) -> String {
+        let text = self.without_names(text);
+        let Self {
+            v4, v6, addresses, ..
+        } = self;
+        let text = v4.replace_all(&text, |found: &regex::Captures<'_>| {
+            v4_instead(&found[0], addresses).unwrap_or_else(|| found[0].to_owned())
+        });
+        let text = v6.replace_all(&text, |found: &regex::Captures<'_>| {
+            v6_instead(&found[0], addresses).unwrap_or_else(|| found[0].to_owned())
+        });
+        text.into_owned()
+    }
+
+    fn without_names(&self, text: &str) -> String {
+        let (mut out, mut copied, mut at) = (String::with_capacity(text.len()), 0, 0);
+        while let Some(found) = self.searcher.find(&text[at..]) {
+            let (start, end) = (at + found.start(), at + found.end());
+            let name = self.patterns[found.pattern().as_usize()];
+            let before = text[..start].chars().next_back();
+            let after = text[end..].chars().next();
+            match self.names.instead(name, before, after) {
+                Some(instead) => {
+                    out.push_str(&text[copied..start]);
+                    out.push_str(instead);
+                    (copied, at) = (end, end);
+                }
+                None => at = start + text[start..].chars().next().map_or(1, char::len_utf8),
+            }
+        }
+        out.push_str(&text[copied..]);
+        out
+    }
+}
+
+/// Returns what stands for an address: one of the range for benchmarks (RFC 2544). Addresses of this machine stay.
+fn v4_instead(text: &str, addresses: &mut BTreeMap<String, String>) -> Option<String> {
+    let address: Ipv4Addr = text.parse().ok()?;
+    if address.is_loopback() || address.is_unspecified() || address.is_broadcast() {
+        return None;
+    }
+    let number = u16::try_from(addresses.len() + 1).unwrap_or(u16::MAX);
+    let [high, low] = number.to_be_bytes();
+    let instead = || format!("198.18.{high}.{low}");
+    Some(
+        addresses
+            .entry(text.to_owned())
+            .or_insert_with(instead)
+            .clone(),
+    )
+}
+
+/// … and one of the range for documentation (RFC 3849).
+fn v6_instead(text: &str, addresses: &mut BTreeMap<String, String>) -> Option<String> {
+    let address: Ipv6Addr = text.parse().ok()?;
+    if address.is_loopback() || address.is_unspecified() {
+        return None;
+    }
+    let number = addresses.len() + 1;
+    let instead = || format!("2001:db8::{number:x}");
+    Some(
+        addresses
+            .entry(text.to_owned())
+            .or_insert_with(instead)
+            .clone(),
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,315 @@
+//! Finds the names in what was kept: where Docker's JSON and the kubelet's log have them by their form.
+
+use regex::Regex;
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
+
+/// What a name is of, and what its stand-ins are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Pod,
+    Namespace,
+    Node,
+    Container,
+    Image,
+    Server,
+}
+
+impl Kind {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Pod => "pod",
+            Self::Namespace => "ns",
+            Self::Node => "node",
+            Self::Container => "container",
+            Self::Image => "image",
+            Self::Server => "server",
+        }
+    }
+}
+
+/// Names that everybody has, and words that the daemons, their files and their messages are made of: they tell nothing
+/// of anybody, and what is judged hangs on them.
+const STAY: &[&str] = &[
+    "POD",
+    "pod",
+    "pods",
+    "k8s",
+    "pause",
+    "default",
+    "kube-system",
+    "kube-public",
+    "kube-node-lease",
+    "kubelet",
+    "docker",
+    "dockerd",
+    "containerd",
+    "containerd-shim",
+    "containerd-shim-runc-v2",
+    "moby",
+    "runc",
+    "crun",
+    "init",
+    "hyperkube",
+    "container",
+    "containers",
+    "sandbox",
+    "localhost",
+    "node",
+    "ns",
+    "image",
+    "server",
+    "log",
+    "logs",
+    "json",
+    "json-file",
+    "name",
+    "id",
+    "state",
+    "status",
+    "error",
+    "created",
+    "running",
+    "paused",
+    "restarting",
+    "removing",
+    "exited",
+    "dead",
+    "start",
+    "stop",
+    "kill",
+    "exec",
+    "delete",
+    "create",
+    "true",
+    "false",
+    "null",
+    "none",
+    "host",
+    "proc",
+    "sys",
+    "dev",
+    "etc",
+    "var",
+    "run",
+    "usr",
+    "bin",
+    "lib",
+    "opt",
+    "tmp",
+    "mnt",
+    "volumes",
+    "plugins",
+    "overlay",
+    "overlay2",
+    "nfs",
+    "systemd",
+    "kernel",
+    "cgroup",
+    "unix",
+    "http",
+    "https",
+    "cni",
+    "network",
+    "PLEG",
+    "pleg",
+];
+/// Fewest letters of a name that is replaced wherever it stands as a whole word.
+const TELLING: usize = 4;
+/// Most names of one kind.
+const MOST: usize = 50_000;
+
+/// The kubelet's ways to write a pod; see `event::names`.
+static PATTERNS: LazyLock<Vec<(Regex, [Option<Kind>; 3])>> = LazyLock::new(|| {
+    use Kind::{Container, Image, Namespace, Node, Pod};
+    let name = "[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?";
+    [
+        // web-2_default(9b0e4a32-…)
+        (format!(r#"({name})_({name})\([0-9a-f]"#), [Some(Pod), Some(Namespace), None]),
+        // k8s_app_web-2_default_9b0e4a32-…_0
+        (
+            format!(r#"k8s_([^_\s"/]+)_({name})_({name})_[0-9a-f]"#),
+            [Some(Container), Some(Pod), Some(Namespace)],
+        ),
+        // pod="default/web-2", pods=["default/web-2"]
+        (
+            format!(r#"(?i:pods?)\\?"?[=:]\s*\[?\\?"({name})/({name})\\?""#),
+            [Some(Namespace), Some(Pod), None],
+        ),
+        // pod default/web-2, sandbox for pod "web-2_default(…)"
+        (format!(r#"\b[Pp]od \\?"?({name})/({name})\\?"?"#), [Some(Namespace), Some(Pod), None]),
+        (
+            format!(r#"containerName\\?"?[=:]\s*\\?"({name})\\?""#),
+            [Some(Container), None, None],
+        ),
+        (
+            format!(r#"\b[Cc]ontainer \\?"({name})\\?""#),
+            [Some(Container), None, None],
+        ),
+        (format!(r#"\bfor \\?"({name})\\?" with "#), [Some(Container), None, None]),
+        (
+            format!(r#"\b[Nn]ode(?:Name)?(?:=| )\\?"({name})\\?""#),
+            [Some(Node), None, None],
+        ),
+        (
+            r#"\b[Ii]mage(?:=| )\\?"([\w][\w./:@-]*)\\?""#.to_owned(),
+            [Some(Image), None, None],
+        ),
+        // A line of syslog or journalctl: its host.
+        (
+            format!(r#"(?m)^(?:\w{{3}} [ \d]\d [\d:]{{8}}|\d{{4}}-\d\d-\d\dT\S+) ({name}) [\w./-]+\[\d+\]: "#),
+            [Some(Node), None, None],
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(pattern, kinds)| Some((Regex::new(&pattern).ok()?, kinds)))
+    .collect()
+});
+
+/// The names found, each with what stands for it.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    instead: BTreeMap<String, String>,
+    counts: BTreeMap<Kind, BTreeSet<String>>,
+}
+
+impl Names {
+    /// Returns all names.
+    pub(super) fn all(&self) -> impl Iterator<Item = &str> {
+        self.instead.keys().map(String::as_str)
+    }
+
+    /// Returns what stands for a name that was found between these letters; `None` if it is not that name there, or
+    /// not surely.
+    pub(super) fn instead(
+        &self,
+        name: &str,
+        before: Option<char>,
+        after: Option<char>,
+    ) -> Option<&str> {
+        let within = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '-');
+        if within(before) || within(after) {
+            return None;
+        }
+        // A plain word is a name only where names stand.
+        let fenced = |c: Option<char>| c.is_none_or(|c| !c.is_whitespace() && c != '.');
+        let tells = name.len() >= TELLING
+            && name.contains(|c: char| c.is_ascii_digit() || "-./:_".contains(c));
+        // … as below a folder.
+        let below = before == Some('/');
+        (tells || below || fenced(before) && fenced(after))
+            .then(|| self.instead.get(name))?
+            .map(String::as_str)
+    }
+
+    pub(super) fn node(&mut self, name: Option<&str>) {
+        if let Some(name) = name {
+            self.add(Kind::Node, name);
+            // Others call it by its first part.
+            self.add(Kind::Node, name.split('.').next().unwrap_or(name));
+        }
+    }
+
+    /// Finds the names in a log.
+    pub(super) fn find_in_log(&mut self, bytes: &[u8]) {
+        let text = String::from_utf8_lossy(bytes);
+        for (pattern, kinds) in PATTERNS.iter() {
+            for found in pattern.captures_iter(&text) {
+                for (group, kind) in kinds.iter().enumerate() {
+                    if let (Some(name), Some(kind)) = (found.get(group + 1), kind) {
+                        self.add(*kind, name.as_str());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Finds the names in another file.
+    pub(super) fn find_in_file(&mut self, path: &str, bytes: &[u8]) {
+        if path.ends_with("/mountinfo") {
+            self.servers(&String::from_utf8_lossy(bytes));
+        } else if let Ok(json) = serde_json::from_slice::<Value>(bytes) {
+            self.find_in_json(path, &json);
+        } else if path.starts_with("docker/error") || path.ends_with("dev/kmsg") {
+            self.find_in_log(bytes);
+        }
+    }
+
+    fn find_in_json(&mut self, path: &str, json: &Value) {
+        match json {
+            Value::Array(items) => items.iter().for_each(|item| self.find_in_json(path, item)),
+            Value::Object(fields) => {
+                for (key, value) in fields {
+                    self.field(path, key, value);
+                    self.find_in_json(path, value);
+                }
+            }
+            Value::String(text) => self.find_in_log(text.as_bytes()),
+            _ => {}
+        }
+    }
+
+    fn field(&mut self, path: &str, key: &str, value: &Value) {
+        let kind = match key {
+            "io.kubernetes.pod.name" => Kind::Pod,
+            "io.kubernetes.pod.namespace" => Kind::Namespace,
+            "io.kubernetes.container.name" => Kind::Container,
+            "Image" => Kind::Image,
+            "Hostname" | "Domainname" => Kind::Node,
+            "Name" if path == "docker/info.json" => Kind::Node,
+            "Name" | "Names" => Kind::Container,
+            _ => return,
+        };
+        let items = value
+            .as_array()
+            .map_or(std::slice::from_ref(value), Vec::as_slice);
+        for text in items.iter().filter_map(Value::as_str) {
+            let name = text.trim_start_matches('/');
+            // The kubelet's names are made of others, an image's id is random.
+            if !name.starts_with("k8s_") && !name.starts_with("sha256:") {
+                self.add(kind, name);
+            }
+        }
+    }
+
+    /// Finds the servers of remote file systems: `nfs1.example:/export`, `//files/share`.
+    fn servers(&mut self, text: &str) {
+        for line in text.lines() {
+            let Some((_, end)) = line.split_once(" - ") else {
+                continue;
+            };
+            let source = end.split(' ').nth(1).unwrap_or_default();
+            let server = match source.strip_prefix("//") {
+                Some(rest) => rest.split('/').next(),
+                None => source.split_once(":/").map(|(server, _)| server),
+            };
+            if let Some(server) = server {
+                server
+                    .split(',')
+                    .for_each(|server| self.add(Kind::Server, server));
+            }
+        }
+    }
+
+    fn add(&mut self, kind: Kind, name: &str) {
+        let known = self.instead.contains_key(name) || STAY.contains(&name);
+        // A number, or an id, is random or says nothing; an address is replaced as one.
+        let plain = name
+            .bytes()
+            .all(|b| b.is_ascii_hexdigit() || b".:-".contains(&b));
+        let counted = self.counts.entry(kind).or_default();
+        if known
+            || plain && name.bytes().any(|b| b.is_ascii_digit())
+            || name.len() < 2
+            || counted.len() >= MOST
+        {
+            return;
+        }
+        counted.insert(name.to_owned());
+        let instead = format!("{}-{}", kind.word(), counted.len());
+        self.instead.insert(name.to_owned(), instead);
+    }
+}

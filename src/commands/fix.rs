@@ -1,0 +1,357 @@
+//! `plegdoctor diagnose --fix`: report, then the mildest remedy, then a look whether that was enough, and so on.
+//!
+//! Nothing is done that was not shown and agreed to, nothing before the evidence is saved and the audit is open, and
+//! nothing more once nothing is wrong. Something harsher than what was just done waits until the node had time to
+//! become well by that.
+
+mod ask;
+mod keep;
+mod page;
+mod removal;
+
+use super::diagnose;
+use crate::{
+    action::Action,
+    apply::{self, Audit, Clock, Done, Hands, Interrupts},
+    capture::{Keep, Privacy},
+    cli::{self, DiagnoseArgs, Format},
+    evidence::Evidence,
+    fix::{self, Asked, Deed, Ending, Fate, Step},
+    render::Style,
+    report::{self, Report},
+    runtime::{DEFAULT_ENDPOINT, docker::Docker},
+};
+use anyhow::{Context as _, bail};
+use ask::Answer;
+use page::Page;
+use std::{
+    cell::RefCell,
+    collections::BTreeSet,
+    io::{self, IsTerminal as _, Write},
+    path::Path,
+    process::ExitCode,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How long to wait before the first look after an action, and the longest pause between two: an inspect that hangs
+/// leaves a goroutine in the daemon each time.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(16);
+
+/// So many steps are enough: what comes back each time is not healed by doing it again.
+const MOST_STEPS: usize = 50;
+
+/// Diagnoses, acts, and writes the report and what was done to `out`.
+///
+/// Returns 0 when nothing is wrong at the end, 1 when something is, 2 when that could not be seen.
+///
+/// # Errors
+/// As `diagnose`; or nobody can be asked, or what must be written before anything is changed can't be.
+pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
+    if args.look.log.log.iter().any(|path| path == Path::new("-")) {
+        bail!("--fix can't look again at a log on standard input: name a file, or leave --log out");
+    }
+    let clock = Clock::starting(cli::clock());
+    let style = Style {
+        width: cli::width(),
+        color: cli::color(args.color),
+    };
+    let keeps = !(args.fix.no_collect || args.fix.dry_run);
+    let keep = keeps.then(|| Keep::new(Privacy::Reserved));
+    let first = look(args, keep.as_ref())?;
+    let mut page = Page {
+        format: args.format,
+        style,
+        // Standard output is the script's; and who is asked must see what about.
+        aside: args.format == Format::Json || !(args.fix.yes || io::stdout().is_terminal()),
+        out,
+    };
+    page.report(&first.report)?;
+    let steps = fix::steps(&first.report);
+    if args.fix.dry_run || steps.is_empty() || fix::is_well(&first.report) {
+        let deeds = planned(&steps, args, clock);
+        return page.end(first.report, deeds, &[]);
+    }
+    let asks = !args.fix.yes;
+    if asks && !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        page.flush()?;
+        bail!(
+            "nothing was changed: there is no terminal to ask on; add --yes to do what --max-risk allows, or --dry-run to only look"
+        );
+    }
+    let endpoint = match args.look.no_docker {
+        true => DEFAULT_ENDPOINT.to_owned(),
+        false => args.look.docker.endpoint(),
+    };
+    let mut run = Run {
+        args,
+        clock,
+        docker: Docker::open(&endpoint, args.look.probe_timeout)?,
+        endpoint,
+        interrupts: Interrupts::watch().context("can't watch for Ctrl-C")?,
+        keep,
+        audit: None,
+        settled: BTreeSet::new(),
+        steps: 0,
+        deeds: Vec::new(),
+        notes: Vec::new(),
+        stopped: false,
+    };
+    let last = run.go(first, &mut page)?;
+    let Run { deeds, notes, .. } = run;
+    page.end(last.report, deeds, &notes)
+}
+
+/// What a look at the node shows.
+struct Look {
+    evidence: Evidence,
+    report: Report,
+}
+
+/// Looks at the node, and keeps what it sees in `keep`.
+fn look(args: &DiagnoseArgs, keep: Option<&Keep>) -> anyhow::Result<Look> {
+    let evidence = diagnose::seen(&args.look, keep)?;
+    Ok(Look {
+        report: report::diagnose(&evidence),
+        evidence,
+    })
+}
+
+/// Returns the records of steps that are only shown.
+fn planned(steps: &[Step], args: &DiagnoseArgs, clock: Clock) -> Vec<Deed> {
+    let now = clock.now();
+    let fate = |step: &Step| match step.risk <= args.fix.limit() {
+        true => Fate::Planned,
+        false => Fate::AboveRisk,
+    };
+    let deeds = steps.iter().flat_map(|step| {
+        let deed = move |action| {
+            let ending = Ending::not_done(fate(step), None);
+            step.deed(action, Asked::Nobody, (now, now), ending)
+        };
+        step.actions.iter().map(deed)
+    });
+    deeds.collect()
+}
+
+/// A run that acts.
+struct Run<'a> {
+    args: &'a DiagnoseArgs,
+    clock: Clock,
+    docker: Docker,
+    endpoint: String,
+    interrupts: Interrupts,
+    /// What the first look has seen, until it is saved; none if it need not be.
+    keep: Option<Keep>,
+    /// Open once something was agreed to.
+    audit: Option<Arc<Audit>>,
+    /// What needs no second thought: done, refused, or in vain.
+    settled: BTreeSet<Action>,
+    /// How many steps were shown.
+    steps: usize,
+    deeds: Vec<Deed>,
+    notes: Vec<String>,
+    /// Nothing more must be done.
+    stopped: bool,
+}
+
+impl Run<'_> {
+    /// Goes through the steps; returns the last look.
+    fn go(&mut self, mut last: Look, page: &mut Page<'_>) -> anyhow::Result<Look> {
+        while !fix::is_well(&last.report) && !self.stopped {
+            let Some(step) = fix::next(&last.report, &self.settled) else {
+                break;
+            };
+            self.steps += 1;
+            if self.steps > MOST_STEPS {
+                self.stop(Some(format!(
+                    "there is always more to do after {MOST_STEPS} steps"
+                )));
+                break;
+            }
+            self.settled.extend(step.actions.iter().cloned());
+            if step.risk > self.args.fix.limit() {
+                self.leave(&step, Asked::Nobody, Fate::AboveRisk);
+                continue;
+            }
+            page.step(&step, self.args.fix.confirm_after)?;
+            let asked = match self.agrees()? {
+                Answer::Yes => match self.args.fix.yes {
+                    true => Asked::Option,
+                    false => Asked::User,
+                },
+                Answer::No => {
+                    self.leave(&step, Asked::User, Fate::Declined);
+                    continue;
+                }
+                Answer::Interrupted => {
+                    self.leave(&step, Asked::Nobody, Fate::Interrupted);
+                    self.stopped = true;
+                    break;
+                }
+            };
+            let audit = match &self.audit {
+                Some(audit) => Arc::clone(audit),
+                None => self.prepare(&last)?,
+            };
+            let began = self.deeds.len();
+            self.carry_out(&step, asked, &audit, page);
+            last = self.look_again(last, &step, began, page);
+        }
+        Ok(last)
+    }
+
+    /// Asks, if nobody has agreed beforehand.
+    fn agrees(&self) -> anyhow::Result<Answer> {
+        match self.args.fix.yes {
+            true => Ok(match self.interrupts.count() {
+                0 => Answer::Yes,
+                _ => Answer::Interrupted,
+            }),
+            false => ask::confirm(&self.interrupts),
+        }
+    }
+
+    /// Saves the evidence and opens the audit: both must be there before anything is changed.
+    fn prepare(&mut self, last: &Look) -> anyhow::Result<Arc<Audit>> {
+        if let Some(keep) = self.keep.take() {
+            let kept = keep::evidence(&self.args.fix, keep, &last.evidence, self.clock).context(
+                "nothing was changed: the evidence can't be saved (--no-collect does without)",
+            )?;
+            self.notes
+                .push(format!("evidence from before: {}", kept.display()));
+        }
+        let (audit, path) =
+            keep::audit(&self.args.fix, self.clock).context("nothing was changed")?;
+        self.notes
+            .push(format!("what was done is recorded in {}", path.display()));
+        let audit = Arc::new(audit);
+        self.audit = Some(Arc::clone(&audit));
+        Ok(audit)
+    }
+
+    /// Does all that a step does.
+    fn carry_out(&mut self, step: &Step, asked: Asked, audit: &Arc<Audit>, page: &mut Page<'_>) {
+        let page = RefCell::new(page);
+        let tell = |text: &str| page.borrow_mut().tell(text);
+        let removals: Vec<_> = step
+            .actions
+            .iter()
+            .filter(|action| matches!(action, Action::RemoveContainer { .. }))
+            .collect();
+        if !removals.is_empty() {
+            let began = self.clock.now();
+            let removed =
+                removal::remove(self.args, self.clock, audit, &self.interrupts, &removals);
+            let (endings, stop) = removed;
+            let span = (began, self.clock.now());
+            for (action, ending) in removals.into_iter().zip(endings) {
+                self.deeds.push(step.deed(action, asked, span, ending));
+            }
+            self.stop(stop);
+        }
+        let hands = Hands {
+            docker: &self.docker,
+            endpoint: &self.endpoint,
+            confirm_after: self.args.fix.confirm_after,
+            audit,
+            clock: self.clock,
+            interrupts: &self.interrupts,
+            tell: &tell,
+            look: &apply::machine,
+            open: RefCell::default(),
+        };
+        hands.open_inspects(&step.actions);
+        let mut stops = Vec::new();
+        for action in &step.actions {
+            if matches!(action, Action::RemoveContainer { .. }) {
+                continue;
+            }
+            let began = self.clock.now();
+            let Done { ending, stop } = match self.interrupts.count() == 0 && stops.is_empty() {
+                true => hands.act(action),
+                false => Done {
+                    ending: Ending::not_done(Fate::Interrupted, None),
+                    stop: None,
+                },
+            };
+            stops.extend(stop);
+            self.deeds
+                .push(step.deed(action, asked, (began, self.clock.now()), ending));
+        }
+        for stop in stops {
+            self.stop(Some(stop));
+        }
+    }
+
+    fn stop(&mut self, why: Option<String>) {
+        self.stopped |= why.is_some();
+        self.notes.extend(why.map(|why| format!("stopped: {why}")));
+    }
+
+    /// Records that nothing of a step was done.
+    fn leave(&mut self, step: &Step, asked: Asked, fate: Fate) {
+        let now = self.clock.now();
+        let deed = |action| step.deed(action, asked, (now, now), Ending::not_done(fate, None));
+        self.deeds.extend(step.actions.iter().map(deed));
+    }
+
+    /// Looks again, until the node is well, something as mild is to be done, or it had time enough.
+    fn look_again(&mut self, last: Look, step: &Step, began: usize, page: &mut Page<'_>) -> Look {
+        let deeds = &self.deeds[began..];
+        let acted = deeds
+            .iter()
+            .find_map(|deed| deed.ending.at.filter(|_| deed.ending.fate.acted()));
+        // What is over by itself may need as long to be told as what was ended.
+        let waits = deeds.iter().any(|deed| deed.ending.fate.may_have_healed());
+        if !waits && self.interrupts.count() > 0 {
+            self.stop(Some("interrupted".to_owned()));
+            return last;
+        }
+        let (since, mut pause, mut last) = (Instant::now(), FIRST_PAUSE, last);
+        loop {
+            match look(self.args, None) {
+                Ok(now) => last = now,
+                Err(error) => {
+                    self.stop(Some(format!("can't look again: {error:#}")));
+                    break;
+                }
+            }
+            let next = fix::next(&last.report, &self.settled);
+            let goes_on = next.is_some_and(|next| next.risk <= step.risk);
+            let left = self.args.fix.settle.saturating_sub(since.elapsed());
+            if fix::is_well(&last.report) || goes_on || !waits || left.is_zero() {
+                break;
+            }
+            if pause == FIRST_PAUSE {
+                page.tell("Something is still wrong; looking again and again whether that passes.");
+            }
+            if self.sleep(pause.min(left)) {
+                break;
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+        if self.interrupts.count() > 0 {
+            self.stop(Some("interrupted".to_owned()));
+        }
+        if let (Some(at), Some(log)) = (acted, &last.evidence.log)
+            && let Some(seen) = fix::relist_after(log, at)
+        {
+            for deed in &mut self.deeds[began..] {
+                deed.ending.note_relist(seen);
+            }
+        }
+        last
+    }
+
+    /// Sleeps; returns whether the user wants to stop.
+    fn sleep(&self, pause: Duration) -> bool {
+        let until = Instant::now() + pause;
+        while Instant::now() < until && self.interrupts.count() == 0 {
+            thread::sleep(Duration::from_millis(50));
+        }
+        self.interrupts.count() > 0
+    }
+}

@@ -1,0 +1,78 @@
+//! What must be on the disk before anything is changed: the evidence, which a remedy destroys, and the audit.
+
+use crate::{
+    apply::{Audit, Clock},
+    capture::{Archive, Keep},
+    cli::fix::{FixArgs, folders},
+    commands::collect,
+    evidence::Evidence,
+};
+use anyhow::Context as _;
+use std::{
+    path::{Path, PathBuf},
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+
+/// How long the capture may take to be written; a dead disk is not waited for.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Saves what the first look has seen as a capture, as `--collect-to` says or under a name of its own; returns where.
+///
+/// # Errors
+/// It can't be saved, or not in time.
+pub(super) fn evidence(
+    args: &FixArgs,
+    keep: Keep,
+    evidence: &Evidence,
+    clock: Clock,
+) -> anyhow::Result<PathBuf> {
+    let mut kept = keep.finish(evidence);
+    collect::sign(&mut kept, "diagnose --fix");
+    let name = format!("plegdoctor-{}.tar.gz", clock.now().format("%Y%m%dT%H%M%S"));
+    let named = args.collect_to.clone();
+    let (tell, told) = mpsc::sync_channel(1);
+    thread::Builder::new()
+        .name("capture".to_owned())
+        .spawn(move || {
+            let begun = somewhere(named.as_deref(), &name, &Archive::create);
+            let saved = begun.and_then(|(path, archive)| archive.write(kept).map(|_| path));
+            // Whoever asked may have given up.
+            let _ = tell.send(saved);
+        })
+        .context("can't start a thread")?;
+    told.recv_timeout(DEADLINE)
+        .unwrap_or_else(|_| Err(anyhow::anyhow!("not written in {} s", DEADLINE.as_secs())))
+}
+
+/// Opens the audit, as `--audit` says or under a name of its own; returns where, too.
+///
+/// # Errors
+/// It can't be opened.
+pub(super) fn audit(args: &FixArgs, clock: Clock) -> anyhow::Result<(Audit, PathBuf)> {
+    let name = "plegdoctor-audit.jsonl";
+    let open = |path: &Path| Audit::open(path, clock);
+    somewhere(args.audit.as_deref(), name, &open).map(|(path, audit)| (audit, path))
+}
+
+/// Makes the named file, or one called `name` in the first folder that takes it.
+fn somewhere<T>(
+    named: Option<&Path>,
+    name: &str,
+    make: &dyn Fn(&Path) -> anyhow::Result<T>,
+) -> anyhow::Result<(PathBuf, T)> {
+    if let Some(path) = named {
+        return Ok((path.to_owned(), make(path)?));
+    }
+    let mut failed = None;
+    for folder in folders() {
+        let path = folder.join(name);
+        match make(&path) {
+            Ok(made) => return Ok((path, made)),
+            Err(error) => failed = Some(error),
+        }
+    }
+    Err(failed.unwrap_or_else(|| anyhow::anyhow!("there is no folder for {name}")))
+        .context("name a file")
+}

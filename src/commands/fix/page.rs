@@ -1,0 +1,88 @@
+//! What the user sees of a run: the first report, each step before it is done, and what came of it.
+
+use crate::{
+    cli::Format,
+    fix::{Deed, Step},
+    render::{self, Style, actions, plain::visible},
+    report::Report,
+};
+use anyhow::Context as _;
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+    time::Duration,
+};
+
+/// Where the run writes to.
+pub(super) struct Page<'a> {
+    /// How to print.
+    pub(super) format: Format,
+    /// … and how wide.
+    pub(super) style: Style,
+    /// Whether what is said on the way goes to standard error.
+    pub(super) aside: bool,
+    /// Standard output.
+    pub(super) out: &'a mut dyn Write,
+}
+
+impl Page<'_> {
+    /// Writes the first report, in text; in JSON the last one is written, at the end.
+    pub(super) fn report(&mut self, report: &Report) -> anyhow::Result<()> {
+        if self.format == Format::Text {
+            render::write(report, self.format, self.style, self.out)
+                .context("can't write the report")?;
+        }
+        self.flush()
+    }
+
+    /// Sees that all is written.
+    pub(super) fn flush(&mut self) -> anyhow::Result<()> {
+        self.out.flush().context("can't write the report")
+    }
+
+    /// Shows what is about to be done. An error means that it was not shown: it must not be done.
+    pub(super) fn step(&mut self, step: &Step, confirm_after: Duration) -> anyhow::Result<()> {
+        let mut shown = Vec::new();
+        actions::step(step, confirm_after, self.style, &mut shown)?;
+        // Not as a closed pipe, which would pass for success.
+        self.say(&shown)
+            .map_err(|error| anyhow::anyhow!("what is to be done can't be shown: {error}"))
+    }
+
+    /// Tells how it goes. Nothing depends on it.
+    pub(super) fn tell(&mut self, text: &str) {
+        let _ = self.say(format!("  {}\n", visible(text)).as_bytes());
+    }
+
+    fn say(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.aside {
+            io::stderr().write_all(bytes)
+        } else {
+            self.out.write_all(bytes)?;
+            self.out.flush()
+        }
+    }
+
+    /// Writes what was done and how the node is now.
+    pub(super) fn end(
+        &mut self,
+        mut report: Report,
+        deeds: Vec<Deed>,
+        notes: &[String],
+    ) -> anyhow::Result<ExitCode> {
+        let code = report.exit_code();
+        report.actions = deeds;
+        report.notes.extend(notes.iter().cloned());
+        let told = match self.format {
+            Format::Json => render::write(&report, self.format, self.style, self.out),
+            Format::Text => actions::write(&report, notes, self.style, self.out),
+        };
+        match told.and_then(|()| self.out.flush()) {
+            // What is done is done: a closed pipe does not change the exit code.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(error).context("can't write what was done")
+            }
+            _ => Ok(ExitCode::from(code)),
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! What `diagnose --fix` goes through, and what became of it, as values: the steps in their order, which is next,
+//! and the record of each deed.
+//!
+//! Nothing here acts, asks or waits. Steps come from the remedies of active findings alone; after each the node is
+//! looked at again, and the next comes from what that look shows.
+
+use crate::{
+    action::Action,
+    digest::Log,
+    duration,
+    event::Time,
+    finding::{Finding, Risk},
+    node::DEFAULT_ROOT,
+    report::{Report, Verdict},
+    rules::RULES,
+};
+use std::collections::BTreeSet;
+
+/// A remedy to carry out: what is shown, asked and done in one go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The finding that it is against.
+    pub finding: &'static str,
+    /// What it does, imperative.
+    pub title: String,
+    /// What it may cost.
+    pub risk: Risk,
+    /// … in words.
+    pub cost: String,
+    /// All that it does; never empty.
+    pub actions: Vec<Action>,
+}
+
+/// What became of an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Done, and seen to have worked.
+    Done,
+    /// Done; whether it worked was not seen.
+    Unproven,
+    /// Tried, and refused; or it could not be tried.
+    Failed,
+    /// Not done: its target is not what the diagnosis saw any more.
+    Changed,
+    /// Not done: what it was against was over by itself.
+    NotNeeded,
+    /// Not done: the user said no.
+    Declined,
+    /// Not done: its risk is above what was allowed.
+    AboveRisk,
+    /// Not done: interrupted before it began.
+    Interrupted,
+    /// Not done: only to be shown.
+    Planned,
+}
+
+impl Fate {
+    /// Returns its stable word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Unproven => "unproven",
+            Self::Failed => "failed",
+            Self::Changed => "changed",
+            Self::NotNeeded => "not_needed",
+            Self::Declined => "declined",
+            Self::AboveRisk => "above_risk",
+            Self::Interrupted => "interrupted",
+            Self::Planned => "planned",
+        }
+    }
+
+    /// Returns whether the node may become well after it.
+    pub fn may_have_healed(self) -> bool {
+        self.acted() || matches!(self, Self::Changed | Self::NotNeeded)
+    }
+
+    /// Returns whether something was, or may have been, changed.
+    pub fn acted(self) -> bool {
+        matches!(self, Self::Done | Self::Unproven)
+    }
+}
+
+/// How one action ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// What became of it.
+    pub fate: Fate,
+    /// Why, in plain words; `None` where there is nothing to explain.
+    pub reason: Option<String>,
+    /// What was seen right before.
+    pub before: Option<String>,
+    /// What was seen after.
+    pub after: Option<String>,
+    /// What shows that it worked.
+    pub proof: Option<String>,
+    /// When it was done; `None` if it was not.
+    pub at: Option<Time>,
+}
+
+impl Ending {
+    /// Returns the ending of what was not done.
+    pub fn not_done(fate: Fate, reason: Option<String>) -> Self {
+        Self {
+            fate,
+            reason,
+            before: None,
+            after: None,
+            proof: None,
+            at: None,
+        }
+    }
+
+    /// Adds to the proof that the kubelet's log shows its relist at work again, at `seen`.
+    pub fn note_relist(&mut self, seen: Time) {
+        let (Some(at), true) = (self.at, self.fate.acted()) else {
+            return;
+        };
+        let told = format!(
+            "the kubelet's log shows its relist at work {} after",
+            duration::human(seen - at)
+        );
+        self.proof = Some(match self.proof.take() {
+            Some(proof) => format!("{proof}; {told}"),
+            None => told,
+        });
+    }
+
+    /// Returns the ending of what was not done, for that reason.
+    pub fn because(fate: Fate, reason: impl Into<String>) -> Self {
+        Self::not_done(fate, Some(reason.into()))
+    }
+}
+
+/// Who said yes or no.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// The user, on the terminal.
+    User,
+    /// `--yes`, beforehand.
+    Option,
+    /// Nobody was asked.
+    Nobody,
+}
+
+/// The record of one action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deed {
+    /// The finding that it is against.
+    pub finding: &'static str,
+    /// What it does, imperative.
+    pub title: String,
+    /// What it may cost.
+    pub risk: Risk,
+    /// … in words.
+    pub cost: String,
+    /// The action.
+    pub action: Action,
+    /// Who said yes or no.
+    pub asked: Asked,
+    /// When it was begun with.
+    pub started: Time,
+    /// When it was over.
+    pub ended: Time,
+    /// How it ended.
+    pub ending: Ending,
+}
+
+impl Step {
+    /// Returns the record of one of its actions.
+    pub fn deed(
+        &self,
+        action: &Action,
+        asked: Asked,
+        (started, ended): (Time, Time),
+        ending: Ending,
+    ) -> Deed {
+        Deed {
+            finding: self.finding,
+            title: self.title.clone(),
+            risk: self.risk,
+            cost: self.cost.clone(),
+            action: action.clone(),
+            asked,
+            started,
+            ended,
+            ending,
+        }
+    }
+}
+
+/// Returns the steps against what is wrong now, the mildest first: by risk, then by rule, then in the remedies' order;
+/// each action once.
+pub fn steps(report: &Report) -> Vec<Step> {
+    let mut steps: Vec<Step> = report
+        .findings
+        .iter()
+        .filter(|finding| finding.active)
+        .flat_map(steps_of)
+        .collect();
+    let row = |step: &Step| RULES.iter().position(|rule| rule.id == step.finding);
+    // Stable: remedies of one finding, and findings of one rule, stay in their order.
+    steps.sort_by_key(|step| (step.risk, row(step)));
+    let here = is_of_this_machine(report);
+    let mut known = BTreeSet::new();
+    for step in &mut steps {
+        step.actions
+            .retain(|action| (here || !action.is_to_the_host()) && known.insert(action.clone()));
+    }
+    steps.retain(|step| !step.actions.is_empty());
+    steps
+}
+
+fn steps_of(finding: &Finding) -> impl Iterator<Item = Step> + '_ {
+    finding.remedies.iter().map(|remedy| Step {
+        finding: finding.id,
+        title: remedy.title.clone(),
+        risk: remedy.risk,
+        cost: remedy.cost.clone(),
+        actions: remedy.actions.clone(),
+    })
+}
+
+/// Returns whether the report is of this machine: its processes were looked at, so a log of another was not joined.
+fn is_of_this_machine(report: &Report) -> bool {
+    report
+        .host
+        .as_ref()
+        .is_some_and(|host| host.root == DEFAULT_ROOT)
+}
+
+/// Runs of the OCI runtime that are ended for one container: a wrapper, the runtime, its `init`. If more come, ending
+/// them heals nothing.
+const ENDS: usize = 3;
+
+/// Returns the first step that still has something to do, without what was settled before.
+pub fn next(report: &Report, settled: &BTreeSet<Action>) -> Option<Step> {
+    let in_vain = |action: &Action| {
+        let Action::EndProcess(own) = action else {
+            return false;
+        };
+        let same = |other: &&Action| matches!(other, Action::EndProcess(other) if other.container == own.container);
+        settled.iter().filter(same).count() >= ENDS
+    };
+    steps(report).into_iter().find_map(|mut step| {
+        step.actions
+            .retain(|action| !settled.contains(action) && !in_vain(action));
+        (!step.actions.is_empty()).then_some(step)
+    })
+}
+
+/// Returns whether nothing is wrong (any more), so that nothing else must be done.
+pub fn is_well(report: &Report) -> bool {
+    matches!(report.verdict, Verdict::Healthy | Verdict::Recovered)
+}
+
+/// Returns when the kubelet's log shows the relist at work after `time`, if it does.
+pub fn relist_after(log: &Log, time: Time) -> Option<Time> {
+    log.recovery_after(time).and_then(|sign| sign.at)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! The kubelet's own word, as values: what its health check and its metrics say of the relist.
+//!
+//! `ask` asks, `recording` reads and writes what was answered; nothing else here does. `metrics` reads the metrics'
+//! text, `health` the health check's.
+
+pub mod ask;
+pub mod exposition;
+pub mod health;
+pub mod metrics;
+pub mod recording;
+pub mod spread;
+
+use crate::{
+    event::Time,
+    runtime::{Outcome, Probe},
+};
+use chrono::TimeDelta;
+use std::time::Duration;
+
+pub use health::Health;
+pub use metrics::{Metrics, Operation, Seen};
+pub use spread::{Bound, Spread};
+
+/// How long after the start of the last relist that listed the kubelet calls its PLEG unhealthy
+/// (pkg/kubelet/pleg/generic.go).
+pub const THRESHOLD: TimeDelta = TimeDelta::minutes(3);
+/// … where it takes the runtime's events instead and relists every 5 minutes (the feature gate EventedPLEG).
+const EVENTED_THRESHOLD: TimeDelta = TimeDelta::minutes(10);
+
+/// What was asked of the kubelet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Its metrics.
+    Metrics,
+    /// Its metrics, saved to a file at a time that nobody knows.
+    SavedMetrics,
+    /// Its health check, on the port for this machine only.
+    Health,
+    /// Its health check, where its metrics are.
+    HealthByMetrics,
+}
+
+/// One question's answer, raw: what a capture keeps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// What was asked.
+    pub what: What,
+    /// Where: a URL, a file.
+    pub source: String,
+    /// Whether somebody named it; else it is the place where a kubelet listens by default.
+    pub named: bool,
+    /// How it ended. Any HTTP status is an answer.
+    pub probe: Probe,
+    /// The HTTP status, if there was one.
+    pub status: Option<u16>,
+    /// The answer's body.
+    pub body: Vec<u8>,
+}
+
+/// What the kubelet said, or did not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kubelet {
+    /// When it was asked.
+    pub asked_at: Time,
+    /// How the metrics were had.
+    pub source: Option<Source>,
+    /// What they say.
+    pub metrics: Option<Metrics>,
+    /// Its health checks.
+    pub health: Vec<Health>,
+}
+
+/// Where metrics came from, or did not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    /// A URL, or a file.
+    pub name: String,
+    /// Whether somebody named it.
+    pub named: bool,
+    /// Whether it is a file, saved at a time that nobody knows.
+    pub is_file: bool,
+    /// How the call ended.
+    pub probe: Probe,
+}
+
+/// How long ago the last relist that listed began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Age {
+    /// So long.
+    Exactly(TimeDelta),
+    /// So long or longer: when the metrics were saved is known only roughly.
+    AtLeast(TimeDelta),
+}
+
+impl Age {
+    /// Returns the time that has passed for certain.
+    pub fn least(self) -> TimeDelta {
+        match self {
+            Self::Exactly(age) | Self::AtLeast(age) => age,
+        }
+    }
+}
+
+impl Kubelet {
+    /// Returns what these answers say; `asked_at` is when they were given.
+    pub fn read(answers: Vec<Answer>, asked_at: Time) -> Self {
+        let mut kubelet = Self {
+            asked_at,
+            source: None,
+            metrics: None,
+            health: Vec::new(),
+        };
+        for answer in answers {
+            match answer.what {
+                What::Metrics | What::SavedMetrics => kubelet.take_metrics(answer),
+                What::Health | What::HealthByMetrics => {
+                    kubelet.health.push(Health::read(answer));
+                }
+            }
+        }
+        kubelet
+    }
+
+    fn take_metrics(&mut self, answer: Answer) {
+        let mut probe = judged(answer.probe, answer.status, &answer.body);
+        if probe.outcome == Outcome::Answered {
+            self.metrics = Metrics::read(&answer.body);
+            if self.metrics.is_none() {
+                probe.outcome = Outcome::Error;
+                probe.error = Some("its answer has no metrics of a kubelet".to_owned());
+            }
+        }
+        self.source = Some(Source {
+            name: answer.source,
+            named: answer.named,
+            is_file: answer.what == What::SavedMetrics,
+            probe,
+        });
+    }
+
+    /// Returns how long ago the last relist that listed began; `None` where the metrics do not tell.
+    pub fn relist_age(&self) -> Option<Age> {
+        let metrics = self.metrics.as_ref()?;
+        let Some(Seen::At(seen)) = metrics.last_seen else {
+            return None;
+        };
+        // Cut to whole seconds by the kubelet.
+        let since = |moment: Time| (moment - seen - TimeDelta::seconds(1)).max(TimeDelta::zero());
+        match self.source.as_ref().is_some_and(|source| source.is_file) {
+            false => Some(Age::Exactly(since(self.asked_at))),
+            // They were saved after the youngest moment that they name.
+            true => metrics.newest.map(|newest| Age::AtLeast(since(newest))),
+        }
+    }
+
+    /// Returns how long the kubelet's metrics say that it has run.
+    pub fn age(&self) -> Option<Duration> {
+        let metrics = self.metrics.as_ref()?;
+        let at = match self.source.as_ref().is_some_and(|source| source.is_file) {
+            false => Some(self.asked_at),
+            true => metrics.newest,
+        };
+        (at? - metrics.started?).to_std().ok()
+    }
+
+    /// Returns the limit that the age of a relist has.
+    pub fn threshold(&self) -> TimeDelta {
+        match &self.metrics {
+            Some(metrics) if metrics.evented => EVENTED_THRESHOLD,
+            _ => THRESHOLD,
+        }
+    }
+
+    /// Returns the time without a relist that listed, where it is over the limit: the PLEG is unhealthy. Where none
+    /// ever did, that is since the kubelet's start.
+    pub fn overdue(&self) -> Option<Age> {
+        let never = self.metrics.as_ref()?.last_seen == Some(Seen::Never);
+        let up = || TimeDelta::from_std(self.age()?).ok();
+        let age = match never {
+            true => up().map(Age::AtLeast),
+            false => self.relist_age(),
+        };
+        age.filter(|age| age.least() > self.threshold())
+    }
+
+    /// Returns the health check that says that the sync loop stands still.
+    pub fn stuck_loop(&self) -> Option<&Health> {
+        let stuck = |health: &&Health| health.failed().any(|check| check.name == "syncloop");
+        self.health.iter().find(stuck)
+    }
+}
+
+/// Returns how a call ended, by its HTTP status too.
+fn judged(probe: Probe, status: Option<u16>, body: &[u8]) -> Probe {
+    let Some(status) = status.filter(|status| !(200..300).contains(status)) else {
+        return probe;
+    };
+    if probe.outcome != Outcome::Answered {
+        return probe;
+    }
+    let words = health::words(body);
+    let words = match status {
+        401 | 403 => format!("HTTP {status}: it wants credentials"),
+        300..=399 => format!("HTTP {status}: it points elsewhere, and that is not followed"),
+        _ if words.is_empty() => format!("HTTP {status}"),
+        _ => format!("HTTP {status}: {words}"),
+    };
+    Probe {
+        outcome: match status {
+            401 | 403 => Outcome::Denied,
+            _ => Outcome::Error,
+        },
+        error: Some(words),
+        ..probe
+    }
+}
+
+#[cfg(test)]
+mod tests;

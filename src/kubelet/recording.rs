@@ -1,0 +1,210 @@
+//! The kubelet's answers as files: `index`, `metrics`, and one for each health check.
+//!
+//! `index` has a line for each answer, as that of Docker's answers does: what was asked (`metrics`, `saved_metrics`,
+//! `health`, `health_by_metrics`), outcome (`answered`, `timed_out`, `refused`, `denied`, `error`), HTTP status,
+//! milliseconds, file of the body (of the error's words, where there was no answer); then the place, and whether it was
+//! `named` or is the `default`; separated by tabs. A folder with `metrics` alone is metrics saved at an unknown time.
+
+use super::{Answer, What};
+use crate::runtime::{Outcome, Probe};
+use anyhow::{Context as _, bail};
+use std::time::Duration;
+
+const INDEX: &str = "index";
+const METRICS: &str = "metrics";
+
+const WHATS: [(What, &str, &str); 4] = [
+    (What::Metrics, "metrics", METRICS),
+    (What::SavedMetrics, "saved_metrics", METRICS),
+    (What::Health, "health", "healthz"),
+    (
+        What::HealthByMetrics,
+        "health_by_metrics",
+        "healthz-by-metrics",
+    ),
+];
+const OUTCOMES: [(Outcome, &str); 5] = [
+    (Outcome::Answered, "answered"),
+    (Outcome::TimedOut, "timed_out"),
+    (Outcome::Refused, "refused"),
+    (Outcome::Denied, "denied"),
+    (Outcome::Error, "error"),
+];
+
+/// Returns the files that keep these answers, by name; `read` reads them back.
+pub fn files(answers: &[Answer]) -> Vec<(String, Vec<u8>)> {
+    let mut files = Vec::new();
+    let mut index = String::new();
+    for answer in answers {
+        let found = WHATS.iter().find(|(what, ..)| *what == answer.what);
+        let (word, file) = found.map_or(("", ""), |(_, word, file)| (word, file));
+        let outcome = OUTCOMES
+            .iter()
+            .find(|(own, _)| *own == answer.probe.outcome);
+        let outcome = outcome.map_or("error", |(_, word)| word);
+        let body = match answer.probe.outcome {
+            Outcome::Answered => answer.body.clone(),
+            _ => answer.probe.error.clone().unwrap_or_default().into_bytes(),
+        };
+        let file = if body.is_empty() { "-" } else { file };
+        let status = answer
+            .status
+            .map_or_else(|| "-".to_owned(), |status| status.to_string());
+        let millis = answer.probe.took.as_secs_f64() * 1000.0;
+        let source = answer.source.replace(['\t', '\n', '\r'], " ");
+        let named = if answer.named { "named" } else { "default" };
+        let line = format!("{word}\t{outcome}\t{status}\t{millis:.3}\t{file}\t{source}\t{named}\n");
+        index.push_str(&line);
+        if file != "-" {
+            files.push((file.to_owned(), body));
+        }
+    }
+    files.push((INDEX.to_owned(), index.into_bytes()));
+    files
+}
+
+/// Reads answers from the files that `file` returns by name, `None` for those that are not there; `folder` is what
+/// they are called together.
+///
+/// # Errors
+/// What is there makes no sense.
+pub fn read(folder: &str, file: &dyn Fn(&str) -> Option<Vec<u8>>) -> anyhow::Result<Vec<Answer>> {
+    let Some(index) = file(INDEX) else {
+        return Ok(file(METRICS)
+            .into_iter()
+            .map(|body| saved(folder, body))
+            .collect());
+    };
+    let index = String::from_utf8_lossy(&index);
+    let lines = index.lines().filter(|line| !line.is_empty());
+    lines
+        .map(|line| {
+            entry(line, file).with_context(|| format!("{folder}/{INDEX}: {line:?} is no answer"))
+        })
+        .collect()
+}
+
+fn saved(folder: &str, body: Vec<u8>) -> Answer {
+    Answer {
+        what: What::SavedMetrics,
+        source: format!("{folder}/{METRICS}"),
+        named: true,
+        probe: Probe {
+            outcome: Outcome::Answered,
+            took: Duration::ZERO,
+            error: None,
+        },
+        status: None,
+        body,
+    }
+}
+
+fn entry(line: &str, file: &dyn Fn(&str) -> Option<Vec<u8>>) -> anyhow::Result<Answer> {
+    let fields: Vec<&str> = line.split('\t').collect();
+    let [word, outcome, status, millis, name, source, named] = fields[..] else {
+        bail!("it has {} fields, not 7", fields.len())
+    };
+    let what = WHATS.iter().find(|(_, own, _)| *own == word);
+    let (what, _, own_file) = what.context("what was asked")?;
+    let outcome = OUTCOMES.iter().find(|(_, own)| *own == outcome);
+    let (outcome, _) = *outcome.context("outcome")?;
+    let millis: f64 = millis.parse().context("milliseconds")?;
+    let body = match name {
+        "-" => Vec::new(),
+        // No other file's name is taken from an index that somebody else may have written.
+        name if name == *own_file => file(name).with_context(|| format!("there is no {name}"))?,
+        _ => bail!("its file is not named {own_file}"),
+    };
+    let answered = outcome == Outcome::Answered;
+    let words = String::from_utf8_lossy(&body).into_owned();
+    Ok(Answer {
+        what: *what,
+        source: source.to_owned(),
+        named: named == "named",
+        probe: Probe {
+            outcome,
+            took: Duration::try_from_secs_f64(millis / 1000.0).context("milliseconds")?,
+            error: (!answered && !words.is_empty()).then_some(words),
+        },
+        status: match status {
+            "-" => None,
+            status => Some(status.parse().context("HTTP status")?),
+        },
+        body: if answered { body } else { Vec::new() },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn answer(what: What, outcome: Outcome) -> Answer {
+        let answered = outcome == Outcome::Answered;
+        Answer {
+            what,
+            source: "http://127.0.0.1:1/x".to_owned(),
+            named: answered,
+            probe: Probe {
+                outcome,
+                took: Duration::from_micros(12_345),
+                error: (!answered).then(|| "why\nnot".to_owned()),
+            },
+            status: answered.then_some(500),
+            body: if answered {
+                b"a\xff\n".to_vec()
+            } else {
+                Vec::new()
+            },
+        }
+    }
+
+    fn back(files: Vec<(String, Vec<u8>)>) -> anyhow::Result<Vec<Answer>> {
+        let files: BTreeMap<_, _> = files.into_iter().collect();
+        read("kubelet", &|name| files.get(name).cloned())
+    }
+
+    #[test]
+    fn what_is_kept_is_read_back_as_it_was() {
+        for outcome in OUTCOMES.map(|(outcome, _)| outcome) {
+            let answers: Vec<_> = [What::Metrics, What::Health, What::HealthByMetrics]
+                .map(|what| answer(what, outcome))
+                .into();
+            assert_eq!(back(files(&answers)).unwrap(), answers);
+        }
+        let silent = Answer {
+            probe: Probe {
+                error: None,
+                ..answer(What::Health, Outcome::TimedOut).probe
+            },
+            ..answer(What::Health, Outcome::TimedOut)
+        };
+        let answers = vec![silent, answer(What::SavedMetrics, Outcome::Answered)];
+        assert_eq!(back(files(&answers)).unwrap(), answers);
+        assert_eq!(back(Vec::new()).unwrap(), []);
+    }
+
+    #[test]
+    fn metrics_alone_are_saved_ones() {
+        let read = back(vec![(METRICS.to_owned(), b"x 1".to_vec())]).unwrap();
+        assert_eq!(read[0].what, What::SavedMetrics);
+        assert_eq!(read[0].source, "kubelet/metrics");
+    }
+
+    #[test]
+    fn a_hostile_index_is_an_error_and_opens_no_other_file() {
+        for line in [
+            "metrics",
+            "metrics\tanswered\t200\t1\t../../etc/shadow\tx\tnamed",
+            "metrics\tanswered\t200\t1\thealthz\tx\tnamed",
+            "metrics\tanswered\t200\t-1\t-\tx\tnamed",
+            "metrics\tanswered\t200\tNaN\t-\tx\tnamed",
+            "metrics\tanswered\t99999\t1\t-\tx\tnamed",
+            "metrics\twell\t200\t1\t-\tx\tnamed",
+            "shadow\tanswered\t200\t1\t-\tx\tnamed",
+        ] {
+            let error = back(vec![(INDEX.to_owned(), line.as_bytes().to_vec())]).unwrap_err();
+            assert!(format!("{error:#}").contains("is no answer"), "{line}");
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! `diagnose --fix` for people: what is about to be done, before it is; what was done, with its proof, after.
+
+use super::{
+    Style,
+    plain::{paragraph, visible},
+};
+use crate::{
+    action::Action,
+    duration,
+    finding::Risk,
+    fix::{self, Deed, Fate, Step},
+    report::{Report, Verdict},
+};
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
+
+/// Deeds of one kind and end that are told one by one; JSON has all.
+const EACH: usize = 5;
+
+/// Writes what a step does and costs. All of it, however long: what is not shown is not done.
+///
+/// # Errors
+/// What `out` says.
+pub fn step(
+    step: &Step,
+    confirm_after: Duration,
+    style: Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let title = format!(
+        "{} [{}], against {}",
+        step.title,
+        risk(step.risk),
+        step.finding
+    );
+    write!(out, "\n{}", paragraph(&visible(&title), 0, style.width))?;
+    for action in &step.actions {
+        // Never wrapped: it must survive being copied.
+        writeln!(out, "  {}", visible(&action.told()))?;
+    }
+    let cost = format!("cost: {}", step.cost);
+    write!(out, "{}", paragraph(&visible(&cost), 2, style.width))?;
+    let kills = |action: &Action| matches!(action, Action::EndProcess(_));
+    if step.actions.iter().any(kills) {
+        let first = format!(
+            "first: one inspect more is kept open for {}; if it is answered, nothing is ended",
+            duration::spoken(confirm_after)
+        );
+        write!(out, "{}", paragraph(&first, 2, style.width))?;
+    }
+    Ok(())
+}
+
+/// Writes what was done, what was not, and how the node is now.
+///
+/// # Errors
+/// What `out` says.
+pub fn write(
+    report: &Report,
+    notes: &[String],
+    style: Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let paint = |text: &str, code: &str| match style.color {
+        true => format!("\x1b[{code}m{text}\x1b[0m"),
+        false => text.to_owned(),
+    };
+    if report.actions.is_empty() {
+        let why = match fix::is_well(report) {
+            true => "nothing is to be done.",
+            false => "plegdoctor can do nothing of the above by itself.",
+        };
+        return writeln!(out, "\n{}  {why}", paint("Actions", "1"));
+    }
+    writeln!(out, "\n{}", paint("Actions", "1"))?;
+    let mut alike = 0;
+    for (at, deed) in report.actions.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|at| report.actions.get(at));
+        alike = match before.is_some_and(|before| is_alike(before, deed)) {
+            true => alike + 1,
+            false => 0,
+        };
+        let last = report
+            .actions
+            .get(at + 1)
+            .is_none_or(|next| !is_alike(deed, next));
+        if alike < EACH {
+            one(deed, &paint, style, out)?;
+        } else if last {
+            writeln!(
+                out,
+                "  … and {} more like it (--format json has all)",
+                alike + 1 - EACH
+            )?;
+        }
+    }
+    for note in notes {
+        write!(out, "{}", paragraph(&visible(note), 2, style.width))?;
+    }
+    // Else it is as was told above.
+    let tried = |deed: &Deed| {
+        use Fate::{AboveRisk, Declined, Interrupted, Planned};
+        !matches!(
+            deed.ending.fate,
+            AboveRisk | Declined | Interrupted | Planned
+        )
+    };
+    if report.actions.iter().any(tried) {
+        let color = match report.verdict {
+            Verdict::Healthy | Verdict::Recovered => "1;32",
+            Verdict::Problem => "1;31",
+            Verdict::Unknown => "1;33",
+        };
+        let headline = report.headline;
+        let indent = "Now  ".len() + headline.len() + 2;
+        let text = paragraph(&visible(&report.summary), indent, style.width);
+        let headline = paint(headline, color);
+        write!(
+            out,
+            "\n{}  {headline}  {}",
+            paint("Now", "1"),
+            text.trim_start()
+        )?;
+    }
+    Ok(())
+}
+
+fn is_alike(one: &Deed, other: &Deed) -> bool {
+    one.title == other.title
+        && one.finding == other.finding
+        && one.ending.fate == other.ending.fate
+        && one.action.word() == other.action.word()
+}
+
+fn one(
+    deed: &Deed,
+    paint: &dyn Fn(&str, &str) -> String,
+    style: Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let (word, color) = match deed.ending.fate {
+        Fate::Done => ("done", "32"),
+        Fate::Unproven => ("done, not proved", "33"),
+        Fate::Failed => ("failed", "31"),
+        Fate::Changed => ("not done, it has changed", "33"),
+        Fate::NotNeeded => ("not needed", "32"),
+        Fate::Declined => ("not confirmed", "2"),
+        Fate::AboveRisk => ("not done, above --max-risk", "2"),
+        Fate::Interrupted => ("not done, interrupted", "33"),
+        Fate::Planned => ("would be done", "36"),
+    };
+    writeln!(
+        out,
+        "  {} [{}] · {}",
+        visible(&deed.title),
+        risk(deed.risk),
+        paint(word, color)
+    )?;
+    // Never wrapped: it must survive being copied.
+    writeln!(out, "    {}", visible(&deed.action.told()))?;
+    let ending = &deed.ending;
+    let cost = Some(&deed.cost).filter(|_| !ending.fate.acted());
+    for (head, text) in [
+        ("cost    ", cost),
+        ("before  ", ending.before.as_ref()),
+        ("after   ", ending.after.as_ref()),
+        ("proof   ", ending.proof.as_ref()),
+        ("why     ", ending.reason.as_ref()),
+    ] {
+        if let Some(text) = text {
+            let text = paragraph(&visible(text), 4 + head.len(), style.width);
+            write!(out, "    {head}{}", text.trim_start())?;
+        }
+    }
+    Ok(())
+}
+
+fn risk(risk: Risk) -> &'static str {
+    match risk {
+        Risk::Safe => "safe",
+        Risk::Disruptive => "disruptive",
+        Risk::Node => "affects the whole node",
+    }
+}

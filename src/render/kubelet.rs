@@ -1,0 +1,105 @@
+//! What the kubelet itself said, in a few lines for people.
+
+use crate::{
+    duration,
+    kubelet::{Age, Health, Kubelet, Metrics, Operation, Seen, Spread},
+    rules::took,
+};
+use chrono::TimeDelta;
+
+/// Types of operation named; JSON has all.
+const OPERATIONS: usize = 3;
+
+/// Returns what was looked at of the kubelet, and what it says: an item each.
+pub(super) fn items(kubelet: &Kubelet) -> Vec<String> {
+    let mut items = Vec::new();
+    if let (Some(source), Some(metrics)) = (&kubelet.source, &kubelet.metrics) {
+        let mut parts = Vec::new();
+        parts.extend(seen(kubelet, metrics));
+        parts.extend(metrics.relist.as_ref().map(|it| spread("relists", it)));
+        parts.extend(failures(metrics));
+        let version = metrics.version.as_deref().map(|it| format!(" {it}"));
+        let version = version.unwrap_or_default();
+        let up = kubelet.age().and_then(|age| TimeDelta::from_std(age).ok());
+        let up = up.map_or_else(String::new, |age| {
+            format!(", up for {}", duration::human(age))
+        });
+        let told = parts.join("; ");
+        items.push(format!(
+            "the kubelet{version}'s metrics at {}{up}: {told}",
+            source.name
+        ));
+    }
+    let told = || kubelet.health.iter().filter(|it| it.well.is_some());
+    if told().count() > 1 && told().all(|it| it.well == Some(true)) {
+        let names: Vec<_> = told().map(name).collect();
+        items.push(format!(
+            "the kubelet's health checks at {}: well",
+            names.join(" and ")
+        ));
+    } else {
+        items.extend(told().map(health));
+    }
+    items
+}
+
+fn seen(kubelet: &Kubelet, metrics: &Metrics) -> Option<String> {
+    let age = match (kubelet.relist_age(), metrics.last_seen) {
+        (Some(Age::Exactly(age)), _) => duration::human(age),
+        (Some(Age::AtLeast(age)), _) if age > TimeDelta::zero() => {
+            let age = duration::human(age);
+            return Some(format!(
+                "the last relist that listed began {age} or more before they were saved"
+            ));
+        }
+        (_, Some(Seen::Never)) => return Some("no relist has succeeded yet".to_owned()),
+        _ => return None,
+    };
+    Some(format!("the last relist that listed began {age} ago"))
+}
+
+fn spread(what: &str, spread: &Spread) -> String {
+    let (half, most) = (spread.quantile(0.5), spread.quantile(0.99));
+    let since = match spread.is_recent() {
+        true => "of the last 10 minutes",
+        false => "since its start",
+    };
+    format!(
+        "{what} ({:.0} {since}): median {half}, 99th percentile {most}",
+        spread.count
+    )
+}
+
+/// Returns which calls to the runtime failed most.
+fn failures(metrics: &Metrics) -> Option<String> {
+    let mut failed: Vec<(&String, &Operation)> = metrics
+        .operations
+        .iter()
+        .filter(|(_, operation)| operation.errors > 0.0)
+        .collect();
+    failed.sort_by(|a, b| b.1.errors.total_cmp(&a.1.errors));
+    let named: Vec<_> = failed
+        .iter()
+        .take(OPERATIONS)
+        .map(|(kind, operation)| {
+            format!("{:.0} of {:.0} {kind}", operation.errors, operation.calls)
+        })
+        .collect();
+    (!named.is_empty()).then(|| format!("calls that failed since its start: {}", named.join(", ")))
+}
+
+fn name(health: &Health) -> &str {
+    let name = health.source.strip_suffix("?verbose");
+    name.unwrap_or(&health.source)
+}
+
+fn health(health: &Health) -> String {
+    let (name, took) = (name(health), took(&health.probe));
+    let failed: Vec<_> = health.failed().map(|check| check.name.as_str()).collect();
+    let told = match health.well {
+        Some(true) => "well".to_owned(),
+        _ if failed.is_empty() => "not well".to_owned(),
+        _ => format!("not well: {}", failed.join(", ")),
+    };
+    format!("the kubelet's health check at {name}: {told}, in {took}")
+}

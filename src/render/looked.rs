@@ -1,0 +1,57 @@
+//! What was looked at besides the log, an item each: for people.
+
+use super::kubelet;
+use crate::{
+    node::Host,
+    report::Report,
+    rules,
+    runtime::{Outcome, Runtime},
+};
+
+/// Returns what was asked and seen of the runtime, the host and the kubelet.
+pub(super) fn items(report: &Report) -> Vec<String> {
+    let mut items = Vec::new();
+    if let Some(runtime) = &report.runtime {
+        items.push(docker(runtime));
+        items.extend(files(runtime));
+    }
+    items.extend(report.host.as_ref().map(host));
+    items.extend(report.kubelet.iter().flat_map(kubelet::items));
+    items
+}
+
+fn docker(runtime: &Runtime) -> String {
+    let version = runtime.version.as_deref().unwrap_or("(version not told)");
+    let listed = match runtime.list.outcome {
+        Outcome::Answered => rules::count(runtime.told().count(), "container"),
+        _ => "no list".to_owned(),
+    };
+    format!("Docker {version} at {} ({listed})", runtime.endpoint)
+}
+
+fn files(runtime: &Runtime) -> Option<String> {
+    let disk = runtime.disk.as_ref()?;
+    let containers = rules::count(disk.containers, "container");
+    let which = if disk.whole {
+        ""
+    } else {
+        " that did not answer"
+    };
+    let root = &disk.root;
+    Some(format!(
+        "Docker's files in {root}: {containers}{which}, as Docker last wrote it (may be stale)"
+    ))
+}
+
+fn host(host: &Host) -> String {
+    let kernel = host.kernel.as_deref().unwrap_or("(release not told)");
+    let (which, seen) = (host.called(), processes(host.seen));
+    format!("{which}: kernel {kernel}, {seen}")
+}
+
+fn processes(number: usize) -> String {
+    match number {
+        1 => "1 process".to_owned(),
+        _ => format!("{number} processes"),
+    }
+}

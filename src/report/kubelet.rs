@@ -1,0 +1,223 @@
+//! What the kubelet did not show, as gaps and notes. Its ports are often off, so that a refusal is no gap.
+
+use crate::{
+    evidence::{Evidence, Gap},
+    kubelet::{Health, Kubelet, Source},
+    node::{Process, Role},
+    rules::probe_text,
+    runtime::Outcome,
+};
+
+/// How to have the metrics where the read-only port is off.
+const SAVE: &str =
+    "kubectl get --raw /api/v1/nodes/NODE/proxy/metrics > FILE, then --kubelet-metrics FILE";
+
+/// Where only a kubelet of this machine listens.
+const OWN_PORT: &str = "//127.0.0.1:10248/";
+
+/// Returns what could not be seen of the kubelet: gaps, and notes.
+pub(super) fn unseen(evidence: &Evidence) -> (Vec<Gap>, Vec<String>) {
+    let (mut gaps, mut notes) = (Vec::new(), Vec::new());
+    let Some(kubelet) = &evidence.kubelet else {
+        return (gaps, notes);
+    };
+    let process = process(evidence);
+    if let Some(note) = nobody(kubelet, process) {
+        notes.push(note);
+        return (gaps, notes);
+    }
+    if let Some(source) = &kubelet.source {
+        match of_metrics(source) {
+            Some(Ok(gap)) => gaps.push(gap),
+            Some(Err(note)) => notes.push(note),
+            None => {}
+        }
+    }
+    for health in &kubelet.health {
+        // Where its metrics are not, its health check is not either.
+        let beside = !health.source.contains(OWN_PORT);
+        let source = kubelet.source.as_ref();
+        if beside && source.is_some_and(|source| source.probe.outcome != Outcome::Answered) {
+            continue;
+        }
+        match of_health(health, process) {
+            Some(Ok(gap)) => gaps.push(gap),
+            Some(Err(note)) => notes.push(note),
+            None => {}
+        }
+    }
+    gaps.extend(other_node(evidence, kubelet));
+    (gaps, notes)
+}
+
+/// Returns the kubelet's process, if one is seen. (A Rancher node's runs in a container.)
+fn process(evidence: &Evidence) -> Option<&Process> {
+    let processes = evidence.host.iter().flat_map(|host| &host.processes);
+    let mut kubelets = processes.filter(|process| process.role == Role::Kubelet);
+    kubelets.next()
+}
+
+/// Returns the note that there is no kubelet to ask: it has no process that is seen, and listens nowhere.
+fn nobody(kubelet: &Kubelet, process: Option<&Process>) -> Option<String> {
+    let refused = |outcome| outcome == Outcome::Refused;
+    let source = kubelet.source.as_ref();
+    let silent = source.is_some_and(|source| !source.named && refused(source.probe.outcome))
+        && kubelet
+            .health
+            .iter()
+            .all(|health| refused(health.probe.outcome));
+    (silent && process.is_none()).then(|| {
+        "no kubelet: none runs that can be seen, and none listens on its ports 10248 and 10255"
+            .to_owned()
+    })
+}
+
+fn of_metrics(source: &Source) -> Option<Result<Gap, String>> {
+    let (name, probe) = (&source.name, &source.probe);
+    match probe.outcome {
+        Outcome::Answered => None,
+        Outcome::Refused if !source.named => Some(Err(format!(
+            "left out the kubelet's metrics: {name}: {} (that port is off by default; {SAVE})",
+            probe_text(probe)
+        ))),
+        _ => Some(Ok(Gap {
+            what: "the kubelet's metrics".to_owned(),
+            why: format!("{name}: {}", probe_text(probe)),
+        })),
+    }
+}
+
+fn of_health(health: &Health, process: Option<&Process>) -> Option<Result<Gap, String>> {
+    if health.well.is_some() {
+        return None;
+    }
+    let (name, probe) = (&health.source, &health.probe);
+    let told = probe_text(probe);
+    match (probe.outcome, process) {
+        (Outcome::Refused, Some(process)) => Some(Err(format!(
+            "the kubelet runs (process {}), and its health check is not there: {name}: {told} (it is just starting, or --healthz-port is 0)",
+            process.pid
+        ))),
+        (Outcome::Refused, None) => Some(Err(format!(
+            "left out the kubelet's health check: {name}: {told}"
+        ))),
+        // A finding by itself.
+        (Outcome::TimedOut, _) if name.contains(OWN_PORT) => None,
+        _ => Some(Ok(Gap {
+            what: "the kubelet's health check".to_owned(),
+            why: format!("{name}: {told}"),
+        })),
+    }
+}
+
+/// Returns the gap that the metrics are those of another node than the log's.
+fn other_node(evidence: &Evidence, kubelet: &Kubelet) -> Option<Gap> {
+    let theirs = kubelet.metrics.as_ref()?.node.as_deref()?;
+    let own = evidence.log.as_ref()?.node.as_deref()?;
+    (theirs != own).then(|| Gap {
+        what: format!("the kubelet's metrics of {own}"),
+        why: format!("those that were given are of the node {theirs}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        kubelet::{Answer, What},
+        node::{Host, State, Threads},
+        runtime::Probe,
+    };
+    use std::time::Duration;
+
+    fn answer(what: What, outcome: Outcome, named: bool) -> Answer {
+        let source = match what {
+            What::Health => "http://127.0.0.1:10248/healthz?verbose",
+            What::HealthByMetrics => "http://127.0.0.1:10255/healthz?verbose",
+            What::Metrics | What::SavedMetrics => "http://127.0.0.1:10255/metrics",
+        };
+        Answer {
+            what,
+            source: source.to_owned(),
+            named,
+            probe: Probe {
+                outcome,
+                took: Duration::from_millis(1),
+                error: (outcome == Outcome::Refused).then(|| "nothing listens there".to_owned()),
+            },
+            status: (outcome == Outcome::Answered).then_some(200),
+            body: b"kubelet_running_pods 1\n".to_vec(),
+        }
+    }
+
+    fn told(answers: Vec<Answer>, kubelet_runs: bool) -> (Vec<Gap>, Vec<String>) {
+        let now = chrono::DateTime::UNIX_EPOCH.fixed_offset();
+        let process = Process {
+            pid: 812,
+            ppid: 1,
+            comm: "kubelet".to_owned(),
+            role: Role::Kubelet,
+            state: State::Sleeping,
+            start_ticks: 1,
+            age: None,
+            wchan: None,
+            stack: Vec::new(),
+            still: None,
+            command: None,
+            container: None,
+            uid: None,
+            tracer: None,
+            threads: Threads::default(),
+            children: None,
+        };
+        unseen(&Evidence {
+            now,
+            log: None,
+            runtime: None,
+            host: kubelet_runs.then(|| Host {
+                processes: vec![process],
+                ..Host::default()
+            }),
+            kubelet: Some(Kubelet::read(answers, now)),
+            gaps: Vec::new(),
+            notes: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn where_no_kubelet_is_that_is_one_note() {
+        let refused = |what| answer(what, Outcome::Refused, false);
+        let all = [What::Metrics, What::HealthByMetrics, What::Health].map(refused);
+        let (gaps, notes) = told(all.to_vec(), false);
+        assert_eq!((gaps.len(), notes.len()), (0, 1), "{notes:?}");
+        assert!(notes[0].starts_with("no kubelet"), "{notes:?}");
+        // One that runs is told to have its ports closed.
+        let (gaps, notes) = told(all.to_vec(), true);
+        assert_eq!((gaps.len(), notes.len()), (0, 2), "{notes:?}");
+        assert!(notes[0].contains("kubectl get --raw"), "{notes:?}");
+        assert!(notes[1].contains("(process 812)"), "{notes:?}");
+    }
+
+    #[test]
+    fn a_closed_read_only_port_is_a_note_and_everything_else_a_gap() {
+        let well = answer(What::Health, Outcome::Answered, false);
+        let with = |outcome, named| {
+            let metrics = answer(What::Metrics, outcome, named);
+            let beside = answer(What::HealthByMetrics, outcome, named);
+            told(vec![metrics, beside, well.clone()], true)
+        };
+        let (gaps, notes) = with(Outcome::Refused, false);
+        assert_eq!((gaps.len(), notes.len()), (0, 1), "{gaps:?} {notes:?}");
+        for (outcome, named) in [
+            (Outcome::Refused, true),
+            (Outcome::TimedOut, false),
+            (Outcome::Error, false),
+        ] {
+            let (gaps, notes) = with(outcome, named);
+            assert_eq!((gaps.len(), notes.len()), (1, 0), "{outcome:?}: {notes:?}");
+            assert_eq!(gaps[0].what, "the kubelet's metrics");
+        }
+        let (gaps, notes) = with(Outcome::Answered, false);
+        assert_eq!((gaps.len(), notes.len()), (0, 0), "{gaps:?} {notes:?}");
+    }
+}

@@ -1,0 +1,137 @@
+//! All calls that a runtime was asked, as one list: what the live part alone shows.
+
+use super::{Container, Outcome, Probe, Runtime};
+use std::cmp::Reverse;
+
+/// One call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Call<'a> {
+    /// `ping`, `version`, `info`, `list`, `inspect`.
+    pub name: &'static str,
+    /// Whom it inspects.
+    pub container: Option<&'a Container>,
+    /// How it ended.
+    pub probe: &'a Probe,
+}
+
+/// What all calls together amount to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// All answered, and a relist would take no time worth a word.
+    Well,
+    /// Something did not answer, or a relist would take long.
+    Trouble,
+    /// The runtime could not be asked: nothing listens, or one may not.
+    Unasked,
+}
+
+impl Call<'_> {
+    /// Returns whether it ended well. A container that is gone since it was listed is an answer.
+    pub fn answered(&self) -> bool {
+        let gone = self.container.is_some() && self.probe.outcome == Outcome::Gone;
+        gone || (self.probe.outcome == Outcome::Answered && self.probe.error.is_none())
+    }
+}
+
+impl Runtime {
+    /// Returns all calls: those without an answer first, then the slowest.
+    pub fn calls(&self) -> Vec<Call<'_>> {
+        let own = self.own_calls().into_iter().map(|(name, probe)| Call {
+            name,
+            container: None,
+            probe,
+        });
+        let inspects = self.containers.iter().map(|container| Call {
+            name: "inspect",
+            container: Some(container),
+            probe: &container.probe,
+        });
+        let mut calls: Vec<_> = own.chain(inspects).collect();
+        calls.sort_by_key(|call| {
+            let rank = match call.probe.outcome {
+                Outcome::TimedOut => 0,
+                _ if !call.answered() => 1,
+                _ => 2,
+            };
+            (rank, Reverse(call.probe.took))
+        });
+        calls
+    }
+
+    /// Returns what all calls together amount to.
+    pub fn ending(&self) -> Ending {
+        let unasked = |probe: &Probe| matches!(probe.outcome, Outcome::Refused | Outcome::Denied);
+        if unasked(&self.ping) && unasked(&self.list) {
+            return Ending::Unasked;
+        }
+        let well = self.calls().iter().all(Call::answered);
+        match well && !self.relist().is_slow() {
+            true => Ending::Well,
+            false => Ending::Trouble,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::relist::tests::{container, probe, runtime};
+
+    #[test]
+    fn what_gave_no_answer_comes_first_then_the_slowest() {
+        let mut runtime = runtime(
+            probe(Outcome::Answered, 700),
+            vec![
+                container(Some("a"), Outcome::Answered, 900),
+                container(Some("b"), Outcome::NotProbed, 0),
+                container(Some("c"), Outcome::TimedOut, 600),
+            ],
+        );
+        runtime.ping = probe(Outcome::Answered, 3);
+        let calls = runtime.calls();
+        let seen: Vec<_> = calls
+            .iter()
+            .map(|call| (call.name, call.probe.took.as_millis()))
+            .collect();
+        assert_eq!(
+            seen[..5],
+            [
+                ("inspect", 600),
+                ("inspect", 0),
+                ("inspect", 900),
+                ("list", 700),
+                ("ping", 3)
+            ]
+        );
+        assert_eq!(runtime.ending(), Ending::Trouble);
+    }
+
+    #[test]
+    fn one_that_is_gone_is_no_trouble_and_a_slow_relist_is() {
+        let gone = vec![container(Some("a"), Outcome::Gone, 1)];
+        let well = runtime(probe(Outcome::Answered, 2), gone);
+        assert_eq!(well.ending(), Ending::Well);
+        let slow = runtime(probe(Outcome::Answered, 2600), Vec::new());
+        assert_eq!(slow.ending(), Ending::Trouble);
+        let odd = Runtime {
+            list: Probe {
+                error: Some("2 of its entries have no id".to_owned()),
+                ..probe(Outcome::Answered, 1)
+            },
+            ..well.clone()
+        };
+        assert_eq!(odd.ending(), Ending::Trouble);
+    }
+
+    #[test]
+    fn who_is_not_there_or_not_to_be_asked_was_not_asked() {
+        for outcome in [Outcome::Refused, Outcome::Denied] {
+            let mut down = runtime(probe(outcome, 0), Vec::new());
+            down.ping = probe(outcome, 0);
+            assert_eq!(down.ending(), Ending::Unasked);
+        }
+        let mut frozen = runtime(probe(Outcome::TimedOut, 3000), Vec::new());
+        frozen.ping = probe(Outcome::TimedOut, 3000);
+        assert_eq!(frozen.ending(), Ending::Trouble);
+    }
+}

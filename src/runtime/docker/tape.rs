@@ -1,0 +1,209 @@
+//! Keeps each call and its answer as it came, in the form that `recording` replays: an index, and a file for each
+//! body. What of a body may be kept is for the one who keeps it to say.
+
+use super::{Container, Outcome, Probe, http::Answer, stacks::PATH as STACKS};
+use crate::id::ContainerId;
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+/// Most bytes that are kept of all bodies.
+const MOST: usize = 256 << 20;
+
+/// Returns what may be kept of the body of a path's answer.
+pub type Strip = fn(path: &str, body: Vec<u8>) -> Vec<u8>;
+
+/// The calls that were made. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Tape {
+    strip: Strip,
+    inner: Arc<Mutex<Inner>>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    calls: BTreeMap<String, Call>,
+    /// What `/_ping` said of the daemon.
+    api_version: Option<String>,
+    server: Option<String>,
+    /// The inspects that were pending when the stacks were asked for.
+    pending: Vec<ContainerId>,
+    bytes: usize,
+    left_out: usize,
+}
+
+#[derive(Debug)]
+struct Call {
+    outcome: &'static str,
+    took: Duration,
+    body: Vec<u8>,
+    /// Of the body as it came; more if it broke off.
+    length: Length,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Length {
+    Whole(usize),
+    BrokeOff(usize),
+}
+
+impl Tape {
+    /// Returns a tape that keeps of each body what `strip` leaves.
+    pub fn new(strip: Strip) -> Self {
+        Self {
+            strip,
+            inner: Arc::default(),
+        }
+    }
+
+    /// Keeps an answer; `missing`: there was no socket at all.
+    pub(super) fn answer(&self, path: &str, answer: &Answer, missing: bool) {
+        let Answer {
+            probe,
+            headers,
+            body,
+        } = answer;
+        if path == "/_ping" {
+            let header = |name: &str| Some(headers.get(name)?.to_str().ok()?.to_owned());
+            let mut inner = self.inner();
+            (inner.api_version, inner.server) = (header("api-version"), header("server"));
+        }
+        let length = Length::Whole(body.len());
+        self.keep(path, probe, missing, body.clone(), length);
+    }
+
+    /// Keeps the daemon's stacks.
+    pub(super) fn stacks(
+        &self,
+        probe: &Probe,
+        dump: Vec<u8>,
+        whole: bool,
+        pending: &[ContainerId],
+    ) {
+        self.inner().pending = pending.to_vec();
+        let length = match whole {
+            true => Length::Whole(dump.len()),
+            false => Length::BrokeOff(dump.len()),
+        };
+        self.keep(STACKS, probe, false, dump, length);
+    }
+
+    /// Keeps which containers were not asked for, and why.
+    pub(super) fn not_asked(&self, containers: &[Container]) {
+        for container in containers {
+            let id = &container.id;
+            if container.probe.outcome == Outcome::NotProbed {
+                let path = format!("/containers/{id}/json");
+                self.keep(&path, &container.probe, false, Vec::new(), Length::Whole(0));
+            }
+        }
+    }
+
+    fn keep(&self, path: &str, probe: &Probe, missing: bool, body: Vec<u8>, length: Length) {
+        let outcome = match probe.outcome {
+            Outcome::Answered => "answered",
+            Outcome::TimedOut => "timed_out",
+            Outcome::Refused if missing => "missing",
+            Outcome::Refused => "refused",
+            Outcome::Denied => "denied",
+            Outcome::Gone => "gone",
+            Outcome::Error => "error",
+            Outcome::NotProbed => "not_probed",
+        };
+        let body = match probe.outcome {
+            Outcome::Answered => (self.strip)(path, body),
+            _ => probe.error.clone().unwrap_or_default().into_bytes(),
+        };
+        let mut inner = self.inner();
+        if inner.bytes + body.len() > MOST {
+            inner.left_out += 1;
+            return;
+        }
+        inner.bytes += body.len();
+        let call = Call {
+            outcome,
+            took: probe.took,
+            body,
+            length,
+        };
+        inner.calls.insert(path.to_owned(), call);
+    }
+
+    /// Returns the files of the recording, and how many answers found no room. Without a call there is none.
+    pub fn files(&self) -> (BTreeMap<String, Vec<u8>>, usize) {
+        let mut inner = self.inner();
+        let inner = std::mem::take(&mut *inner);
+        let (mut files, mut index) = (BTreeMap::new(), String::new());
+        for (path, call) in inner.calls {
+            let answered = call.outcome == "answered";
+            let file = match call.body.is_empty() {
+                true => "-".to_owned(),
+                false => file(&path, answered, files.len()),
+            };
+            let status = if answered { "200" } else { "-" };
+            let millis = call.took.as_secs_f64() * 1000.0;
+            // A string takes whatever it is given.
+            let _ = write!(
+                index,
+                "{path}\t{}\t{status}\t{millis:.6}\t{file}",
+                call.outcome
+            );
+            let _ = match call.length {
+                Length::Whole(length) if length == call.body.len() || !answered => {
+                    writeln!(index)
+                }
+                Length::Whole(length) => writeln!(index, "\t{length}"),
+                Length::BrokeOff(length) => writeln!(index, "\t>{length}"),
+            };
+            if !call.body.is_empty() {
+                files.insert(file, call.body);
+            }
+        }
+        if index.is_empty() {
+            return (BTreeMap::new(), 0);
+        }
+        files.insert("index".to_owned(), index.into_bytes());
+        let line = |text: String| format!("{text}\n").into_bytes();
+        let told = [("api-version", inner.api_version), ("server", inner.server)];
+        for (name, text) in told {
+            files.extend(text.map(|text| (name.to_owned(), line(text))));
+        }
+        if files.contains_key(STACKS_FILE) {
+            let ids: Vec<String> = inner.pending.iter().map(ContainerId::to_string).collect();
+            files.insert("pending".to_owned(), line(ids.join("\n")));
+        }
+        (files, inner.left_out)
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        // Each change is whole; whoever panicked left nothing half-done.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The file of the daemon's stacks.
+const STACKS_FILE: &str = "stacks.txt";
+
+/// Returns the name of the file of a path's body; `number` tells apart what has no better name.
+fn file(path: &str, answered: bool, number: usize) -> String {
+    let inspected = path
+        .strip_prefix("/containers/")
+        .and_then(|rest| rest.strip_suffix("/json"))
+        .filter(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    match (path, inspected) {
+        _ if !answered => format!("error-{number}.txt"),
+        ("/_ping", _) => "ping.txt".to_owned(),
+        ("/version", _) => "version.json".to_owned(),
+        ("/info", _) => "info.json".to_owned(),
+        ("/containers/json?all=1", _) => "containers.json".to_owned(),
+        (STACKS, _) => STACKS_FILE.to_owned(),
+        (_, Some(id)) => format!("inspect-{}.json", id.get(..12).unwrap_or(id)),
+        _ => format!("body-{number}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! Captures through the library and the program: what was saved is judged the same elsewhere.
+
+mod daemon;
+
+use crate::cases;
+use clap::Parser as _;
+use plegdoctor::{
+    capture::{Archive, Capture, Keep, Privacy},
+    cli::{Cli, Command, DiagnoseArgs, Format},
+    evidence::Evidence,
+    gather::replay,
+    render::{self, Style},
+    report::{self, Report},
+};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
+use tempfile::TempDir;
+
+pub(crate) fn parsed(words: &[String]) -> DiagnoseArgs {
+    let words = ["plegdoctor", "diagnose"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(words.iter().cloned());
+    match Cli::try_parse_from(words).unwrap().command {
+        Command::Diagnose(args) => *args,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn printed(evidence: &Evidence) -> [String; 2] {
+    let report = report::diagnose(evidence);
+    [Format::Text, Format::Json].map(|format| {
+        let mut out = Vec::new();
+        let style = Style {
+            width: 80,
+            color: false,
+        };
+        render::write(&report, format, style, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    })
+}
+
+/// Sees what a capture holds, saves it again at `to`, and returns the reports before and after.
+fn again(args: &DiagnoseArgs, from: &Path, to: &Path) -> [[String; 2]; 2] {
+    let keep = Keep::new(Privacy::Reserved);
+    let before = replay(&args.look, Capture::open(from).unwrap(), Some(&keep)).unwrap();
+    let archive = Archive::create(to).unwrap();
+    archive.write(keep.finish(&before)).unwrap();
+    let plain = parsed(&[]);
+    let after = replay(&plain.look, Capture::open(to).unwrap(), None).unwrap();
+    [printed(&before), printed(&after)]
+}
+
+#[test]
+fn every_case_saved_and_judged_again_gives_the_same_report() {
+    let here = TempDir::new().unwrap();
+    for folder in cases::folders() {
+        let args = parsed(&cases::arguments(&folder));
+        let name = folder.file_name().unwrap().to_str().unwrap();
+        let to = here.path().join(format!("{name}.tar.gz"));
+        let [before, after] = again(&args, &folder, &to);
+        assert_eq!(before, after, "{name}");
+        // … and saved once more, now with a manifest.
+        let once_more = here.path().join(format!("{name}-2.tar.gz"));
+        let [before, after] = again(&parsed(&[]), &to, &once_more);
+        assert_eq!(before, after, "{name}");
+    }
+}
+
+#[test]
+fn a_capture_is_its_owners_alone_replaces_nothing_and_is_whole_or_not_there() {
+    let here = TempDir::new().unwrap();
+    let folder = cases::folders().remove(0);
+    let args = parsed(&cases::arguments(&folder));
+    let to = here.path().join("x.tar.gz");
+    again(&args, &folder, &to);
+    let mode = fs::metadata(&to).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let error = format!("{:#}", Archive::create(&to).unwrap_err());
+    assert!(error.contains("is there already"), "{error}");
+    // Begun and left: nothing stays.
+    let other = here.path().join("y.tar.gz");
+    drop(Archive::create(&other).unwrap());
+    // Somebody was faster.
+    let archive = Archive::create(&other).unwrap();
+    fs::write(&other, "theirs").unwrap();
+    let keep = Keep::new(Privacy::Reserved);
+    let capture = Capture::open(&folder).unwrap();
+    let evidence = replay(&args.look, capture, Some(&keep)).unwrap();
+    assert!(archive.write(keep.finish(&evidence)).is_err());
+    assert_eq!(fs::read_to_string(&other).unwrap(), "theirs");
+    let left: Vec<_> = fs::read_dir(here.path()).unwrap().flatten().collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+}
+
+/// The names that a report tells: of nodes, pods, namespaces.
+fn names(report: &Report) -> Vec<String> {
+    let pods = report.containers.iter().filter_map(|it| it.pod.as_ref());
+    let subjects = report.findings.iter().flat_map(|it| &it.subjects);
+    let subjects = subjects.filter_map(|subject| subject.pod.as_ref());
+    let pods = pods.chain(subjects).map(ToString::to_string);
+    let known = ["default", "kube-system"];
+    pods.flat_map(|pod| pod.split('/').map(str::to_owned).collect::<Vec<_>>())
+        .chain(report.node.clone())
+        .filter(|name| !known.contains(&name.as_str()) && name.contains(['-', '.']))
+        .collect()
+}
+
+#[test]
+fn every_case_redacted_gives_the_same_findings_and_no_name() {
+    let here = TempDir::new().unwrap();
+    let mut seen = 0;
+    for folder in cases::folders() {
+        let args = parsed(&cases::arguments(&folder));
+        let case = folder.file_name().unwrap().to_str().unwrap();
+        let keep = Keep::new(Privacy::Reserved);
+        let before = replay(&args.look, Capture::open(&folder).unwrap(), Some(&keep)).unwrap();
+        let mut kept = keep.finish(&before);
+        kept.redact().unwrap();
+        let to = here.path().join(format!("{case}.tar.gz"));
+        Archive::create(&to).unwrap().write(kept).unwrap();
+        let after = replay(&parsed(&[]).look, Capture::open(&to).unwrap(), None).unwrap();
+        let [before, after] = [before, after].map(|evidence| report::diagnose(&evidence));
+        let ids = |report: &Report| {
+            let mut ids: Vec<_> = report
+                .findings
+                .iter()
+                .map(|found| (found.id, found.severity, found.confidence, found.active))
+                .collect();
+            ids.sort();
+            ids
+        };
+        assert_eq!(ids(&before), ids(&after), "{case}");
+        assert_eq!(before.verdict, after.verdict, "{case}");
+        let told = format!("{after:?}");
+        for name in names(&before) {
+            seen += 1;
+            let whole = told.match_indices(&name).any(|(at, _)| {
+                let around = [
+                    told[..at].chars().next_back(),
+                    told[at + name.len()..].chars().next(),
+                ];
+                !around
+                    .iter()
+                    .flatten()
+                    .any(|c| c.is_alphanumeric() || *c == '-')
+            });
+            assert!(!whole, "{case}: {name}");
+        }
+    }
+    assert!(seen > 20, "only {seen} names");
+}
