@@ -6,10 +6,11 @@
 
 use crate::{
     action::Action,
-    digest::Log,
     duration,
     event::Time,
+    evidence::Evidence,
     finding::{Finding, Risk},
+    kubelet::Seen,
     node::DEFAULT_ROOT,
     report::{Report, Verdict},
     rules::RULES,
@@ -111,13 +112,13 @@ impl Ending {
         }
     }
 
-    /// Adds to the proof that the kubelet's log shows its relist at work again, at `seen`.
-    pub fn note_relist(&mut self, seen: Time) {
+    /// Adds to the proof that the kubelet's `source` shows its relist at work again, at `seen`.
+    pub fn note_relist(&mut self, (seen, source): (Time, &str)) {
         let (Some(at), true) = (self.at, self.fate.acted()) else {
             return;
         };
         let told = format!(
-            "the kubelet's log shows its relist at work {} after",
+            "by the kubelet's {source} its relist was at work {} after",
             duration::human(seen - at)
         );
         self.proof = Some(match self.proof.take() {
@@ -254,9 +255,19 @@ pub fn is_well(report: &Report) -> bool {
     matches!(report.verdict, Verdict::Healthy | Verdict::Recovered)
 }
 
-/// Returns when the kubelet's log shows the relist at work after `time`, if it does.
-pub fn relist_after(log: &Log, time: Time) -> Option<Time> {
-    log.recovery_after(time).and_then(|sign| sign.at)
+/// Returns when the relist was seen at work after `time`, and by what: the kubelet's metrics, else its log.
+pub fn relist_after(evidence: &Evidence, time: Time) -> Option<(Time, &'static str)> {
+    let metrics = evidence
+        .kubelet
+        .as_ref()
+        .and_then(|kubelet| kubelet.metrics.as_ref());
+    let listed = match metrics.and_then(|metrics| metrics.last_seen) {
+        // Cut to whole seconds: of the second of `time` itself nobody knows.
+        Some(Seen::At(seen)) if seen > time => Some((seen, "metrics")),
+        _ => None,
+    };
+    let told = || evidence.log.as_ref()?.recovery_after(time)?.at;
+    listed.or_else(|| Some((told()?, "log")))
 }
 
 #[cfg(test)]

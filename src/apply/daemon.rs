@@ -45,10 +45,13 @@ pub(super) fn go_on(
     }
     // Sent while it is stopped: its answer is the first thing that can be seen of it.
     let call = match role {
-        Role::Dockerd => Call::Ping,
-        _ => Call::Version,
+        Role::Dockerd => Some((Call::Ping, "a ping")),
+        Role::Containerd => Some((Call::Version, "Docker's question for its version")),
+        _ => None,
     };
-    let open = hands.docker.open_call(&call, WAKING + PROOF);
+    let open = call
+        .as_ref()
+        .and_then(|(call, _)| hands.docker.open_call(call, WAKING + PROOF).ok());
     let (at, woken) = (hands.clock.now(), Instant::now());
     if let Err(error) = pinned.signal(Signal::CONT) {
         return Ending::because(
@@ -79,11 +82,16 @@ pub(super) fn go_on(
             ..ending
         };
     }
-    let answered = open.ok().and_then(|mut open| open.wait(PROOF).cloned());
-    let what = match call {
-        Call::Ping => "a ping",
-        _ => "Docker's question for its version",
+    let Some((_, what)) = call else {
+        let fate = now.map_or(Fate::Failed, |_| Fate::Done);
+        return Ending {
+            fate,
+            after: Some(after),
+            proof: now.map(|_| format!("it ran {} after the signal", span(woken.elapsed()))),
+            ..ending
+        };
     };
+    let answered = open.and_then(|mut open| open.wait(PROOF).cloned());
     match answered {
         Some(answered) if answered.probe.outcome == Outcome::Answered => Ending {
             fate: Fate::Done,
@@ -107,7 +115,8 @@ fn stopped(host: &Host, (pid, start_ticks): (u32, u64)) -> Result<Role, String> 
     let Some(now) = host.process(pid) else {
         return Err(format!("process {pid} is gone"));
     };
-    let daemon = matches!(now.role, Role::Dockerd | Role::Containerd) && !now.is_contained();
+    let daemon = matches!(now.role, Role::Dockerd | Role::Containerd | Role::Kubelet);
+    let daemon = daemon && !now.is_contained();
     if now.start_ticks != start_ticks || !daemon {
         return Err(format!("process {pid} is another one now"));
     }

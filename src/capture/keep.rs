@@ -56,6 +56,8 @@ pub struct Kept {
     pub files: Recorded,
     /// The logs, by their paths.
     pub logs: BTreeMap<String, VecDeque<Packed>>,
+    /// What the log calls the node.
+    pub(super) node: Option<String>,
 }
 
 impl Keep {
@@ -178,6 +180,7 @@ impl Keep {
             manifest,
             files,
             logs,
+            node: evidence.log.as_ref().and_then(|log| log.node.clone()),
         }
     }
 }

@@ -25,6 +25,7 @@ impl Kept {
     pub fn redact(&mut self) -> anyhow::Result<()> {
         let mut names = Names::default();
         names.node(self.manifest.node.as_deref());
+        names.node(self.node.as_deref());
         for (path, bytes) in &self.files {
             names.find_in_file(path, bytes);
         }

@@ -92,6 +92,7 @@ fn pack(file: File, kept: Kept) -> io::Result<File> {
         manifest,
         files,
         logs,
+        ..
     } = kept;
     let gz = GzEncoder::new(BufWriter::new(file), Compression::default());
     let mut tar = Tar {

@@ -311,6 +311,7 @@ impl Run<'_> {
             return last;
         }
         let (since, mut pause, mut last) = (Instant::now(), FIRST_PAUSE, last);
+        let mut relist = None;
         loop {
             match look(self.args, None) {
                 Ok(now) => last = now,
@@ -319,6 +320,7 @@ impl Run<'_> {
                     break;
                 }
             }
+            relist = relist.or_else(|| fix::relist_after(&last.evidence, acted?));
             let next = fix::next(&last.report, &self.settled);
             let goes_on = next.is_some_and(|next| next.risk <= step.risk);
             let left = self.args.fix.settle.saturating_sub(since.elapsed());
@@ -336,11 +338,9 @@ impl Run<'_> {
         if self.interrupts.count() > 0 {
             self.stop(Some("interrupted".to_owned()));
         }
-        if let (Some(at), Some(log)) = (acted, &last.evidence.log)
-            && let Some(seen) = fix::relist_after(log, at)
-        {
+        if let Some(relist) = relist {
             for deed in &mut self.deeds[began..] {
-                deed.ending.note_relist(seen);
+                deed.ending.note_relist(relist);
             }
         }
         last

@@ -175,15 +175,15 @@ fn a_relist_that_is_seen_adds_to_the_proof_of_what_was_done_alone() {
         proof: Some("it answered".to_owned()),
         ..Ending::not_done(Fate::Done, None)
     };
-    done.note_relist(seen);
+    done.note_relist((seen, "log"));
     let proof = done.proof.unwrap();
     assert!(
-        proof.starts_with("it answered; the kubelet's log shows"),
+        proof.starts_with("it answered; by the kubelet's log its relist"),
         "{proof}"
     );
     assert!(proof.contains("1.4s after"), "{proof}");
     let mut declined = Ending::not_done(Fate::Declined, None);
-    declined.note_relist(seen);
+    declined.note_relist((seen, "log"));
     assert_eq!(declined.proof, None);
 }
 

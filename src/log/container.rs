@@ -66,17 +66,34 @@ pub(super) fn read(
     part: &Part,
     intake: &mut Intake<'_>,
 ) -> anyhow::Result<()> {
-    let why = if docker.asked {
-        match ask(docker, name, part, intake)? {
-            None => return Ok(()),
-            Some(why) => why,
-        }
-    } else if docker.files.is_some_and(|files| files.root.is_some()) {
-        "Docker is not to be asked".to_owned()
-    } else {
+    let allowed = docker.files.is_some_and(|files| files.root.is_some());
+    if !docker.asked && !allowed {
         bail!("--no-docker forbids to ask Docker for it");
-    };
-    match stored::read(docker, name, part, &why, intake)? {
+    }
+    if !docker.asked {
+        return from_files(docker, name, part, "Docker is not to be asked", intake);
+    }
+    // A log may take its time; a daemon that does not even answer this much is not waited for where its files have it.
+    if docker.files.is_some()
+        && let There::Silent(Some(why)) = exists(docker, name, part.timeout)?
+        && stored::read(docker, name, part, &why, intake)?
+    {
+        return Ok(());
+    }
+    match ask(docker, name, part, intake)? {
+        None => Ok(()),
+        Some(why) => from_files(docker, name, part, &why, intake),
+    }
+}
+
+fn from_files(
+    docker: DockerLog<'_>,
+    name: &str,
+    part: &Part,
+    why: &str,
+    intake: &mut Intake<'_>,
+) -> anyhow::Result<()> {
+    match stored::read(docker, name, part, why, intake)? {
         true => Ok(()),
         false => bail!("{why}"),
     }

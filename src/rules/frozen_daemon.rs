@@ -11,7 +11,6 @@ use super::{
     remedies::restart_runtime,
 };
 use crate::{
-    action::Action,
     event::ErrorClass,
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity},
@@ -151,19 +150,6 @@ fn explain(process: &Process, frozen: Frozen, silent: &[&str], logged: bool) -> 
     text.join(" ")
 }
 
-/// Returns the action that lets it go on; none where nobody knows whether it is traced.
-fn go_on(process: &Process) -> Vec<Action> {
-    let action = Action::ContinueDaemon {
-        pid: process.pid,
-        start_ticks: process.start_ticks,
-        name: process.comm.clone(),
-    };
-    (process.tracer == Some(0))
-        .then_some(action)
-        .into_iter()
-        .collect()
-}
-
 fn remedies(evidence: &Evidence, process: &Process, frozen: Frozen) -> Vec<Remedy> {
     let pid = process.pid;
     let look = |title: &str, command: String| Remedy {
@@ -185,7 +171,7 @@ fn remedies(evidence: &Evidence, process: &Process, frozen: Frozen) -> Vec<Remed
                 risk: Risk::Disruptive,
                 command: format!("kill -CONT {pid}"),
                 cost: "nothing is lost: it answers what has piled up; whoever stopped it may have had a reason".to_owned(),
-                actions: go_on(process),
+                actions: holders::go_on(process),
             },
         ],
         Frozen::Traced => match process.tracer.filter(|&tracer| tracer > 0) {

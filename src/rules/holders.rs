@@ -257,6 +257,17 @@ pub(super) fn end(holders: &[Holder<'_>]) -> Option<Remedy> {
     })
 }
 
+/// Returns the action that lets a stopped daemon go on; none where nobody knows whether it is traced.
+pub(super) fn go_on(process: &Process) -> Vec<Action> {
+    let action = Action::ContinueDaemon {
+        pid: process.pid,
+        start_ticks: process.start_ticks,
+        name: process.comm.clone(),
+    };
+    let untraced = process.tracer == Some(0);
+    untraced.then_some(action).into_iter().collect()
+}
+
 /// Returns "state S, in do_wait".
 pub(super) fn doing(state: State, wchan: Option<&str>) -> String {
     match wchan {

@@ -6,7 +6,7 @@ use crate::{
     finding::{Remedy, Risk},
     id::ContainerId,
     plan::{Plan, Request},
-    runtime::{DEFAULT_ENDPOINT, Runtime},
+    runtime::{DEFAULT_ENDPOINT, Outcome, Runtime},
 };
 
 use std::collections::BTreeSet;
@@ -99,18 +99,21 @@ pub(super) fn restart(evidence: &Evidence, unit: Unit) -> Vec<Action> {
     }
 }
 
-/// Returns what a restart of Docker costs, as far as Docker tells.
+/// Returns what a restart of Docker costs, as far as Docker or its files tell.
 fn cost_of_restart(runtime: Option<&Runtime>) -> String {
-    match runtime.and_then(|runtime| Some((runtime, runtime.live_restore?))) {
-        Some((_, true)) => "containers go on running (live-restore is on); calls in flight fail, and the evidence is destroyed".to_owned(),
-        Some((runtime, false)) => format!(
-            "stops all containers of the node (live-restore is off; {} now), and destroys the evidence",
-            match runtime.running() {
-                1 => "1 runs".to_owned(),
-                running => format!("{running} run"),
-            }
-        ),
-        None => "stops every container of the node unless live-restore is on, and destroys the evidence".to_owned(),
+    let stored = |runtime: &Runtime| runtime.disk.as_ref().and_then(|disk| disk.live_restore);
+    let live_restore = runtime.and_then(|it| it.live_restore.or_else(|| stored(it)));
+    match (runtime, live_restore) {
+        (Some(runtime), Some(false)) => {
+            let running = match (runtime.list.outcome, runtime.running()) {
+                (Outcome::Answered, 1) => "; 1 runs now".to_owned(),
+                (Outcome::Answered, running) => format!("; {running} run now"),
+                _ => String::new(),
+            };
+            format!("stops all containers of the node (live-restore is off{running}), and destroys the evidence")
+        }
+        (_, Some(true)) => "containers go on running (live-restore is on); calls in flight fail, and the evidence is destroyed".to_owned(),
+        _ => "stops every container of the node unless live-restore is on, and destroys the evidence".to_owned(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod daemon;
 
-use crate::cases;
+use crate::{cases, support::program::run};
 use clap::Parser as _;
 use plegdoctor::{
     capture::{Archive, Capture, Keep, Privacy},
@@ -148,4 +148,97 @@ fn every_case_redacted_gives_the_same_findings_and_no_name() {
         }
     }
     assert!(seen > 20, "only {seen} names");
+}
+
+/// A log that is named, in two pieces and with a window: judged through the program, saved, and judged again.
+#[test]
+fn a_run_on_logs_is_replayed_byte_by_byte_from_what_it_saved() {
+    let here = TempDir::new().unwrap();
+    let folder = cases::folders();
+    let folder = folder
+        .iter()
+        .find(|it| it.ends_with("sandbox-flaps"))
+        .unwrap();
+    let whole = fs::read_to_string(folder.join("kubelet.log")).unwrap();
+    let middle = whole[whole.len() / 2..].find('\n').unwrap() + whole.len() / 2 + 1;
+    for (name, text) in [
+        ("kubelet.log.1", &whole[..middle]),
+        ("kubelet.log", &whole[middle..]),
+    ] {
+        fs::write(here.path().join(name), text).unwrap();
+    }
+    let logs = here.path().to_str().unwrap();
+    for format in ["text", "json"] {
+        let saved = here.path().join(format!("{format}.tar.gz"));
+        let saved = saved.to_str().unwrap();
+        let now = [
+            "--now",
+            "2026-11-30T05:48:31Z",
+            "--since",
+            "2026-11-30T05:36:30Z",
+        ];
+        let alone = [
+            "--no-docker",
+            "--no-host",
+            "--save",
+            saved,
+            "--format",
+            format,
+        ];
+        let live = run(&[&["diagnose", "--log", logs][..], &now, &alone].concat());
+        assert_eq!(live.code, 1, "{live:?}");
+        assert!(live.out.contains("kubelet.log.1"), "{live:?}");
+        let replayed = run(&["diagnose", "--capture", saved, "--format", format]);
+        assert_eq!((replayed.out, replayed.code), (live.out, 1));
+    }
+}
+
+#[test]
+fn what_is_no_capture_and_options_that_contradict_one_are_refused() {
+    let here = TempDir::new().unwrap();
+    let at = |name: &str| here.path().join(name).display().to_string();
+    fs::write(at("empty.tar.gz"), "").unwrap();
+    fs::write(at("text.tar.gz"), "no capture").unwrap();
+    for (name, why) in [
+        ("none.tar.gz", "No such file"),
+        ("empty.tar.gz", "it is empty"),
+        ("text.tar.gz", "neither a folder nor a .tar.gz"),
+        ("", "it is no capture"),
+    ] {
+        if name.is_empty() {
+            fs::remove_file(at("empty.tar.gz")).unwrap();
+            fs::write(at("text.tar.gz"), "").unwrap();
+        }
+        run(&["diagnose", "--capture", &at(name)]).refused(&[why]);
+    }
+    let folder = cases::folders().remove(0);
+    let folder = folder.to_str().unwrap();
+    for option in [
+        &["--no-log"][..],
+        &["--docker-host", "unix:///x"],
+        &["--host-root", "/"],
+    ] {
+        let told = run(&[&["diagnose", "--capture", folder][..], option].concat());
+        assert_eq!(told.code, 2, "{told:?}");
+        assert!(told.err.contains("cannot be used with"), "{told:?}");
+    }
+    let saved = at("x.tar.gz");
+    let told = run(&[
+        "diagnose",
+        "--capture",
+        folder,
+        "--now",
+        "2026-11-30T05:48:31Z",
+        "--save",
+        &saved,
+    ]);
+    assert!(told.code < 2, "{told:?}");
+    let again = run(&[
+        "diagnose",
+        "--capture",
+        &saved,
+        "--now",
+        "2026-11-30T05:48:31Z",
+    ]);
+    again.refused(&["--now can't be given"]);
 }

@@ -282,3 +282,32 @@ fn the_log_of_a_kubelet_in_a_container_is_read_from_its_file_while_docker_is_dea
     told.refused(&["container kubelet2", "Docker does not listen"]);
     daemon.restart_dockerd();
 }
+
+#[test]
+fn the_log_of_a_kubelet_in_a_container_is_found_by_a_stopped_daemons_command_line_unless_its_driver_keeps_no_file()
+ {
+    let daemon = Daemon::start();
+    let id = daemon.exited_with("kubelet", &["/busybox", "echo", "hello"], false);
+    let wanted = json!({
+        "Image": "private/busybox:1", "Entrypoint": ["/busybox", "echo", "hello"],
+        "HostConfig": {"NetworkMode": "none", "LogConfig": {"Type": "local"}},
+    });
+    let path = "/containers/create?name=kubelet-local";
+    daemon.api("POST", path, &wanted).good();
+    daemon.freeze_dockerd();
+
+    let endpoint = daemon.endpoint();
+    let (_, report) = diagnose(&endpoint, &["--log-container", "kubelet"]);
+    let source = &report["log"]["sources"][0];
+    assert_eq!(source["lines"], 1, "{report:#}");
+    let notes = report["notes"].to_string();
+    let file = format!("{}/containers/{id}/{id}-json.log", data(&daemon));
+    assert!(notes.contains(&file), "{notes}");
+    assert!(notes.contains("Docker did not answer"), "{notes}");
+
+    let args = ["--probe-timeout", "1500ms", "--docker-host", &endpoint];
+    let named = ["diagnose", "--log-container", "kubelet-local"];
+    let told = run(&[&named[..], &args].concat());
+    told.refused(&["container kubelet-local", "its log driver is local"]);
+    daemon.thaw_dockerd();
+}

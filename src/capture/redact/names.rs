@@ -158,6 +158,11 @@ static PATTERNS: LazyLock<Vec<(Regex, [Option<Kind>; 3])>> = LazyLock::new(|| {
             r#"\b[Ii]mage(?:=| )\\?"([\w][\w./:@-]*)\\?""#.to_owned(),
             [Some(Image), None, None],
         ),
+        // "Recording NodeNotReady event message for node worker-3"
+        (
+            format!(r#"event message for node \\?"?({name})"#),
+            [Some(Node), None, None],
+        ),
         // A line of syslog or journalctl: its host.
         (
             format!(r#"(?m)^(?:\w{{3}} [ \d]\d [\d:]{{8}}|\d{{4}}-\d\d-\d\dT\S+) ({name}) [\w./-]+\[\d+\]: "#),
@@ -205,6 +210,7 @@ impl Names {
             .map(String::as_str)
     }
 
+    /// Adds a node's name.
     pub(super) fn node(&mut self, name: Option<&str>) {
         if let Some(name) = name {
             self.add(Kind::Node, name);
@@ -309,7 +315,7 @@ impl Names {
             return;
         }
         counted.insert(name.to_owned());
-        let instead = format!("{}-{}", kind.word(), counted.len());
+        let instead = format!("anon-{}-{}", kind.word(), counted.len());
         self.instead.insert(name.to_owned(), instead);
     }
 }

@@ -25,6 +25,7 @@ fn redacted(log: &str, files: &[(&str, &str)]) -> (String, BTreeMap<String, Stri
             .map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()))
             .collect(),
         logs: [("kubelet.log".to_owned(), VecDeque::from([packed]))].into(),
+        node: None,
     };
     kept.redact().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -69,7 +70,7 @@ fn a_name_is_replaced_alike_in_every_form() {
     ] {
         assert!(!all.contains(name), "{name}: {all}");
     }
-    let [pod, namespace] = ["pod-1", "ns-1"];
+    let [pod, namespace] = ["anon-pod-1", "anon-ns-1"];
     assert!(log.contains(&format!("{pod}_{namespace}({UID})")), "{log}");
     assert!(log.contains(&format!("pod=\"{namespace}/{pod}\"")), "{log}");
     assert!(
@@ -81,7 +82,10 @@ fn a_name_is_replaced_alike_in_every_form() {
     let container = container.split('"').next().unwrap();
     let name = format!("k8s_{container}_{pod}_{namespace}_{UID}_0");
     assert!(inspect.contains(&name), "{inspect}");
-    assert!(manifest.logs[0].name.contains("/node-"), "{manifest:?}");
+    assert!(
+        manifest.logs[0].name.contains("/anon-node-"),
+        "{manifest:?}"
+    );
     assert!(manifest.redacted);
 }
 
@@ -92,7 +96,7 @@ fn words_that_are_judged_by_stay_whatever_a_container_is_called() {
          \"x\" containerName=\"app\"\n"
     );
     let (after, ..) = redacted(&log, &[]);
-    assert_eq!(after.replace("container-1", "app"), log);
+    assert_eq!(after.replace("anon-container-1", "app"), log);
     assert!(after.contains(" the app of "), "{after}");
 }
 

@@ -88,7 +88,7 @@ fn remedies(process: Option<&Process>) -> Vec<Remedy> {
             risk: Risk::Node,
             command: format!("kill -CONT {}", process.pid),
             cost: "the kubelet takes up its work".to_owned(),
-            actions: Vec::new(),
+            actions: holders::go_on(process),
         });
     [look].into_iter().chain(go_on).collect()
 }

@@ -139,6 +139,11 @@ pub fn write_log(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     process::detach();
+    tell(place, id, file, most, out)
+}
+
+/// As `write_log`, within any process.
+fn tell(place: &Place, id: &str, file: &str, most: u64, out: &mut dyn Write) -> io::Result<()> {
     let opened = containers(place, &settings(place))
         .map_err(|(_, error)| error)
         .and_then(|(_, folder)| rotations(&folder, id, file));
@@ -209,5 +214,57 @@ fn sized(file: OwnedFd) -> Result<Part, Errno> {
     match metadata.is_file() {
         true => Ok((file, metadata.len())),
         false => Err(Errno::INVAL),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, os::unix::fs::symlink};
+
+    const ID: &str = "b15929dfcea116df995b79d3dec656be07e9652f4685064f9d27cfc0b7d857b0";
+
+    /// Returns what is said of the log `x` in a container's folder of these files.
+    fn told(files: &[(&str, &str)], file: &str, most: u64) -> (Head, String) {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("containers").join(ID);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(root.path().join("secret"), "secret").unwrap();
+        for (name, text) in files {
+            fs::write(folder.join(name), text).unwrap();
+        }
+        symlink("../../secret", folder.join("link")).unwrap();
+        let mut said = Vec::new();
+        tell(&Place::named(root.path()), ID, file, most, &mut said).unwrap();
+        let said = String::from_utf8(said).unwrap();
+        let (head, text) = said.split_once('\n').unwrap();
+        (serde_json::from_str(head).unwrap(), text.to_owned())
+    }
+
+    #[test]
+    fn rotations_come_first_the_oldest_at_the_head_and_the_end_counts_most() {
+        let files = [("x", "e\nf\n"), ("x.1", "c\nd\n"), ("x.2", "a\nb\n")];
+        let (head, text) = told(&files, "x", 100);
+        assert_eq!((head.bytes, head.left), (12, 0));
+        assert_eq!(text, "a\nb\nc\nd\ne\nf\n");
+        let (head, text) = told(&files, "x", 7);
+        assert_eq!((head.bytes, head.left), (7, 5));
+        assert_eq!(text, "\nd\ne\nf\n");
+    }
+
+    #[test]
+    fn compressed_rotations_are_told_and_a_gap_in_their_numbers_ends_them() {
+        let files = [("x", "c\n"), ("x.1", "b\n"), ("x.2.gz", "?"), ("x.4", "?")];
+        let (head, text) = told(&files, "x", 100);
+        assert_eq!(head.compressed, ["x.2.gz"]);
+        assert_eq!(text, "b\nc\n");
+    }
+
+    #[test]
+    fn no_way_leads_out_of_the_containers_folder() {
+        for file in ["link", "../../secret", "missing", "."] {
+            let (head, text) = told(&[("x", "a\n")], file, 100);
+            assert!(head.error.is_some() && text.is_empty(), "{file}: {head:?}");
+        }
     }
 }

@@ -294,7 +294,7 @@ fn a_kubelet_that_is_well_again_after_the_kill_is_told_with_the_proof() {
     assert_eq!(output.status.code(), Some(0), "{report:#}");
     assert_eq!(outcomes(&report), [("end-process", "done")]);
     let proof = report["actions"][0]["proof"].as_str().unwrap();
-    let relist = "; the kubelet's log shows its relist at work ";
+    let relist = "; by the kubelet's log its relist was at work ";
     assert!(
         proof.contains(" after the kill") && proof.contains(relist),
         "{proof}"
