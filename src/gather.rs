@@ -3,6 +3,7 @@
 //! Decides one thing: whether log and runtime are about the same node at the same time, so that they may be
 //! joined. Judges nothing.
 
+mod again;
 mod files;
 mod kubelet;
 mod replay;
@@ -24,6 +25,7 @@ use crate::{
         docker::{self, Ask},
     },
 };
+use again::Again;
 use anyhow::bail;
 use std::{
     collections::BTreeSet,
@@ -91,6 +93,7 @@ pub fn gather(
         apart = read_log(args, moments, over_docker, keep, &mut evidence)?;
         end(keep, "log", began.elapsed(), &evidence.gaps);
     }
+    let started = Instant::now();
     // Both at the same time: what Docker does not answer and what holds it up are then one moment's.
     let unseen = host_unseen(args, moments, apart.as_deref());
     let looking = match unseen {
@@ -117,6 +120,7 @@ pub fn gather(
                     inspect_budget: docker::INSPECT_BUDGET,
                     stacks_anyway: keep.is_some_and(|keep| keep.thorough),
                     tape: keep.map(|keep| &keep.tape),
+                    again: &[],
                 })
             };
             ask_docker(args, &endpoint, &ask, &mut evidence)?;
@@ -142,6 +146,17 @@ pub fn gather(
         evidence.gaps.extend(gaps);
         evidence.notes.extend(notes);
         end(keep, "host", took, &evidence.gaps[before..]);
+    }
+    if !args.no_docker {
+        let odd = Again {
+            ask,
+            endpoint: &endpoint,
+            probe_timeout: args.probe_timeout,
+            tape: keep.map(|keep| &keep.tape),
+        };
+        // A recording has heard of it, or not.
+        let live = tree(args, keep).is_live();
+        odd.ask(live.then_some(started), &mut evidence);
     }
     // Last, for the machine tells where the files are, and what of them is stale.
     let (began, before) = (begin(keep, "docker-files"), evidence.gaps.len());

@@ -375,7 +375,7 @@ impl Host {
 }
 
 /// Where containerd listens unless told otherwise.
-const CONTAINERD_SOCKET: &str = "/run/containerd/containerd.sock";
+pub const CONTAINERD_SOCKET: &str = "/run/containerd/containerd.sock";
 
 /// Returns the only one; of several nobody knows which is meant.
 pub fn only<'a>(mut processes: impl Iterator<Item = &'a Process>) -> Option<&'a Process> {
@@ -396,7 +396,7 @@ fn socket_below<'a>(endpoint: &'a str, root: &str) -> &'a str {
 }
 
 /// Returns the path of a socket, of which `/var/run/…` and `/run/…` are the same.
-fn socket(endpoint: &str) -> &str {
+pub fn socket(endpoint: &str) -> &str {
     let path = endpoint.strip_prefix("unix://").unwrap_or(endpoint);
     path.strip_prefix("/var")
         .filter(|rest| rest.starts_with("/run/"))

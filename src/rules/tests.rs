@@ -1,5 +1,6 @@
 //! Stories told to the rules: lines of a log, answers of a daemon, and what may be concluded from them.
 
+mod busy_mount;
 mod cni_hang;
 mod container_pileup;
 mod dead_container;
@@ -8,6 +9,7 @@ mod frozen_daemon;
 mod hung_container;
 mod hung_runtime;
 mod kubelet;
+mod leaked_shim;
 mod list_too_large;
 mod memory_starved;
 mod network_storage;
