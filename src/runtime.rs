@@ -126,6 +126,7 @@ impl Runtime {
             asked_at,
             probe_timeout,
             version: None,
+            components: BTreeMap::new(),
             api_version: None,
             ping: Probe::NONE,
             version_probe: Probe::NONE,
