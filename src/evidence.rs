@@ -1,5 +1,7 @@
 //! All that rules may look at: what the log told, what the runtime, the host and the kubelet answered, what could not be seen.
 
+pub mod shims;
+
 use crate::{
     digest::Log,
     event::Time,

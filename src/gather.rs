@@ -3,6 +3,7 @@
 //! Decides one thing: whether log and runtime are about the same node at the same time, so that they may be
 //! joined. Judges nothing.
 
+mod again;
 mod files;
 mod kubelet;
 mod replay;
@@ -18,12 +19,13 @@ use crate::{
     host::{self, files::Tree},
     id::ContainerId,
     log::{self, DockerFiles, DockerLog},
-    node::Host,
+    node::{Host, Tool, Version},
     runtime::{
         Runtime,
         docker::{self, Ask},
     },
 };
+use again::Again;
 use anyhow::bail;
 use std::{
     collections::BTreeSet,
@@ -91,6 +93,7 @@ pub fn gather(
         apart = read_log(args, moments, over_docker, keep, &mut evidence)?;
         end(keep, "log", began.elapsed(), &evidence.gaps);
     }
+    let started = Instant::now();
     // Both at the same time: what Docker does not answer and what holds it up are then one moment's.
     let unseen = host_unseen(args, moments, apart.as_deref());
     let looking = match unseen {
@@ -117,6 +120,7 @@ pub fn gather(
                     inspect_budget: docker::INSPECT_BUDGET,
                     stacks_anyway: keep.is_some_and(|keep| keep.thorough),
                     tape: keep.map(|keep| &keep.tape),
+                    again: &[],
                 })
             };
             ask_docker(args, &endpoint, &ask, &mut evidence)?;
@@ -138,9 +142,21 @@ pub fn gather(
         let before = evidence.gaps.len();
         blind(&host, &mut evidence);
         evidence.host = Some(host);
+        correct_versions(&mut evidence);
         evidence.gaps.extend(gaps);
         evidence.notes.extend(notes);
         end(keep, "host", took, &evidence.gaps[before..]);
+    }
+    if !args.no_docker {
+        let odd = Again {
+            ask,
+            endpoint: &endpoint,
+            probe_timeout: args.probe_timeout,
+            tape: keep.map(|keep| &keep.tape),
+        };
+        // A recording has heard of it, or not.
+        let live = tree(args, keep).is_live();
+        odd.ask(live.then_some(started), &mut evidence);
     }
     // Last, for the machine tells where the files are, and what of them is stale.
     let (began, before) = (begin(keep, "docker-files"), evidence.gaps.len());
@@ -188,6 +204,22 @@ fn begin(keep: Option<&Keep>, part: &str) -> Instant {
 fn end(keep: Option<&Keep>, part: &str, took: Duration, gaps: &[Gap]) {
     if let Some(keep) = keep {
         keep.part(part, took, gaps);
+    }
+}
+
+/// Notes what Docker says of the versions of its parts: it knows what runs.
+fn correct_versions(evidence: &mut Evidence) {
+    let (Some(host), Some(runtime)) = (&mut evidence.host, &evidence.runtime) else {
+        return;
+    };
+    let part = |name: &str| runtime.components.get(name);
+    for (tool, version) in [
+        (Tool::Dockerd, runtime.version.as_ref()),
+        (Tool::Containerd, part("containerd")),
+        (Tool::Runc, part("runc")),
+    ] {
+        let version = version.and_then(|version| Version::parse(version));
+        host.versions.correct(tool, version);
     }
 }
 

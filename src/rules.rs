@@ -3,15 +3,18 @@
 //! A rule sees the evidence and nothing else, and says no more than it proves. What several rules need to
 //! word or look up stands here.
 
+mod busy_mount;
 mod cni_hang;
 mod container_pileup;
 mod daemon_stacks;
 mod dead_container;
+mod disk_saturated;
 mod frozen_daemon;
 mod holders;
 mod hung_container;
 mod hung_runtime;
 mod kubelet;
+mod leaked_shim;
 mod lines;
 mod list_too_large;
 mod memory_starved;
@@ -25,6 +28,7 @@ mod shares;
 mod slow_relist;
 mod starting_up;
 mod stored;
+mod systemd_unresponsive;
 mod tasks_exhausted;
 
 use crate::{
@@ -53,6 +57,8 @@ pub const RULES: &[Rule] = &[
     runtime_down::RULE,
     frozen_daemon::RULE,
     network_storage::RULE,
+    disk_saturated::RULE,
+    systemd_unresponsive::RULE,
     hung_runtime::RULE,
     hung_container::RULE,
     cni_hang::RULE,
@@ -64,6 +70,8 @@ pub const RULES: &[Rule] = &[
     not_pleg::RULE,
     pleg_unexplained::RULE,
     orphan_sandbox::RULE,
+    leaked_shim::RULE,
+    busy_mount::RULE,
     dead_container::RULE,
 ];
 
@@ -131,6 +139,13 @@ fn called(subject: &Subject) -> String {
         (None, Some(name)) => format!("{kind} {id} ({name})"),
         (None, None) => format!("{kind} {id}"),
     }
+}
+
+/// Returns a name as it stands within a sentence.
+fn lower(name: &str) -> String {
+    let mut letters = name.chars();
+    let first = letters.next().into_iter().flat_map(char::to_lowercase);
+    first.chain(letters).collect()
 }
 
 /// Returns a daemon as a subject.

@@ -76,6 +76,8 @@ pub struct Runtime {
     pub probe_timeout: Duration,
     /// The daemon's version.
     pub version: Option<String>,
+    /// The versions of what it works with, by name as it tells them: `containerd`, `runc`.
+    pub components: BTreeMap<String, String>,
     /// The API's version.
     pub api_version: Option<String>,
     /// `GET /_ping`
@@ -110,6 +112,35 @@ pub struct PendingStacks {
 }
 
 impl Runtime {
+    /// Returns the runtime of that kind that was to be asked there, then, and with that deadline for each call, before
+    /// anything was.
+    pub fn unasked(
+        kind: &'static str,
+        endpoint: &str,
+        (asked_at, probe_timeout): (Time, Duration),
+    ) -> Self {
+        Self {
+            kind,
+            endpoint: endpoint.to_owned(),
+            socket_missing: false,
+            asked_at,
+            probe_timeout,
+            version: None,
+            components: BTreeMap::new(),
+            api_version: None,
+            ping: Probe::NONE,
+            version_probe: Probe::NONE,
+            info: Probe::NONE,
+            live_restore: None,
+            list: Probe::NONE,
+            list_bytes: 0,
+            containers: Vec::new(),
+            disk: None,
+            stacks: None,
+            stacks_probe: Probe::NONE,
+        }
+    }
+
     /// Returns the container with this id, whole or cut short.
     pub fn find(&self, id: &ContainerId) -> Option<&Container> {
         self.containers

@@ -25,6 +25,7 @@ pub fn run(args: &ProbeArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
         inspect_budget: docker::INSPECT_BUDGET,
         stacks_anyway: false,
         tape: None,
+        again: &[],
     })?;
     let rows = if args.all {
         usize::MAX

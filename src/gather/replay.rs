@@ -4,7 +4,7 @@
 //! What could not be seen is taken from the manifest, for only the run itself could tell. A case has none: there it
 //! is what the readers say.
 
-use super::{ask_docker, blind, files, kubelet, log_gaps, options};
+use super::{again::Again, ask_docker, blind, correct_versions, files, kubelet, log_gaps, options};
 use crate::{
     capture::{Capture, Keep, Manifest, manifest::Options},
     cli::{LookArgs, Moments},
@@ -15,7 +15,7 @@ use crate::{
     log::{self, Recorded},
     runtime::{
         disk,
-        docker::{self, Ask},
+        docker::{self, Ask, Files},
     },
 };
 use anyhow::{Context as _, bail};
@@ -71,12 +71,22 @@ pub fn replay(
     )?;
     let narrowed = args.log.since.is_some() || args.log.until.is_some();
     let of_the_log = evidence.gaps.clone();
-    ask_recording(args, &scene, &mut capture, keep, &mut evidence)?;
+    let answers = capture.take("docker");
+    ask_recording(args, &scene, &answers, keep, &mut evidence)?;
     let host = capture.take("host");
     let is_seen = !host.is_empty();
     let tree = tree(&scene, host, keep);
     if is_seen {
         look_at(&tree, keep, &mut evidence);
+    }
+    if !answers.is_empty() {
+        let odd = Again {
+            ask: &|ask| docker::replay(&answers, ask),
+            endpoint: &scene.endpoint,
+            probe_timeout: scene.probe_timeout,
+            tape: keep.map(|keep| &keep.tape),
+        };
+        odd.ask(None, &mut evidence);
     }
     read_files(&mut capture, &tree, keep, &mut evidence);
     kubelet::replay(&mut capture, keep, &mut evidence)?;
@@ -189,18 +199,17 @@ fn read_logs(
 fn ask_recording(
     args: &LookArgs,
     scene: &Scene,
-    capture: &mut Capture,
+    files: &Files,
     keep: Option<&Keep>,
     evidence: &mut Evidence,
 ) -> anyhow::Result<()> {
-    let files = capture.take("docker");
     if files.is_empty() {
         return Ok(());
     }
     let (began, before) = (super::begin(keep, "docker"), evidence.gaps.len());
     let ask = |first: &[ContainerId]| {
         docker::replay(
-            &files,
+            files,
             &Ask {
                 endpoint: &scene.endpoint,
                 probe_timeout: scene.probe_timeout,
@@ -210,6 +219,7 @@ fn ask_recording(
                 inspect_budget: docker::INSPECT_BUDGET,
                 stacks_anyway: false,
                 tape: keep.map(|keep| &keep.tape),
+                again: &[],
             },
         )
     };
@@ -232,6 +242,7 @@ fn look_at(tree: &Tree, keep: Option<&Keep>, evidence: &mut Evidence) {
     let (host, gaps, notes) = host::look(tree, PATIENCE);
     blind(&host, evidence);
     evidence.host = Some(host);
+    correct_versions(evidence);
     evidence.gaps.extend(gaps);
     evidence.notes.extend(notes);
     super::end(keep, "host", began.elapsed(), &evidence.gaps[before..]);

@@ -14,7 +14,7 @@ use crate::{
     evidence::Gap,
     log::pump::{self, Ended},
     node::{
-        Host, Mount, Namespace, Role,
+        Host, Mount, Namespace, Process, Role,
         holder::{self, Held, Keeper},
         mount,
         parse::{self, Stat},
@@ -100,20 +100,21 @@ pub(super) fn look(
 struct Daemons {
     runtime: Vec<u32>,
     others: Vec<u32>,
+    /// The runtime's daemons within containers (Docker in Docker): what they hold is theirs.
+    inner: Vec<u32>,
 }
 
 fn daemons(host: &Host) -> Daemons {
-    let (runtime, others) = host
-        .processes
-        .iter()
-        .filter(|process| process.role.is_daemon() && !process.is_contained())
-        .partition::<Vec<_>, _>(|process| process.role != Role::Kubelet);
-    let pids = |processes: Vec<&crate::node::Process>| {
-        processes.iter().map(|process| process.pid).collect()
+    let pids = |wanted: &dyn Fn(&Process) -> bool| {
+        let processes = host.processes.iter();
+        let wanted = processes.filter(|process| process.role.is_daemon() && wanted(process));
+        wanted.map(|process| process.pid).collect()
     };
+    let kubelet = |process: &Process| process.role == Role::Kubelet;
     Daemons {
-        runtime: pids(runtime),
-        others: pids(others),
+        runtime: pids(&|process| !kubelet(process) && !process.is_contained()),
+        others: pids(&|process| kubelet(process)),
+        inner: pids(&|process| !kubelet(process) && process.is_contained()),
     }
 }
 
@@ -127,6 +128,9 @@ struct Own {
 /// Sends the remote mounts of the machine's first process and of its daemons; returns what is the runtime's own.
 fn roots(tree: &Tree, daemons: &Daemons, to: &SyncSender<Told>) -> Own {
     let (mut own, mut seen) = (Own::default(), BTreeSet::new());
+    let inner = daemons.inner.iter();
+    own.names
+        .extend(inner.filter_map(|&pid| link(tree, pid).ok()));
     let mut known = BTreeSet::new();
     let of_runtime = |pid: u32| daemons.runtime.contains(&pid);
     let all = [&1]
@@ -252,7 +256,13 @@ fn kept(
     until: Instant,
     gaps: &mut Vec<Gap>,
 ) -> Vec<Namespace> {
-    let told = |members: &[u32]| -> Vec<u32> { members.iter().copied().take(KEEPERS).collect() };
+    // The oldest ones: what made the namespace is mostly among them.
+    let told = |members: &[u32]| -> Vec<u32> {
+        let mut members = members.to_vec();
+        members.sort_by_key(|pid| (stats.get(pid).map(|stat| stat.start_ticks), *pid));
+        members.truncate(KEEPERS);
+        members
+    };
     let pids: Vec<u32> = found
         .iter()
         .flat_map(|(_, members)| told(members))

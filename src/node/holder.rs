@@ -150,6 +150,12 @@ pub fn unit(cgroup: &str) -> Option<String> {
 }
 
 impl Namespace {
+    /// Returns its number.
+    pub fn number(&self) -> Option<u64> {
+        let (_, number) = self.id.split_once('[')?;
+        number.strip_suffix(']')?.parse().ok()
+    }
+
     /// Returns what it holds of these places.
     pub fn of<'a>(&'a self, places: &'a [Place]) -> impl Iterator<Item = &'a Held> {
         self.held.iter().filter(|held| places.contains(&held.place))

@@ -6,7 +6,7 @@
 mod stored;
 
 use super::{
-    EACH, Rule, called, count, inspect_call,
+    EACH, Rule, busy_mount, called, count, inspect_call,
     lines::Lines,
     remedies::{clean_dead, docker_command},
     subject_from, subject_of,
@@ -17,6 +17,7 @@ use crate::{
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject},
     id::ContainerId,
+    node::holder::Place,
     runtime::{Container, Runtime},
 };
 use chrono::TimeDelta;
@@ -28,15 +29,19 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-const CALLS: &[Kind] = &[
+pub(super) const CALLS: &[Kind] = &[
     Kind::RemoveContainerFailed,
     Kind::RemoveSandboxFailed,
     Kind::ContainerGcFailed,
 ];
+/// Looks that serve where the reason is not known.
+const LOOK: &str = "If it says that something is still mounted: see which process holds the mount";
+const IMMUTABLE: &str =
+    "If it says that an operation is not permitted: look for an immutable file in its layer";
 /// The kubelet's clean-up tries again each minute; silence for longer shows that it got rid of it.
-const RETRIES: TimeDelta = TimeDelta::minutes(5);
+pub(super) const RETRIES: TimeDelta = TimeDelta::minutes(5);
 
-fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
+fn check(evidence: &Evidence, before: &[Finding]) -> Vec<Finding> {
     let containers = evidence
         .runtime
         .iter()
@@ -60,7 +65,33 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     if !elsewhere.is_empty() {
         findings.push(from_log(evidence, &elsewhere));
     }
+    let held = before
+        .iter()
+        .find(|finding| finding.id == busy_mount::RULE.id);
+    if let Some(held) = held {
+        findings.iter_mut().for_each(|finding| refer(finding, held));
+    }
     findings
+}
+
+/// Leaves to `busy-mount` what it tells better.
+fn refer(finding: &mut Finding, held: &Finding) {
+    let both = |subject: &&Subject| {
+        subject.id.is_some() && held.subjects.iter().any(|it| it.id == subject.id)
+    };
+    let number = finding.subjects.iter().filter(both).count();
+    if number == 0 {
+        return;
+    }
+    finding
+        .explanation
+        .push_str(" Who holds its mount is told under busy-mount; that comes first.");
+    // Of several the others may have another reason.
+    if number == finding.subjects.len() {
+        finding
+            .remedies
+            .retain(|remedy| remedy.title != LOOK && remedy.title != IMMUTABLE);
+    }
 }
 
 fn is_about(group: &Group, id: &ContainerId) -> bool {
@@ -223,15 +254,14 @@ fn remedies(evidence: &Evidence, dead: &[&Container]) -> Vec<Remedy> {
     };
     let docker = docker_command(evidence);
     remedies.push(Remedy {
-        title: "If it says that something is still mounted: see which process holds the mount"
-            .to_owned(),
+        title: LOOK.to_owned(),
         risk: Risk::Safe,
-        command: format!("grep -l {short} /proc/[0-9]*/mountinfo"),
+        command: format!("grep -l {} /proc/[0-9]*/mountinfo", patterns(dead, short)),
         cost: "nothing; restart what holds it, then remove the container again".to_owned(),
         actions: Vec::new(),
     });
     remedies.push(Remedy {
-        title: "If it says that an operation is not permitted: look for an immutable file in its layer".to_owned(),
+        title: IMMUTABLE.to_owned(),
         risk: Risk::Safe,
         command: format!(
             "lsattr -R $({docker} inspect -f '{{{{.GraphDriver.Data.UpperDir}}}}' {short}) | grep -e '-i-'"
@@ -240,4 +270,15 @@ fn remedies(evidence: &Evidence, dead: &[&Container]) -> Vec<Remedy> {
         actions: Vec::new(),
     });
     remedies
+}
+
+/// Returns what to look for in a `mountinfo`: the first one's id, and its layer's name.
+fn patterns(dead: &[&Container], short: &str) -> String {
+    let inspected = dead.first().and_then(|first| first.inspected.as_ref());
+    let layers = inspected.into_iter().flat_map(|it| &it.layers);
+    let names = layers.filter_map(|place| match place {
+        Place::Layer(name) => Some(format!(" -e {name}")),
+        Place::Container(_) => None,
+    });
+    format!("-e {short}{}", names.collect::<String>())
 }

@@ -1,12 +1,15 @@
 //! Stories told to the rules: lines of a log, answers of a daemon, and what may be concluded from them.
 
+mod busy_mount;
 mod cni_hang;
 mod container_pileup;
 mod dead_container;
+mod disk_saturated;
 mod frozen_daemon;
 mod hung_container;
 mod hung_runtime;
 mod kubelet;
+mod leaked_shim;
 mod list_too_large;
 mod memory_starved;
 mod network_storage;
@@ -17,6 +20,7 @@ mod runtime_down;
 mod slow_relist;
 mod starting_up;
 mod stored;
+mod systemd_unresponsive;
 mod tasks_exhausted;
 
 use super::*;
@@ -109,6 +113,7 @@ pub(super) fn daemon_with(containers: Vec<Container>) -> Runtime {
         asked_at: at("04:00:00"),
         probe_timeout: Duration::from_secs(3),
         version: None,
+        components: BTreeMap::new(),
         api_version: None,
         ping: answered(),
         version_probe: answered(),

@@ -59,6 +59,8 @@ pub struct Ask<'a> {
     pub now: Time,
     /// For how long to send inspects.
     pub inspect_budget: Duration,
+    /// If there are any, these alone are inspected, once more, and nothing else is asked.
+    pub again: &'a [ContainerId],
     /// Whether to ask for the daemon's stacks though nothing hangs, to keep them.
     pub stacks_anyway: bool,
     /// Where to keep what is answered.
@@ -198,6 +200,9 @@ impl Docker {
     }
 
     async fn probe(&self, ask: &Ask<'_>) -> Runtime {
+        if !ask.again.is_empty() {
+            return self.asked_again(ask).await;
+        }
         let bounds = Bounds {
             first: ask.first,
             max_unanswered: ask.max_unanswered,
@@ -243,13 +248,10 @@ impl Docker {
         let of_itself: Value = serde_json::from_slice(&info.body).unwrap_or_default();
         let field = |name: &str| told[name].as_str().map(str::to_owned);
         Runtime {
-            kind: "docker",
-            endpoint: ask.endpoint.to_owned(),
             socket_missing: ping.probe.outcome == Outcome::Refused && self.is_missing(),
-            asked_at: ask.now,
-            probe_timeout: ask.probe_timeout,
             version: field("Version")
                 .or_else(|| header("server").as_deref().and_then(server_version)),
+            components: read::components(&told),
             api_version: header("api-version").or_else(|| field("ApiVersion")),
             ping: ping.probe,
             version_probe: version.probe,
@@ -258,9 +260,9 @@ impl Docker {
             list: list.probe,
             list_bytes: list.bytes,
             containers,
-            disk: None,
             stacks,
             stacks_probe,
+            ..Runtime::unasked("docker", ask.endpoint, (ask.now, ask.probe_timeout))
         }
     }
 

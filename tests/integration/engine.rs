@@ -24,6 +24,7 @@ fn asked(daemon: &Daemon, first: &[ContainerId]) -> Runtime {
         first,
         now: chrono::DateTime::UNIX_EPOCH.fixed_offset(),
         inspect_budget: Duration::from_secs(10),
+        again: &[],
         stacks_anyway: false,
         tape: None,
     })

@@ -43,9 +43,13 @@ mod probe;
 mod readme;
 /// The table of rules, and what belongs to each row.
 mod rules;
+/// Shims and containers that do not fit.
+mod shims;
 /// Ways in which an OCI runtime or a process hangs, each on a real daemon or kernel.
 mod sick;
 /// Cases whose daemon answers over a real socket, and daemons that answer badly.
 mod sockets;
+/// The machine's programs, asked for real.
+mod software;
 /// Daemons to ask: real ones and played ones.
 mod support;

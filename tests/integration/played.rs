@@ -27,6 +27,7 @@ fn ask<'a>(endpoint: &'a str, first: &'a [ContainerId]) -> Ask<'a> {
         first,
         now: chrono::DateTime::UNIX_EPOCH.fixed_offset(),
         inspect_budget: Duration::from_secs(10),
+        again: &[],
         stacks_anyway: false,
         tape: None,
     }

@@ -5,7 +5,7 @@ use super::{RULE, plain_reason, remedies};
 use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Severity},
-    rules::{EACH, called, count, lines::Lines, stored::cite, subject_of},
+    rules::{EACH, called, count, lines::Lines, lower, stored::cite, subject_of},
     runtime::{Container, Outcome},
 };
 
@@ -65,10 +65,4 @@ fn once_it_answers(remedies: Vec<Remedy>) -> Vec<Remedy> {
         remedy
     });
     works.into_iter().chain(later).collect()
-}
-
-fn lower(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().into_iter().flat_map(char::to_lowercase);
-    first.chain(letters).collect()
 }

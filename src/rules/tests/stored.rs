@@ -11,7 +11,6 @@ use crate::{
     },
     runtime::stored::{Disk, Life, Stored},
 };
-use std::time::Duration;
 
 /// A container that only Docker's files tell of.
 fn stored(id: &str, state: &str) -> Container {
@@ -140,7 +139,7 @@ fn a_pile_behind_a_list_that_times_out_is_suspected_and_no_other() {
     let mut stopped = hung;
     let mut dockerd = process(80, 1, "dockerd", Role::Dockerd, 9000);
     dockerd.state = State::Stopped;
-    dockerd.still = Some(Duration::from_millis(300));
+    dockerd.still = Some(Duration::from_secs(1));
     stopped.host = Some(host(vec![dockerd]));
     quiet(&container_pileup::RULE, &stopped);
 }

@@ -4,7 +4,7 @@
 //! the daemon for as long as the lock is held (moby daemon/inspect.go), so each container is asked once, and not
 //! more than a given number are ever left waiting.
 
-use super::{Container, Docker, Outcome, read, stacks::Flights};
+use super::{Ask, Container, Docker, Outcome, Runtime, read, stacks::Flights};
 use crate::{http, id::ContainerId, runtime::ContainerKind};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use std::time::Duration;
@@ -26,9 +26,14 @@ pub struct Bounds<'a> {
 
 impl Docker {
     pub(super) async fn inspected(&self, id: &ContainerId) -> Container {
+        self.inspected_at(id, &format!("/containers/{id}/json"))
+            .await
+    }
+
+    async fn inspected_at(&self, id: &ContainerId, path: &str) -> Container {
         let http::Answer {
             mut probe, body, ..
-        } = self.get(&format!("/containers/{id}/json")).await;
+        } = self.get(path).await;
         if probe.outcome == Outcome::Answered {
             match read::inspection(&body) {
                 Some(container) if container.id.matches(id) => {
@@ -43,6 +48,20 @@ impl Docker {
         Container {
             probe,
             ..Container::unlisted(id.clone())
+        }
+    }
+
+    /// Inspects these once more, by a path that a recording tells from the first one; the option says what is the case
+    /// without it.
+    pub(super) async fn asked_again(&self, ask: &Ask<'_>) -> Runtime {
+        let asked = |id: &ContainerId| {
+            let (id, path) = (id.clone(), format!("/containers/{id}/json?size=0"));
+            async move { self.inspected_at(&id, &path).await }
+        };
+        let asked: FuturesUnordered<_> = ask.again.iter().take(ABREAST).map(asked).collect();
+        Runtime {
+            containers: asked.collect().await,
+            ..Runtime::unasked("docker", ask.endpoint, (ask.now, ask.probe_timeout))
         }
     }
 

@@ -91,6 +91,7 @@ fn inspecting_stops_when_its_time_is_up() {
     let started = Instant::now();
     let runtime = asked(&Ask {
         inspect_budget: budget,
+        again: &[],
         stacks_anyway: false,
         tape: None,
         probe_timeout: Duration::from_secs(5),

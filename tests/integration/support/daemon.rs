@@ -8,7 +8,7 @@ mod life;
 
 use super::{
     http::{self, Reply},
-    process::wait_until,
+    process::{of, wait_until},
 };
 use serde_json::{Value, json};
 use std::{
@@ -216,6 +216,24 @@ impl Daemon {
     pub(crate) fn wait_until_running(&self, id: &str) {
         let runs = || self.inspect(id)["State"]["Running"] == true;
         assert!(wait_until(PATIENCE, runs), "{id} must come to run");
+    }
+
+    /// Returns the process of a running container, as Docker knows it.
+    #[track_caller]
+    pub(crate) fn workload(&self, id: &str) -> u32 {
+        let pid = self.inspect(id)["State"]["Pid"].as_u64().unwrap();
+        assert!(pid > 0, "{id} must run");
+        u32::try_from(pid).unwrap()
+    }
+
+    /// Returns the shims of a container that live.
+    pub(crate) fn shims(&self, id: &str) -> Vec<u32> {
+        let is_shim = |pid: &u32| {
+            let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let command = String::from_utf8_lossy(&command).replace('\0', " ");
+            command.contains("containerd-shim") && command.contains(&format!(" -id {id} "))
+        };
+        of(&self.root()).into_iter().filter(is_shim).collect()
     }
 
     /// Makes a pod's sandbox, running.

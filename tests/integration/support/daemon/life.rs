@@ -64,6 +64,27 @@ impl Daemon {
         }
     }
 
+    /// Kills containerd; dockerd starts another unless it is stopped.
+    pub(crate) fn kill_containerd(&self) {
+        let pid = self.containerd_pid().unwrap();
+        signal(pid, "KILL");
+        // Its parent may be stopped, and leave it a zombie, which has no words.
+        let command = format!("/proc/{pid}/cmdline");
+        let gone = || fs::read(&command).unwrap_or_default().is_empty();
+        assert!(wait_until(PATIENCE, gone), "containerd must end");
+    }
+
+    /// Waits until dockerd has a containerd again.
+    pub(crate) fn wait_for_containerd(&self) {
+        let answers = || {
+            let patience = Duration::from_secs(5);
+            http::ask(&self.socket(), "GET", "/version", b"", patience)
+                .is_ok_and(|reply| reply.status == 200)
+        };
+        let up = || self.containerd_pid().is_some() && answers();
+        assert!(wait_until(PATIENCE, up), "containerd must come up");
+    }
+
     /// Kills dockerd, as an OOM killer does; its socket stays behind.
     pub(crate) fn kill_dockerd(&self) {
         let mut dockerd = self.dockerd.borrow_mut();

@@ -1,0 +1,244 @@
+use super::*;
+use crate::{
+    finding::{Confidence, Risk},
+    node::{
+        Namespace,
+        holder::{Held, Keeper, Place},
+    },
+    rules::{busy_mount::RULE, dead_container},
+};
+
+const LAYER: &str = "370f804b80acea072af5c97284b1ca90ad243e80d05a7607b12d5dd1d92f2d34";
+
+fn layer() -> Place {
+    Place::Layer(LAYER.to_owned())
+}
+
+/// A dead sandbox, with the daemon's words.
+fn dead(error: &str) -> Container {
+    let mut container = sandbox(ID, Some("dead"));
+    container.listed_state = "removing".to_owned();
+    if let Some(inspected) = &mut container.inspected {
+        inspected.error = error.to_owned();
+        inspected.layers = vec![layer()];
+    }
+    container
+}
+
+fn busy() -> String {
+    format!(
+        "container {ID}: driver \"overlay2\" failed to remove root filesystem: unlinkat /var/lib/docker/overlay2/{LAYER}/merged: device or resource busy"
+    )
+}
+
+fn keeper(pid: u32, comm: &str, unit: Option<&str>) -> Keeper {
+    Keeper {
+        pid,
+        comm: comm.to_owned(),
+        start_ticks: 100,
+        unit: unit.map(str::to_owned),
+        container: None,
+        uid: None,
+    }
+}
+
+/// A namespace that holds the layer below that folder.
+fn namespace(below: &str, keeper: Keeper) -> Namespace {
+    Namespace {
+        id: format!("mnt:[{}]", 4_026_530_000 + keeper.pid),
+        own: false,
+        processes: 1,
+        keepers: vec![keeper],
+        held: vec![Held {
+            point: format!("{below}/var/lib/docker/overlay2/{LAYER}/merged"),
+            place: layer(),
+        }],
+    }
+}
+
+fn exporter() -> Namespace {
+    namespace(
+        "",
+        keeper(7, "node_exporter", Some("node_exporter.service")),
+    )
+}
+
+fn story(lines: &[String], containers: Option<Vec<Container>>, held: Vec<Namespace>) -> Evidence {
+    let mut evidence = evidence(lines, containers.map(daemon_with));
+    evidence.host = Some(Host {
+        namespaces: held,
+        ..host(Vec::new())
+    });
+    evidence
+}
+
+fn removal(error: &str) -> String {
+    line(
+        "03:38:10",
+        &format!(
+            "RemoveContainer \"{ID}\" from runtime service failed: rpc error: code = Unknown desc = failed to remove container \"{ID}\": Error response from daemon: {error}"
+        ),
+    )
+}
+
+fn commands(finding: &Finding) -> Vec<&str> {
+    let remedies = finding.remedies.iter();
+    remedies.map(|remedy| remedy.command.as_str()).collect()
+}
+
+#[test]
+fn who_holds_a_dead_containers_layer_is_named_and_is_to_let_it_go() {
+    let found = only(
+        &RULE,
+        &story(&[], Some(vec![dead(&busy())]), vec![exporter()]),
+    );
+    assert_eq!(found.confidence, Confidence::Confirmed);
+    assert_eq!(found.subjects[0].id.as_ref().unwrap().as_str(), ID);
+    assert_eq!(found.subjects[1].pid, Some(7));
+    assert!(
+        found
+            .title
+            .contains("node_exporter (process 7 of node_exporter.service)"),
+        "{}",
+        found.title
+    );
+    assert_eq!(
+        commands(&found),
+        [
+            format!("grep -l {LAYER} /proc/[0-9]*/mountinfo"),
+            format!("nsenter -m -t 7 umount -l '/var/lib/docker/overlay2/{LAYER}/merged'"),
+            "systemctl restart node_exporter.service".to_owned(),
+        ]
+    );
+    assert!(found.remedies.iter().all(|remedy| remedy.risk < Risk::Node));
+}
+
+#[test]
+fn a_path_with_a_quote_stays_one_word_of_the_command() {
+    let held = namespace("/a'; reboot '", keeper(7, "agent", None));
+    let found = only(&RULE, &story(&[], Some(vec![dead(&busy())]), vec![held]));
+    assert_eq!(
+        commands(&found)[1],
+        format!(
+            "nsenter -m -t 7 umount -l '/a'\\''; reboot '\\''/var/lib/docker/overlay2/{LAYER}/merged'"
+        )
+    );
+    // Nothing tells what to restart.
+    assert_eq!(found.remedies.len(), 2);
+}
+
+#[test]
+fn without_the_words_of_a_busy_mount_it_is_a_suspicion() {
+    let found = only(&RULE, &story(&[], Some(vec![dead("")]), vec![exporter()]));
+    assert_eq!(found.confidence, Confidence::Suspected);
+}
+
+#[test]
+fn the_kubelets_words_and_the_kernel_confirm_without_docker() {
+    let shm = format!(
+        "Unable to remove filesystem for {ID}: remove /var/lib/docker/containers/{ID}/shm: device or resource busy"
+    );
+    let mut held = exporter();
+    held.held[0] = Held {
+        point: format!("/var/lib/docker/containers/{ID}/shm"),
+        place: Place::Container(ContainerId::parse(ID).unwrap()),
+    };
+    let found = only(&RULE, &story(&[removal(&shm)], None, vec![held]));
+    assert_eq!(found.confidence, Confidence::Confirmed);
+    assert_eq!(found.subjects[1].pid, Some(7));
+
+    let found = only(&RULE, &story(&[removal(&busy())], None, vec![exporter()]));
+    assert_eq!(found.confidence, Confidence::Confirmed);
+}
+
+#[test]
+fn nobody_is_accused_of_the_mounts_of_those_that_are_well() {
+    for state in ["running", "exited"] {
+        let mut well = dead("");
+        well.inspected.as_mut().unwrap().state = state.to_owned();
+        quiet(&RULE, &story(&[], Some(vec![well]), vec![exporter()]));
+    }
+    // Nor where the kubelet's words are old, and it runs meanwhile.
+    let mut running = dead("");
+    let inspected = running.inspected.as_mut().unwrap();
+    (inspected.state, inspected.running) = ("running".to_owned(), true);
+    quiet(
+        &RULE,
+        &story(&[removal(&busy())], Some(vec![running]), vec![exporter()]),
+    );
+    // A text that names another container's layer.
+    let mut other = sandbox(OTHER, Some("running"));
+    other.inspected.as_mut().unwrap().layers = vec![layer()];
+    let mut odd = dead(&busy());
+    odd.inspected.as_mut().unwrap().layers.clear();
+    quiet(&RULE, &story(&[], Some(vec![odd, other]), vec![exporter()]));
+}
+
+#[test]
+fn the_runtimes_own_namespace_and_the_containers_are_no_holders() {
+    let mut own = exporter();
+    own.own = true;
+    let mut inner = exporter();
+    inner.keepers[0].container = ContainerId::parse(ID);
+    let mut empty = exporter();
+    empty.keepers.clear();
+    for held in [own, inner, empty] {
+        quiet(&RULE, &story(&[], Some(vec![dead(&busy())]), vec![held]));
+    }
+    quiet(&RULE, &story(&[], Some(vec![dead(&busy())]), Vec::new()));
+}
+
+#[test]
+fn a_holder_within_a_container_is_restarted_as_one_and_a_daemon_of_the_node_as_the_nodes() {
+    let mut agent = namespace("/rootfs", keeper(9, "cadvisor", None));
+    agent.keepers[0].container = ContainerId::parse(OTHER);
+    let kubelet = namespace("", keeper(5, "kubelet", Some("kubelet.service")));
+    let found = only(
+        &RULE,
+        &story(&[], Some(vec![dead(&busy())]), vec![kubelet, agent]),
+    );
+    assert_eq!(
+        commands(&found)[1..],
+        [
+            format!("nsenter -m -t 5 umount -l '/var/lib/docker/overlay2/{LAYER}/merged'"),
+            format!("nsenter -m -t 9 umount -l '/rootfs/var/lib/docker/overlay2/{LAYER}/merged'"),
+            format!("docker restart {}", &OTHER[..12]),
+            "systemctl restart kubelet.service".to_owned(),
+        ]
+    );
+    let risks: Vec<_> = found.remedies.iter().map(|remedy| remedy.risk).collect();
+    assert!(risks.is_sorted(), "{risks:?}");
+    assert_eq!(risks.last(), Some(&Risk::Node));
+    assert!(
+        found.title.starts_with("2 mount namespaces keep"),
+        "{}",
+        found.title
+    );
+}
+
+#[test]
+fn a_kernel_that_can_detach_and_does_not_is_told_to() {
+    let mut story = story(&[], Some(vec![dead(&busy())]), vec![exporter()]);
+    story.host.as_mut().unwrap().kernel = Some("3.10.0-1160.el7.x86_64".to_owned());
+    let found = only(&RULE, &story);
+    assert_eq!(
+        commands(&found).last(),
+        Some(&"sysctl -w fs.may_detach_mounts=1")
+    );
+}
+
+#[test]
+fn the_dead_container_is_told_besides_and_refers_to_it() {
+    let story = story(&[], Some(vec![dead(&busy())]), vec![exporter()]);
+    let dead = only(&dead_container::RULE, &story);
+    assert!(
+        dead.explanation.contains("told under busy-mount"),
+        "{}",
+        dead.explanation
+    );
+    assert!(
+        !commands(&dead)
+            .iter()
+            .any(|command| command.starts_with("grep"))
+    );
+}

@@ -1,0 +1,137 @@
+//! Shims and containers that do not fit, made so on a real Docker daemon.
+#![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
+
+use crate::support::{
+    daemon::Daemon,
+    process::{self, wait_until},
+    program,
+};
+use serde_json::{Value, json};
+use std::{fs, process::Command, thread::sleep, time::Duration};
+
+/// For how long a shim tries to tell containerd how its container ended: 5 times, 1 to 5 s apart (containerd
+/// runtime/v2/shim/publisher.go).
+const GIVES_UP: Duration = Duration::from_secs(20);
+/// What is younger than a minute is left alone.
+const SETTLES: Duration = Duration::from_secs(150);
+
+/// Returns the findings of this rule.
+#[track_caller]
+fn leaked(daemon: &Daemon) -> Vec<Value> {
+    let endpoint = daemon.endpoint();
+    let told = program::run(&[
+        "diagnose",
+        "--no-log",
+        "--format",
+        "json",
+        "--docker-host",
+        &endpoint,
+    ]);
+    let report: Value = serde_json::from_str(&told.out).unwrap();
+    let findings = report["findings"].as_array().unwrap().iter();
+    findings
+        .filter(|finding| finding["id"] == "leaked-shim")
+        .cloned()
+        .collect()
+}
+
+fn ids(finding: &Value) -> Vec<&str> {
+    let subjects = finding["subjects"].as_array().unwrap().iter();
+    subjects
+        .filter_map(|subject| subject["id"].as_str())
+        .collect()
+}
+
+fn commands(finding: &Value) -> Vec<&str> {
+    let remedies = finding["remedies"].as_array().unwrap().iter();
+    remedies
+        .map(|remedy| remedy["command"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn a_container_is_said_to_run_for_ever_where_its_end_or_its_shim_was_lost_and_a_stop_cures_that() {
+    let daemon = Daemon::start();
+    daemon.running("healthy");
+    let (lost, orphan, killed) = (
+        daemon.running("lost"),
+        daemon.running("orphan"),
+        daemon.running("killed"),
+    );
+    // With containerd there, a shim that is killed leaves nothing behind: the workload is killed, and Docker told.
+    process::signal(daemon.shims(&killed)[0], "KILL");
+    daemon.wait_for(&killed);
+    assert_eq!(daemon.inspect(&killed)["State"]["ExitCode"], 137);
+
+    let (workload, shim) = (daemon.workload(&lost), daemon.shims(&lost));
+    daemon.freeze_dockerd();
+    daemon.kill_containerd();
+    process::signal(workload, "KILL");
+    process::signal(daemon.shims(&orphan)[0], "KILL");
+    sleep(GIVES_UP);
+    daemon.thaw_dockerd();
+    daemon.wait_for_containerd();
+    for id in [&lost, &orphan] {
+        assert_eq!(daemon.inspect(id)["State"]["Status"], "running");
+    }
+
+    let settled = || leaked(&daemon).len() == 2;
+    assert!(wait_until(SETTLES, settled), "{:#?}", leaked(&daemon));
+    let found = leaked(&daemon);
+    let (childless, shimless) = (&found[0], &found[1]);
+    assert_eq!(ids(childless), [lost.as_str()]);
+    assert_eq!(ids(shimless), [orphan.as_str()]);
+    for finding in &found {
+        assert_eq!(finding["confidence"], "confirmed", "{finding:#}");
+    }
+    assert_eq!(childless["subjects"][1]["pid"], shim[0]);
+    let stop = format!("docker -H {} stop {}", daemon.endpoint(), &lost[..12]);
+    assert!(
+        commands(childless).contains(&stop.as_str()),
+        "{childless:#}"
+    );
+
+    for id in [&lost, &orphan] {
+        daemon
+            .api("POST", &format!("/containers/{id}/stop?t=1"), &json!(null))
+            .good();
+        assert_eq!(daemon.inspect(id)["State"]["Running"], false);
+    }
+    assert_eq!(leaked(&daemon), [json!(null); 0]);
+    assert!(daemon.shims(&lost).is_empty());
+}
+
+#[test]
+fn a_shim_whose_container_docker_forgot_is_told_and_the_remedy_ends_it() {
+    let daemon = Daemon::start();
+    let forgotten = daemon.running("forgotten");
+    let (workload, shim) = (daemon.workload(&forgotten), daemon.shims(&forgotten));
+    daemon.kill_dockerd();
+    fs::remove_dir_all(daemon.root().join("data/containers").join(&forgotten)).unwrap();
+    daemon.restart_dockerd();
+    assert!(!daemon.exists(&forgotten));
+    daemon.running("healthy");
+    assert_eq!(
+        leaked(&daemon),
+        [json!(null); 0],
+        "it may have begun just now"
+    );
+
+    let settled = || leaked(&daemon).len() == 1;
+    assert!(wait_until(SETTLES, settled), "{:#?}", leaked(&daemon));
+    let found = &leaked(&daemon)[0];
+    assert_eq!(ids(found), [forgotten.as_str()]);
+    assert_eq!(found["confidence"], "confirmed");
+    assert_eq!(found["subjects"][1]["pid"], shim[0]);
+
+    let commands = commands(found);
+    let delete = commands
+        .iter()
+        .find(|command| command.starts_with("ctr "))
+        .unwrap();
+    let done = Command::new("sh").args(["-c", delete]).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    let gone = || leaked(&daemon).is_empty() && daemon.shims(&forgotten).is_empty();
+    assert!(wait_until(Duration::from_secs(30), gone));
+    assert!(!fs::exists(format!("/proc/{workload}")).unwrap());
+}
