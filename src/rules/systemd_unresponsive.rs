@@ -238,7 +238,10 @@ fn remedies(proved: bool) -> Vec<Remedy> {
             "nothing; it only looks",
         ),
         Remedy {
-            actions: proved.then_some(Action::ReexecSystemd).into_iter().collect(),
+            actions: proved
+                .then_some(Action::ReexecSystemd)
+                .into_iter()
+                .collect(),
             ..remedy(
                 "Let it begin anew",
                 Risk::Node,

@@ -54,7 +54,12 @@ fn silence_alone_is_suspected() {
     );
     assert_eq!(found.subjects[0].pid, Some(1));
     // Nothing is done on one word.
-    assert!(found.remedies.iter().all(|remedy| remedy.actions.is_empty()));
+    assert!(
+        found
+            .remedies
+            .iter()
+            .all(|remedy| remedy.actions.is_empty())
+    );
     let risks: Vec<_> = found.remedies.iter().map(|remedy| remedy.risk).collect();
     assert_eq!(risks, [Risk::Safe, Risk::Safe, Risk::Node, Risk::Node]);
     assert!(
