@@ -16,7 +16,12 @@ use anyhow::{Context as _, bail};
 use chrono::{DateTime, FixedOffset, Local, NaiveDate, NaiveDateTime, TimeDelta, TimeZone as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fix::FixArgs;
-use std::{ffi::OsStr, io::IsTerminal as _, path::PathBuf, time::Duration};
+use std::{
+    ffi::{OsStr, OsString},
+    io::IsTerminal as _,
+    path::PathBuf,
+    time::Duration,
+};
 
 /// Finds out why a Kubernetes node says "PLEG is not healthy", and cleans up dead containers
 ///
@@ -124,6 +129,18 @@ pub enum Reader {
         place: Place,
         /// Which containers [default: all]
         ids: Vec<String>,
+    },
+    /// A file
+    File {
+        /// Its whole path
+        file: String,
+    },
+    /// What a program prints
+    Program {
+        /// Its whole path
+        program: PathBuf,
+        /// Its arguments
+        args: Vec<OsString>,
     },
     /// A container's log
     Log {

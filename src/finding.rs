@@ -84,6 +84,8 @@ pub enum SubjectKind {
     Process,
     /// A mount.
     Mount,
+    /// A disk.
+    Disk,
     /// The node as a whole.
     Node,
 }

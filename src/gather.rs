@@ -19,7 +19,7 @@ use crate::{
     host::{self, files::Tree},
     id::ContainerId,
     log::{self, DockerFiles, DockerLog},
-    node::Host,
+    node::{Host, Tool, Version},
     runtime::{
         Runtime,
         docker::{self, Ask},
@@ -142,6 +142,7 @@ pub fn gather(
         let before = evidence.gaps.len();
         blind(&host, &mut evidence);
         evidence.host = Some(host);
+        correct_versions(&mut evidence);
         evidence.gaps.extend(gaps);
         evidence.notes.extend(notes);
         end(keep, "host", took, &evidence.gaps[before..]);
@@ -203,6 +204,22 @@ fn begin(keep: Option<&Keep>, part: &str) -> Instant {
 fn end(keep: Option<&Keep>, part: &str, took: Duration, gaps: &[Gap]) {
     if let Some(keep) = keep {
         keep.part(part, took, gaps);
+    }
+}
+
+/// Notes what Docker says of the versions of its parts: it knows what runs.
+fn correct_versions(evidence: &mut Evidence) {
+    let (Some(host), Some(runtime)) = (&mut evidence.host, &evidence.runtime) else {
+        return;
+    };
+    let part = |name: &str| runtime.components.get(name);
+    for (tool, version) in [
+        (Tool::Dockerd, runtime.version.as_ref()),
+        (Tool::Containerd, part("containerd")),
+        (Tool::Runc, part("runc")),
+    ] {
+        let version = version.and_then(|version| Version::parse(version));
+        host.versions.correct(tool, version);
     }
 }
 

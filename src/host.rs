@@ -6,14 +6,19 @@
 //!
 //! Every fact comes through `files::Tree`, so that a capture keeps it and a replay sees the same.
 
+mod disks;
 pub mod files;
 pub mod glance;
 mod holders;
 pub mod one;
 mod pressure;
+pub mod programs;
 pub mod reader;
+mod settings;
+mod systemd;
 pub mod tap;
 mod tasks;
+mod versions;
 mod walk;
 mod watch;
 
@@ -35,7 +40,7 @@ use std::{
 
 /// Where the kernel tells the host's name.
 const HOSTNAME: &str = "/proc/sys/kernel/hostname";
-/// For how long this machine is looked at; on a well one it takes a few hundredths of a second.
+/// For how long this machine is looked at; on a well one it takes the second that its disks are watched.
 pub const PATIENCE: Duration = Duration::from_secs(3);
 
 /// How long mounts and pressures may take, however long the processes took.
@@ -65,7 +70,10 @@ pub fn look(tree: &Tree, patience: Duration) -> (Host, Vec<Gap>, Vec<String>) {
     };
     let uptime = tree.text("proc/uptime").ok();
     let uptime = uptime.as_deref().and_then(parse::uptime);
+    // What takes a moment goes on beside the rest.
+    let (disks, bus) = (disks::watch(tree), systemd::ask(tree));
     let seen = tasks::look(tree, uptime, until, &mut host, &mut gaps);
+    look_at_programs(tree, until, &mut host, &mut gaps);
     notes.extend(shy(tree, geteuid().is_root()));
     // Not nothing where the processes took all the time.
     let until = until.max(Instant::now() + AT_LEAST);
@@ -74,6 +82,13 @@ pub fn look(tree: &Tree, patience: Duration) -> (Host, Vec<Gap>, Vec<String>) {
     let until = until.max(Instant::now() + AT_LEAST);
     let complaints = (&mut gaps, &mut notes);
     look_around(tree, uptime, (until, &seen.cgroups), &mut host, complaints);
+    let unseen = [
+        disks::fill(disks, tree, until.max(Instant::now() + AT_LEAST), &mut host),
+        systemd::fill(bus, &mut host),
+    ];
+    for unseen in unseen.into_iter().flatten() {
+        unseen.tell(&mut gaps, &mut notes);
+    }
     (host, gaps, notes)
 }
 
@@ -143,6 +158,14 @@ fn look_around(
             why: "not all could be read in time".to_owned(),
         });
     }
+}
+
+/// Fills in versions and the kubelet's settings.
+fn look_at_programs(tree: &Tree, until: Instant, host: &mut Host, gaps: &mut Vec<Gap>) {
+    let (versions, unasked) = versions::look(tree, &host.processes, until);
+    let (settings, unread) = settings::look(tree, &host.processes, until);
+    (host.versions, host.kubelet_settings) = (versions, settings);
+    gaps.extend(unasked.into_iter().chain(unread));
 }
 
 fn kernel(tree: &Tree, uptime: Option<Duration>) -> Part {

@@ -5,7 +5,7 @@ use plegdoctor::{
     apply::mount,
     cli::{Cli, Command, Reader},
     commands,
-    host::reader,
+    host::{programs, reader},
     render::plain,
     runtime::disk,
 };
@@ -38,6 +38,8 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Schema { output } => commands::schema::run(output, &mut out),
         Command::Read { what } => {
             match what {
+                Reader::File { file } => programs::write_file(&file, &mut out)?,
+                Reader::Program { program, args } => match programs::become_it(&program, &args)? {},
                 Reader::Processes { root, what, pids } => {
                     reader::write(&root, what, &pids, &mut out)?;
                 }

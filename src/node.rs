@@ -3,12 +3,17 @@
 //! `host` looks; nothing here does. `parse` reads the kernel's files, `role` tells what a process is to a
 //! container runtime.
 
+pub mod disk;
 pub mod holder;
 pub mod mask;
 pub mod mount;
 pub mod parse;
 pub mod pressure;
 pub mod role;
+pub mod settings;
+pub mod systemd;
+pub mod tool;
+pub mod version;
 
 use crate::{
     id::{ContainerId, PodUid},
@@ -16,10 +21,15 @@ use crate::{
 };
 use std::{collections::BTreeSet, time::Duration};
 
+pub use disk::Disk;
 pub use holder::Namespace;
 pub use mount::Mount;
 pub use pressure::{KernelKind, KernelLine, Pressure};
 pub use role::{OciCommand, Role};
+pub use settings::Settings;
+pub use systemd::{Bus, Systemd};
+pub use tool::{Tool, Versions};
+pub use version::Version;
 
 /// Where the kernel's files are, unless told otherwise.
 pub const DEFAULT_ROOT: &str = "/";
@@ -31,6 +41,12 @@ pub struct Host {
     pub root: String,
     /// The kernel's release.
     pub kernel: Option<String>,
+    /// The versions of its programs, as they tell them themselves.
+    pub versions: Versions,
+    /// The kubelet's settings that matter; `None` if there is no kubelet, or not one alone.
+    pub kubelet_settings: Option<Settings>,
+    /// What was heard of systemd; `None` if it was not asked, or is not what runs.
+    pub systemd: Option<Systemd>,
     /// Processes seen, kernel threads included.
     pub seen: usize,
     /// Why only some of the machine's processes are seen, if so.
@@ -47,6 +63,8 @@ pub struct Host {
     pub namespaces: Vec<Namespace>,
     /// What the machine is short of.
     pub pressure: Pressure,
+    /// Its disks that did something while it was looked at, or hold the runtime's data.
+    pub disks: Vec<Disk>,
     /// What its kernel said that matters, the last lines.
     pub kernel_lines: Vec<KernelLine>,
 }
@@ -195,6 +213,35 @@ const SERVER_WAITS: &[&str] = &[
     "ceph_",
 ];
 
+/// Functions of the kernel in which one waits for a local disk, or for whom a local disk holds up: its queue (block),
+/// its writers (mm/page-writeback.c), a journal (jbd2, xfs), or a page that comes from it. Pages come from servers, too.
+const DISK_WAITS: &[&str] = &[
+    "io_schedule",
+    "bit_wait_io",
+    "wait_on_bit_io",
+    "wait_on_page",
+    "wait_on_buffer",
+    "folio_wait",
+    "submit_bio_wait",
+    "blk_",
+    "rq_qos_wait",
+    "wbt_wait",
+    "wb_wait_for_completion",
+    "balance_dirty_pages",
+    "jbd2_",
+    "wait_transaction_locked",
+    "do_get_write_access",
+    "ext4_",
+    "xfs_",
+    "xlog_",
+    "btrfs_",
+];
+
+/// Returns whether a task that sleeps there waits for a local disk, and not for a file system's server.
+pub fn waits_for_disk(wchan: Option<&str>, stack: &[String]) -> bool {
+    let mut functions = wchan.into_iter().chain(stack.iter().map(String::as_str));
+    server_wait(wchan, stack).is_none() && functions.any(|function| begins(function, DISK_WAITS))
+}
 /// A server's side of FUSE: it reads `/dev/fuse` until somebody wants something of it, and that is idleness.
 const SERVES: &[&str] = &["fuse_dev_", "fuse_uring_"];
 

@@ -8,6 +8,7 @@ mod cni_hang;
 mod container_pileup;
 mod daemon_stacks;
 mod dead_container;
+mod disk_saturated;
 mod frozen_daemon;
 mod holders;
 mod hung_container;
@@ -27,6 +28,7 @@ mod shares;
 mod slow_relist;
 mod starting_up;
 mod stored;
+mod systemd_unresponsive;
 mod tasks_exhausted;
 
 use crate::{
@@ -55,6 +57,8 @@ pub const RULES: &[Rule] = &[
     runtime_down::RULE,
     frozen_daemon::RULE,
     network_storage::RULE,
+    disk_saturated::RULE,
+    systemd_unresponsive::RULE,
     hung_runtime::RULE,
     hung_container::RULE,
     cni_hang::RULE,

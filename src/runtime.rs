@@ -76,6 +76,8 @@ pub struct Runtime {
     pub probe_timeout: Duration,
     /// The daemon's version.
     pub version: Option<String>,
+    /// The versions of what it works with, by name as it tells them: `containerd`, `runc`.
+    pub components: BTreeMap<String, String>,
     /// The API's version.
     pub api_version: Option<String>,
     /// `GET /_ping`
@@ -124,6 +126,7 @@ impl Runtime {
             asked_at,
             probe_timeout,
             version: None,
+            components: BTreeMap::new(),
             api_version: None,
             ping: Probe::NONE,
             version_probe: Probe::NONE,

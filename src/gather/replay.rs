@@ -4,7 +4,7 @@
 //! What could not be seen is taken from the manifest, for only the run itself could tell. A case has none: there it
 //! is what the readers say.
 
-use super::{again::Again, ask_docker, blind, files, kubelet, log_gaps, options};
+use super::{again::Again, ask_docker, blind, correct_versions, files, kubelet, log_gaps, options};
 use crate::{
     capture::{Capture, Keep, Manifest, manifest::Options},
     cli::{LookArgs, Moments},
@@ -242,6 +242,7 @@ fn look_at(tree: &Tree, keep: Option<&Keep>, evidence: &mut Evidence) {
     let (host, gaps, notes) = host::look(tree, PATIENCE);
     blind(&host, evidence);
     evidence.host = Some(host);
+    correct_versions(evidence);
     evidence.gaps.extend(gaps);
     evidence.notes.extend(notes);
     super::end(keep, "host", began.elapsed(), &evidence.gaps[before..]);

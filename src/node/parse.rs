@@ -11,7 +11,7 @@ const TICKS: u64 = 100;
 /// The flag of a kernel thread (`PF_KTHREAD`, include/linux/sched.h).
 const KERNEL_THREAD: u64 = 0x0020_0000;
 /// Words kept of a command line, and letters of each.
-const WORDS: usize = 64;
+const WORDS: usize = 128;
 const LETTERS: usize = 4096;
 
 /// A task's `stat`, the fields that serve.
@@ -57,6 +57,15 @@ pub fn age(start_ticks: u64, uptime: Duration) -> Duration {
 pub fn uptime(text: &str) -> Option<Duration> {
     let seconds: f64 = text.split_ascii_whitespace().next()?.parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// Returns how much time of a processor the task has taken, in its own code and in the kernel, from its `stat`.
+pub fn processor_time(text: &str) -> Option<Duration> {
+    let (_, rest) = text.rsplit_once(')')?;
+    let mut fields = rest.split_ascii_whitespace().skip(11);
+    let mut ticks = || fields.next()?.parse::<u64>().ok();
+    let ticks = ticks()?.saturating_add(ticks()?);
+    Some(Duration::from_millis(ticks.saturating_mul(1000 / TICKS)))
 }
 
 /// Returns who traces the task, from its `status`; 0 for nobody.

@@ -268,7 +268,7 @@ fn the_innermost_command_is_blamed_before_its_wrapper_and_its_init() {
 }
 
 /// A daemon of the machine's own, called with these words.
-fn daemon(pid: u32, ppid: u32, role: Role, line: &str) -> Process {
+pub(super) fn daemon(pid: u32, ppid: u32, role: Role, line: &str) -> Process {
     let mut process = process(pid, ppid, role);
     process.command = Some(words(line));
     process.container = None;

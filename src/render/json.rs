@@ -230,6 +230,7 @@ impl<'a> From<&'a Subject> for SubjectV1<'a> {
                 SubjectKind::Daemon => "daemon",
                 SubjectKind::Process => "process",
                 SubjectKind::Mount => "mount",
+                SubjectKind::Disk => "disk",
                 SubjectKind::Node => "node",
             },
             id: subject.id.as_ref().map(ContainerId::as_str),

@@ -46,7 +46,11 @@ fn files(runtime: &Runtime) -> Option<String> {
 fn host(host: &Host) -> String {
     let kernel = host.kernel.as_deref().unwrap_or("(release not told)");
     let (which, seen) = (host.called(), processes(host.seen));
-    format!("{which}: kernel {kernel}, {seen}")
+    let tools = host.versions.iter();
+    let tools: String = tools
+        .map(|(tool, version)| format!("{} {version}, ", tool.name()))
+        .collect();
+    format!("{which}: kernel {kernel}, {tools}{seen}")
 }
 
 fn processes(number: usize) -> String {

@@ -1,11 +1,15 @@
 //! `container-pileup`: so many stopped containers that listing or inspecting them is slow.
 
 use super::{
-    Rule, cite_probe, count, list_too_large::stopped, node, remedies::clean_exited, stored,
+    Rule, cite_probe, count,
+    list_too_large::stopped,
+    node,
+    remedies::{bound_dead_containers, clean_exited},
+    stored,
 };
 use crate::{
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Severity},
+    finding::{Citation, Confidence, Finding, Remedy, Severity},
     incident::Incident,
     runtime::{Outcome, Runtime},
 };
@@ -74,7 +78,7 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
                 text: format!("{median:.0} ms each at the median"),
             },
         ],
-        remedies: clean_exited(evidence).unwrap_or_default(),
+        remedies: remedies(evidence),
         spans: Vec::new(),
     }]
 }
@@ -103,9 +107,15 @@ fn behind_silence(evidence: &Evidence, found: &[Finding]) -> Option<Finding> {
         ),
         subjects: vec![node(evidence)],
         citations: vec![cite_probe("docker list", runtime, &runtime.list)],
-        remedies: clean_exited(evidence).unwrap_or_default(),
+        remedies: remedies(evidence),
         spans: Vec::new(),
     })
+}
+
+fn remedies(evidence: &Evidence) -> Vec<Remedy> {
+    let mut remedies = clean_exited(evidence).unwrap_or_default();
+    remedies.push(bound_dead_containers(evidence));
+    remedies
 }
 
 fn median_inspect(runtime: &Runtime) -> Duration {

@@ -4,13 +4,13 @@ use super::{
     Rule, clock, count,
     lines::Lines,
     node,
-    remedies::{clean_exited, count_containers},
+    remedies::{bound_dead_containers, clean_exited, count_containers},
     stored,
 };
 use crate::{
     event::{ErrorClass, Kind},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Citation, Confidence, Finding, Remedy, Severity},
     runtime::Runtime,
 };
 
@@ -128,15 +128,6 @@ fn explain(
 
 fn remedies(evidence: &Evidence) -> Vec<Remedy> {
     let mut remedies = clean_exited(evidence).unwrap_or_else(|| vec![count_containers()]);
-    remedies.push(Remedy {
-        title: "Keep it from coming back: find what leaves so many containers, and bound them"
-            .to_owned(),
-        risk: Risk::Node,
-        command:
-            "# kubelet: --maximum-dead-containers=200 --maximum-dead-containers-per-container=1"
-                .to_owned(),
-        cost: "the kubelet restarts with the new flags".to_owned(),
-        actions: Vec::new(),
-    });
+    remedies.push(bound_dead_containers(evidence));
     remedies
 }

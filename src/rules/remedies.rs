@@ -264,6 +264,35 @@ fn clean(
     ])
 }
 
+/// Returns the remedy that bounds how many dead containers the kubelet keeps, with what it is set to now.
+pub(super) fn bound_dead_containers(evidence: &Evidence) -> Remedy {
+    let set = evidence
+        .host
+        .as_ref()
+        .and_then(|host| host.kubelet_settings.as_ref());
+    let now = set.map_or_else(String::new, |set| {
+        match (set.dead_containers, set.dead_per_container) {
+            (None, None) => "; now it sets neither".to_owned(),
+            (all, each) => {
+                let told = |limit: Option<i64>| {
+                    limit.map_or("not set".to_owned(), |limit| limit.to_string())
+                };
+                format!(
+                    "; now they are {} and {} (-1: any number)",
+                    told(all),
+                    told(each)
+                )
+            }
+        }
+    });
+    remedy(
+        "Keep it from coming back: find what leaves so many containers, and bound them",
+        Risk::Node,
+        "# kubelet: --maximum-dead-containers=200 --maximum-dead-containers-per-container=1",
+        &format!("the kubelet restarts with the new flags{now}"),
+    )
+}
+
 /// Returns the look at how many containers a containerd has, which its CRI cannot list any more.
 pub(super) fn count_containers() -> Remedy {
     remedy(

@@ -4,6 +4,7 @@ mod busy_mount;
 mod cni_hang;
 mod container_pileup;
 mod dead_container;
+mod disk_saturated;
 mod frozen_daemon;
 mod hung_container;
 mod hung_runtime;
@@ -19,6 +20,7 @@ mod runtime_down;
 mod slow_relist;
 mod starting_up;
 mod stored;
+mod systemd_unresponsive;
 mod tasks_exhausted;
 
 use super::*;
@@ -111,6 +113,7 @@ pub(super) fn daemon_with(containers: Vec<Container>) -> Runtime {
         asked_at: at("04:00:00"),
         probe_timeout: Duration::from_secs(3),
         version: None,
+        components: BTreeMap::new(),
         api_version: None,
         ping: answered(),
         version_probe: answered(),

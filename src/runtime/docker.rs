@@ -251,6 +251,7 @@ impl Docker {
             socket_missing: ping.probe.outcome == Outcome::Refused && self.is_missing(),
             version: field("Version")
                 .or_else(|| header("server").as_deref().and_then(server_version)),
+            components: read::components(&told),
             api_version: header("api-version").or_else(|| field("ApiVersion")),
             ping: ping.probe,
             version_probe: version.probe,

@@ -157,6 +157,7 @@ pub(super) mod tests {
             asked_at: chrono::DateTime::UNIX_EPOCH.fixed_offset(),
             probe_timeout: Duration::from_secs(3),
             version: None,
+            components: BTreeMap::new(),
             api_version: None,
             ping: answered(),
             version_probe: answered(),

@@ -23,6 +23,8 @@ mod engine;
 mod fix;
 /// The private daemon cleans up after itself.
 mod harness;
+/// A layer that another mount namespace holds.
+mod held;
 /// The host, looked at while a daemon is broken.
 mod host;
 /// The JSON output, read back with types of its own.
@@ -49,5 +51,7 @@ mod shims;
 mod sick;
 /// Cases whose daemon answers over a real socket, and daemons that answer badly.
 mod sockets;
+/// The machine's programs, asked for real.
+mod software;
 /// Daemons to ask: real ones and played ones.
 mod support;

@@ -18,6 +18,7 @@ fn names_are_unique_and_stable() {
         "cni-hang",
         "container-pileup",
         "dead-container",
+        "disk-saturated",
         "frozen-daemon",
         "hung-container",
         "hung-runtime",
@@ -31,6 +32,7 @@ fn names_are_unique_and_stable() {
         "runtime-down",
         "slow-relist",
         "starting-up",
+        "systemd-unresponsive",
         "tasks-exhausted",
     ];
     assert_eq!(ids.into_iter().collect::<Vec<_>>(), known);

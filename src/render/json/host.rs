@@ -1,27 +1,33 @@
 //! What was seen of the host, for scripts.
 
 mod namespace;
+mod software;
 
 use crate::{
     id::{ContainerId, PodUid},
     node::{
-        Host, KernelKind, KernelLine, Mount, Pressure, Process, Role, Thread, Threads,
+        Disk, Host, KernelKind, KernelLine, Mount, Pressure, Process, Role, Thread, Threads,
         pressure::{DaemonLimits, Stall},
     },
 };
 use namespace::NamespaceV1;
 use serde::Serialize;
+use software::{SettingsV1, SystemdV1, VersionsV1};
 use std::time::Duration;
 
 #[derive(Serialize)]
 pub(super) struct HostV1<'a> {
     root: &'a str,
     kernel: Option<&'a str>,
+    versions: VersionsV1<'a>,
+    kubelet_settings: Option<SettingsV1<'a>>,
+    systemd: Option<SystemdV1<'a>>,
     processes_seen: usize,
     processes: Vec<ProcessV1<'a>>,
     remote_mounts: Vec<MountV1<'a>>,
     mount_namespaces: Vec<NamespaceV1<'a>>,
     pressure: PressureV1,
+    disks: Vec<DiskV1<'a>>,
     kernel_lines: Vec<KernelLineV1<'a>>,
 }
 
@@ -52,6 +58,19 @@ struct DaemonLimitsV1 {
     tasks_limit: Option<u64>,
     files: Option<u64>,
     files_limit: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct DiskV1<'a> {
+    device: &'a str,
+    name: &'a str,
+    busy_percent: f64,
+    queue: f64,
+    finished: u64,
+    wait_seconds: Option<f64>,
+    in_flight: u64,
+    holds: &'a [String],
+    through: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -114,6 +133,9 @@ impl<'a> From<&'a Host> for HostV1<'a> {
         Self {
             root: &host.root,
             kernel: host.kernel.as_deref(),
+            versions: VersionsV1::from(&host.versions),
+            kubelet_settings: host.kubelet_settings.as_ref().map(SettingsV1::from),
+            systemd: host.systemd.as_ref().map(SystemdV1::from),
             processes_seen: host.seen,
             processes: host.processes.iter().map(ProcessV1::from).collect(),
             remote_mounts: host.remote.iter().map(MountV1::from).collect(),
@@ -123,6 +145,7 @@ impl<'a> From<&'a Host> for HostV1<'a> {
                 .map(|namespace| namespace::of(host, namespace))
                 .collect(),
             pressure: PressureV1::from(&host.pressure),
+            disks: host.disks.iter().map(DiskV1::from).collect(),
             kernel_lines: host.kernel_lines.iter().map(KernelLineV1::from).collect(),
         }
     }
@@ -159,6 +182,23 @@ impl From<&DaemonLimits> for DaemonLimitsV1 {
             tasks_limit: limits.tasks_limit,
             files: limits.files,
             files_limit: limits.files_limit,
+        }
+    }
+}
+
+impl<'a> From<&'a Disk> for DiskV1<'a> {
+    fn from(disk: &'a Disk) -> Self {
+        Self {
+            device: &disk.device,
+            name: &disk.name,
+            busy_percent: disk.busy,
+            queue: disk.queue,
+            finished: disk.finished,
+            // To tenths of a millisecond, unlike the kernel's ages.
+            wait_seconds: disk.wait.map(|wait| wait.as_secs_f64()),
+            in_flight: disk.in_flight,
+            holds: &disk.holds,
+            through: disk.through.as_deref(),
         }
     }
 }

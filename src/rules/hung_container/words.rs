@@ -54,9 +54,10 @@ pub(super) fn explain(evidence: &Evidence, suspects: &[Suspect]) -> String {
             hangs: false,
             status: false,
             ..
-        }) => {
-            "Such a call may just need longer than the 2 minutes that the kubelet waits. It holds up the kubelet's relist only if the container's status does not answer either."
-        }
+        }) => &format!(
+            "Such a call may just need longer than the {} that the kubelet waits. It holds up the kubelet's relist only if the container's status does not answer either.",
+            patience(evidence)
+        ),
         Some(Proof { over: true, .. }) => {
             "While it lasted the kubelet's relist, which asks one pod after the other, could not finish."
         }
@@ -68,6 +69,13 @@ pub(super) fn explain(evidence: &Evidence, suspects: &[Suspect]) -> String {
         }
     };
     format!("{what} {why}")
+}
+
+/// Returns how long the kubelet waits for a call: as it is set, if that is known, or as usual.
+fn patience(evidence: &Evidence) -> String {
+    let host = evidence.host.as_ref();
+    let set = host.and_then(|host| host.kubelet_settings.as_ref()?.runtime_request_timeout);
+    set.map_or_else(|| "2 minutes".to_owned(), rules::holders::span)
 }
 
 fn explain_one(evidence: &Evidence, suspect: &Suspect) -> String {

@@ -1,6 +1,7 @@
 use super::*;
 use crate::{
     finding::{Confidence, Severity},
+    node::Settings,
     rules::container_pileup::RULE,
 };
 
@@ -91,4 +92,22 @@ fn no_list_no_count() {
     let mut daemon = pile(400, 2000, 10);
     daemon.list = probe(Outcome::TimedOut, 3000);
     quiet(&RULE, &evidence(&[], Some(daemon)));
+}
+
+#[test]
+fn the_kubelets_limits_are_told_where_they_are_known() {
+    let told = |settings: Option<Settings>| {
+        let mut seen = evidence(&[], Some(pile(300, 1500, 10)));
+        let mut host = host(Vec::new());
+        host.kubelet_settings = settings;
+        seen.host = Some(host);
+        only(&RULE, &seen).remedies.pop().unwrap().cost
+    };
+    assert_eq!(told(None), "the kubelet restarts with the new flags");
+    assert!(told(Some(Settings::default())).ends_with("; now it sets neither"));
+    let set = Settings {
+        dead_containers: Some(-1),
+        ..Settings::default()
+    };
+    assert!(told(Some(set)).ends_with("; now they are -1 and not set (-1: any number)"));
 }

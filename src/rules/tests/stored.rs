@@ -138,7 +138,8 @@ fn a_pile_behind_a_list_that_times_out_is_suspected_and_no_other() {
     }
     let mut stopped = hung;
     let mut dockerd = process(80, 1, "dockerd", Role::Dockerd, 9000);
-    (dockerd.state, dockerd.still) = (State::Stopped, Some(Duration::from_secs(1)));
+    dockerd.state = State::Stopped;
+    dockerd.still = Some(Duration::from_secs(1));
     stopped.host = Some(host(vec![dockerd]));
     quiet(&container_pileup::RULE, &stopped);
 }

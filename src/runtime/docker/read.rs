@@ -62,6 +62,16 @@ pub(super) fn list(body: &[u8]) -> Result<List, serde_json::Error> {
     Ok(list)
 }
 
+/// Returns the components' versions by name, from `GET /version` (API 1.36 and later).
+pub(super) fn components(version: &Value) -> BTreeMap<String, String> {
+    let all = version["Components"].as_array().into_iter().flatten();
+    let known = all.filter_map(|component| {
+        let (name, version) = (text(&component["Name"]), text(&component["Version"]));
+        (!name.is_empty() && !version.is_empty()).then(|| (name.to_owned(), version.to_owned()))
+    });
+    known.take(16).collect()
+}
+
 /// Reads `GET /containers/{id}/json`; `None` where it is no JSON object with an id.
 pub(super) fn inspection(body: &[u8]) -> Option<Container> {
     let json: Value = serde_json::from_slice(body).ok()?;

@@ -176,6 +176,7 @@ fn silent(list: Outcome, containers: Vec<Container>) -> Runtime {
         asked_at: DateTime::parse_from_rfc3339("2026-11-30T04:00:00Z").unwrap(),
         probe_timeout: Duration::from_secs(3),
         version: None,
+        components: BTreeMap::new(),
         api_version: None,
         ping: probe(list),
         version_probe: probe(list),

@@ -95,6 +95,7 @@ pub(super) enum SubjectKind {
     Daemon,
     Process,
     Mount,
+    Disk,
     Node,
 }
 

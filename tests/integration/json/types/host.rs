@@ -7,11 +7,15 @@ use serde::{Deserialize, Serialize};
 pub(in crate::json) struct Host {
     pub(in crate::json) root: String,
     pub(in crate::json) kernel: Option<String>,
+    pub(in crate::json) versions: Versions,
+    pub(in crate::json) kubelet_settings: Option<KubeletSettings>,
+    pub(in crate::json) systemd: Option<Systemd>,
     pub(in crate::json) processes_seen: u64,
     pub(in crate::json) processes: Vec<Process>,
     pub(in crate::json) remote_mounts: Vec<Mount>,
     pub(in crate::json) mount_namespaces: Vec<Namespace>,
     pub(in crate::json) pressure: Pressure,
+    pub(in crate::json) disks: Vec<Disk>,
     pub(in crate::json) kernel_lines: Vec<KernelLine>,
 }
 
@@ -183,4 +187,63 @@ pub(in crate::json) enum State {
     #[serde(rename = "t")]
     Traced,
     Z,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::json) struct Disk {
+    pub(in crate::json) device: String,
+    pub(in crate::json) name: String,
+    pub(in crate::json) busy_percent: f64,
+    pub(in crate::json) queue: f64,
+    pub(in crate::json) finished: u64,
+    pub(in crate::json) wait_seconds: Option<f64>,
+    pub(in crate::json) in_flight: u64,
+    pub(in crate::json) holds: Vec<String>,
+    pub(in crate::json) through: Option<String>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::json) struct Versions {
+    pub(in crate::json) systemd: Option<String>,
+    pub(in crate::json) dockerd: Option<String>,
+    pub(in crate::json) containerd: Option<String>,
+    pub(in crate::json) runc: Option<String>,
+    pub(in crate::json) kubelet: Option<String>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::json) struct KubeletSettings {
+    pub(in crate::json) file: Option<String>,
+    pub(in crate::json) runtime_request_timeout_seconds: Option<f64>,
+    pub(in crate::json) max_pods: Option<u64>,
+    pub(in crate::json) maximum_dead_containers: Option<i64>,
+    pub(in crate::json) maximum_dead_containers_per_container: Option<i64>,
+    pub(in crate::json) minimum_container_ttl_seconds: Option<f64>,
+    pub(in crate::json) cgroup_driver: Option<String>,
+    pub(in crate::json) evented_pleg: Option<bool>,
+    pub(in crate::json) container_runtime: Option<String>,
+    pub(in crate::json) container_runtime_endpoint: Option<String>,
+    pub(in crate::json) root_dir: Option<String>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::json) struct Systemd {
+    pub(in crate::json) outcome: SystemdOutcome,
+    pub(in crate::json) took_seconds: Option<f64>,
+    pub(in crate::json) error: Option<String>,
+    pub(in crate::json) state: Option<State>,
+    pub(in crate::json) wchan: Option<String>,
+    pub(in crate::json) busy_percent: Option<f64>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::json) enum SystemdOutcome {
+    Answered,
+    TimedOut,
+    Error,
 }
