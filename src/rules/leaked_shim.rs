@@ -2,8 +2,9 @@
 //! keeps one that ended or that Docker does not know.
 //!
 //! Seen on Docker 20.10 with containerd 1.6: a workload that ends while containerd is down leaves the first kind, a shim
-//! that is killed meanwhile the second; a shim killed while containerd runs leaves nothing, containerd cleans up. Docker
-//! says "Up" until somebody stops such a container.
+//! that is killed meanwhile the second; a shim killed while containerd runs leaves nothing, containerd cleans up. A shim
+//! that is stopped does not tell of an end; and a containerd that starts anew ends the workloads of shims that do not
+//! answer it, without Docker's knowing. Docker says "Up" until somebody stops such a container.
 
 mod words;
 

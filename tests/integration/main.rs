@@ -23,6 +23,8 @@ mod engine;
 mod fix;
 /// The private daemon cleans up after itself.
 mod harness;
+/// A layer that another mount namespace holds.
+mod held;
 /// The host, looked at while a daemon is broken.
 mod host;
 /// The JSON output, read back with types of its own.

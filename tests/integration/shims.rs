@@ -135,3 +135,26 @@ fn a_shim_whose_container_docker_forgot_is_told_and_the_remedy_ends_it() {
     assert!(wait_until(Duration::from_secs(30), gone));
     assert!(!fs::exists(format!("/proc/{workload}")).unwrap());
 }
+
+#[test]
+fn a_stopped_shim_is_told_once_its_container_has_ended_and_told_to_go_on() {
+    let daemon = Daemon::start();
+    let (ended, lives) = (daemon.running("ended"), daemon.running("lives"));
+    let (shim, other) = (daemon.shims(&ended)[0], daemon.shims(&lives)[0]);
+    process::freeze(shim);
+    process::freeze(other);
+    process::signal(daemon.workload(&ended), "KILL");
+
+    let settled = || leaked(&daemon).len() == 1;
+    assert!(wait_until(SETTLES, settled), "{:#?}", leaked(&daemon));
+    let found = &leaked(&daemon)[0];
+    assert_eq!(ids(found), [ended.as_str()]);
+    let go_on = format!("kill -CONT {shim}");
+    assert_eq!(commands(found)[1], go_on);
+
+    process::signal(shim, "CONT");
+    daemon.wait_for(&ended);
+    assert_eq!(daemon.inspect(&ended)["State"]["ExitCode"], 137);
+    assert_eq!(leaked(&daemon), [json!(null); 0]);
+    process::signal(other, "CONT");
+}
