@@ -115,7 +115,7 @@ impl<'a> Case<'a> {
     fn short(&self) -> Option<&'a str> {
         let shim = || self.shim.and_then(|shim| shim.container.as_ref());
         let id = self.container.map(|it| &it.id).or_else(shim);
-        id.map(|id| id.short())
+        id.map(ContainerId::short)
     }
 }
 
