@@ -21,6 +21,7 @@ use crate::{
         shims::{self, Odds},
     },
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    id::ContainerId,
     node::{Process, State},
     runtime::{Container, Inspected},
 };
