@@ -21,6 +21,7 @@ use crate::{
         shims::{self, Odds},
     },
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    id::ContainerId,
     node::{Process, State},
     runtime::{Container, Inspected},
 };
@@ -115,7 +116,7 @@ impl<'a> Case<'a> {
     fn short(&self) -> Option<&'a str> {
         let shim = || self.shim.and_then(|shim| shim.container.as_ref());
         let id = self.container.map(|it| &it.id).or_else(shim);
-        id.map(|id| id.short())
+        id.map(ContainerId::short)
     }
 }
 

@@ -100,13 +100,13 @@ fn what_began_or_ended_just_now_is_left_alone() {
     // Without a shim: it may just have been started.
     let mut started = running();
     with(&mut started, |inspected| {
-        inspected.started = Some(at("03:59:30"))
+        inspected.started = Some(at("03:59:30"));
     });
     quiet(&RULE, &story(vec![started], machine(Vec::new())));
 
     let mut ended = sandbox(ID, Some("exited"));
     with(&mut ended, |inspected| {
-        inspected.finished = Some(at("03:59:30"))
+        inspected.finished = Some(at("03:59:30"));
     });
     quiet(&RULE, &story(vec![ended], machine(vec![shim(ID)])));
 }
@@ -145,7 +145,7 @@ fn a_shim_whose_words_are_unknown_may_be_anybodys() {
 fn a_shim_of_a_container_that_ended_long_ago_or_that_docker_does_not_know_is_left_over() {
     let mut ended = sandbox(ID, Some("exited"));
     with(&mut ended, |inspected| {
-        inspected.finished = Some(at("03:55:00"))
+        inspected.finished = Some(at("03:55:00"));
     });
     let found = only(&RULE, &story(vec![ended], machine(vec![shim(ID)])));
     assert!(
@@ -231,7 +231,7 @@ fn a_virtual_machines_shim_and_a_container_that_restarts_have_no_child_to_look_f
     quiet(&RULE, &story(vec![running()], machine(vec![kata])));
     let mut restarting = running();
     with(&mut restarting, |inspected| {
-        inspected.state = "restarting".to_owned()
+        inspected.state = "restarting".to_owned();
     });
     quiet(&RULE, &story(vec![restarting], machine(vec![shim(ID)])));
 }
