@@ -162,7 +162,7 @@ fn cite_trouble(evidence: &Evidence, trouble: &Trouble<'_>, of: usize) -> Vec<Ci
 
 fn cite_hold(evidence: &Evidence, hold: &Hold<'_>) -> Option<Citation> {
     let (_, held) = hold.held.first()?;
-    let source = format!("/proc/{}/mountinfo", hold.keeper.pid);
+    let source = format!("mountinfo of process {}", hold.keeper.pid);
     let text = format!("{} ({})", held.point, hold.namespace.id);
     Some(holders::cite(evidence, source, text))
 }

@@ -89,7 +89,9 @@ impl Place {
     fn evidence(&self) -> Vec<PathBuf> {
         let files = fs::read_dir(self.folder.path()).unwrap().flatten();
         let mut found: Vec<_> = files.map(|entry| entry.path()).collect();
-        found.retain(|path| path.extension().is_some_and(|it| it == "json"));
+        // While it is being written it has another name.
+        let whole = |name: &str| name.starts_with("plegdoctor-") && name.ends_with(".tar.gz");
+        found.retain(|path| whole(path.file_name().unwrap().to_str().unwrap()));
         found
     }
 

@@ -29,6 +29,7 @@ const OWNERS: &[(&str, &[&str])] = &[
             "host",
             "apply",
             "runtime/docker",
+            "kubelet/ask",
             "runtime/disk",
             "capture",
         ],

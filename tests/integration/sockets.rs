@@ -9,6 +9,7 @@ use crate::{
         replay::{FullQueue, Play, Played},
     },
 };
+use plegdoctor::runtime::DEFAULT_ENDPOINT;
 use serde_json::Value;
 use std::{
     collections::HashMap,
@@ -101,7 +102,7 @@ fn copy_host(from: &Path, to: &Path, (recorded, played): (&str, &str)) {
         let (from, to) = (entry.path(), to.join(entry.file_name()));
         if from.is_dir() {
             copy_host(&from, &to, (recorded, played));
-        } else if entry.file_name() == "cmdline" && !recorded.is_empty() {
+        } else if entry.file_name() == "cmdline" {
             let words = String::from_utf8(fs::read(&from).unwrap()).unwrap();
             fs::write(&to, words.replace(recorded, played)).unwrap();
         } else {
@@ -122,7 +123,9 @@ fn diagnose(folder: &Path, endpoint: &str, timeout: Duration) -> (Told, Value) {
             "--no-docker" => {}
             "--host-root" => {
                 let from = PathBuf::from(words.next().unwrap());
-                let recorded = recorded.clone().unwrap_or_default();
+                // The usual socket may stand in dockerd's words, too.
+                let recorded = recorded.clone();
+                let recorded = recorded.unwrap_or_else(|| DEFAULT_ENDPOINT.to_owned());
                 copy_host(&from, host.path(), (&recorded, endpoint));
                 args.extend([word, host.path().display().to_string()]);
             }
@@ -136,7 +139,10 @@ fn diagnose(folder: &Path, endpoint: &str, timeout: Duration) -> (Told, Value) {
     let told = run(&args);
     let report = told.report();
     json::strictly(&report);
-    (told, report)
+    // What was recorded at the usual socket is asked at another one.
+    let named = format!("docker -H {endpoint} ");
+    let report = report.to_string().replace(&named, "docker ");
+    (told, serde_json::from_str(&report).unwrap())
 }
 
 fn case(name: &str) -> PathBuf {

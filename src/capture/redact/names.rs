@@ -302,20 +302,49 @@ impl Names {
 
     fn add(&mut self, kind: Kind, name: &str) {
         let known = self.instead.contains_key(name) || STAY.contains(&name);
-        // A number, or an id, is random or says nothing; an address is replaced as one.
-        let plain = name
-            .bytes()
-            .all(|b| b.is_ascii_hexdigit() || b".:-".contains(&b));
         let counted = self.counts.entry(kind).or_default();
-        if known
-            || plain && name.bytes().any(|b| b.is_ascii_digit())
-            || name.len() < 2
-            || counted.len() >= MOST
-        {
+        if known || says_nothing(name) || name.len() < 2 || counted.len() >= MOST {
             return;
         }
         counted.insert(name.to_owned());
         let instead = format!("anon-{}-{}", kind.word(), counted.len());
         self.instead.insert(name.to_owned(), instead);
+    }
+}
+
+/// Returns whether that is a number, an id or a UID, which are random or say nothing, or an address, which is replaced as
+/// one.
+fn says_nothing(name: &str) -> bool {
+    /// Fewest digits of an id that is cut short.
+    const ID: usize = 12;
+    let only = |more: &[u8]| {
+        let mut bytes = name.bytes();
+        bytes.all(|b| b.is_ascii_hexdigit() || more.contains(&b))
+    };
+    let number = name.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let digits = name.bytes().any(|b| b.is_ascii_digit());
+    let id = digits && name.len() >= ID && only(b"");
+    let uid = digits && name.len() == 36 && only(b"-");
+    number || id || uid || name.contains(':') && only(b".:")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::says_nothing;
+
+    #[test]
+    fn a_pods_name_of_hexadecimal_letters_is_a_name_and_an_id_is_none() {
+        for name in ["db-0", "cafe-1", "a1", "feed", "web-2"] {
+            assert!(!says_nothing(name), "{name}");
+        }
+        for name in [
+            "12",
+            "10.0.0.1",
+            "fe80::1",
+            "3ee08ab06c80",
+            "6f1c4a0e-93a1-4d4a-8a5b-0d1c6f6f7a11",
+        ] {
+            assert!(says_nothing(name), "{name}");
+        }
     }
 }

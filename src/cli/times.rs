@@ -1,0 +1,121 @@
+//! Moments and spans of time, as options name them.
+
+use crate::{duration, event::Time};
+use anyhow::Context as _;
+use chrono::{DateTime, FixedOffset, NaiveDate, NaiveDateTime, TimeDelta, TimeZone as _};
+use std::time::Duration;
+
+/// Returns the moment that `text` means, seen from `now`.
+pub(super) fn moment(text: &str, now: Time) -> anyhow::Result<Time> {
+    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+        return Ok(time);
+    }
+    let zone = *now.offset();
+    let today = now.date_naive();
+    let local = |naive: NaiveDateTime| {
+        zone.from_local_datetime(&naive)
+            .single()
+            .context("no such time")
+    };
+    match text {
+        "now" => return Ok(now),
+        "today" => return local(today.and_hms_opt(0, 0, 0).context("no such time")?),
+        "yesterday" => {
+            return local(
+                (today - TimeDelta::days(1))
+                    .and_hms_opt(0, 0, 0)
+                    .context("no such time")?,
+            );
+        }
+        _ => {}
+    }
+    for format in [
+        "%Y-%m-%dT%H:%M:%S%.f",
+        "%Y-%m-%d %H:%M:%S%.f",
+        "%Y-%m-%dT%H:%M",
+        "%Y-%m-%d %H:%M",
+    ] {
+        if let Ok(naive) = NaiveDateTime::parse_from_str(text, format) {
+            return local(naive);
+        }
+    }
+    if let Ok(date) = NaiveDate::parse_from_str(text, "%Y-%m-%d") {
+        return local(date.and_hms_opt(0, 0, 0).context("no such time")?);
+    }
+    for format in ["%H:%M:%S%.f", "%H:%M"] {
+        if let Ok(time) = chrono::NaiveTime::parse_from_str(text, format) {
+            return local(today.and_time(time));
+        }
+    }
+    let ago = span(text.strip_suffix(" ago").unwrap_or(text));
+    ago.and_then(|ago| now.checked_sub_signed(ago))
+        .context("is no time: use RFC 3339 (2026-11-30T03:40:00Z), \"2026-11-30 03:40\", \"03:40\", or a span before now such as 2h")
+}
+
+/// Returns the span of time that `text` is: Go's durations, and whole days (`3d`).
+fn span(text: &str) -> Option<TimeDelta> {
+    let days = text
+        .strip_suffix('d')
+        .and_then(|days| days.parse().ok())
+        .and_then(TimeDelta::try_days);
+    days.or_else(|| duration::parse(text))
+        .filter(|span| *span >= TimeDelta::zero())
+}
+
+/// Parses a duration above zero.
+pub(super) fn positive(text: &str) -> Result<Duration, String> {
+    span(text)
+        .filter(|span| !span.is_zero())
+        .and_then(|span| span.to_std().ok())
+        .ok_or_else(|| "not a duration above zero, such as 500ms, 3s or 24h".to_owned())
+}
+
+/// Parses `+08:00`, `-0330`, `Z`.
+pub(super) fn utc_offset(text: &str) -> Result<FixedOffset, String> {
+    let text = if text.eq_ignore_ascii_case("z") || text.eq_ignore_ascii_case("utc") {
+        "+00:00"
+    } else {
+        text
+    };
+    text.parse()
+        .map_err(|_| "not an offset such as +08:00".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_in_all_documented_forms() {
+        let now = DateTime::parse_from_rfc3339("2026-11-30T12:00:00+08:00").unwrap();
+        for (text, expected) in [
+            ("2026-11-30T03:40:00Z", "2026-11-30T03:40:00+00:00"),
+            ("2026-11-29 03:40", "2026-11-29T03:40:00+08:00"),
+            ("2026-11-29 03:40:01.5", "2026-11-29T03:40:01.500+08:00"),
+            ("2026-11-29", "2026-11-29T00:00:00+08:00"),
+            ("03:40", "2026-11-30T03:40:00+08:00"),
+            ("2h", "2026-11-30T10:00:00+08:00"),
+            ("1h30m ago", "2026-11-30T10:30:00+08:00"),
+            ("2d", "2026-11-28T12:00:00+08:00"),
+            ("yesterday", "2026-11-29T00:00:00+08:00"),
+            ("today", "2026-11-30T00:00:00+08:00"),
+        ] {
+            assert_eq!(
+                moment(text, now).unwrap().to_rfc3339(),
+                DateTime::parse_from_rfc3339(expected).unwrap().to_rfc3339(),
+                "{text}"
+            );
+        }
+        for text in ["", "soon", "2026-13-01", "25:00", "-2h"] {
+            assert!(moment(text, now).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn offsets_and_durations_are_checked() {
+        assert_eq!(utc_offset("-03:30").unwrap().local_minus_utc(), -12_600);
+        assert!(utc_offset("CET").is_err());
+        assert!(positive("0s").is_err());
+        assert_eq!(positive("1.5s").unwrap(), Duration::from_millis(1500));
+    }
+}
