@@ -198,7 +198,7 @@ fn namespaces(tree: &Tree, pids: &[u32], own: &Own, to: &SyncSender<Told>) {
         (denied > 0).then(|| denied.to_string())
     }) {
         drop(to.send(Told::Unseen(Unseen::Note(format!(
-            "left out the mount namespaces of {} processes: only root may read those of all",
+            "left out the mount namespaces of some processes, {} in number: the kernel does not show them here (root sees all on the host)",
             number.trim()
         )))));
     }
