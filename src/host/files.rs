@@ -166,6 +166,10 @@ impl Tree {
     /// # Errors
     /// It is none, or cannot be read.
     pub fn link(&self, path: &str) -> io::Result<String> {
+        // A process that ends between two looks must not count here and be missing there: the first answer is kept.
+        if let Some(known) = self.tap.as_ref().and_then(|tap| tap.kept(path)) {
+            return Ok(String::from_utf8_lossy(&known).trim_end().to_owned());
+        }
         let read = match &self.origin {
             Origin::Recorded(_) => self.read(path, MOST),
             Origin::Live | Origin::Folder => match fs::read_link(self.path(path)) {
@@ -437,6 +441,23 @@ mod tests {
         // One that was left behind changes nothing any more.
         assert!(live.text("proc/7/status").is_ok());
         assert_eq!(look(&Tree::recorded("/", Arc::new(kept.files))), seen);
+    }
+
+    #[test]
+    fn a_link_that_goes_between_two_looks_is_there_for_both_as_in_what_is_kept_of_it() {
+        let here = tempfile::tempdir().unwrap();
+        let own = here.path().join("proc/7");
+        fs::create_dir_all(&own).unwrap();
+        std::os::unix::fs::symlink("7", here.path().join("proc/self")).unwrap();
+        std::os::unix::fs::symlink("mnt:[1]", own.join("mnt")).unwrap();
+        let tap = Arc::new(Tap::default());
+        let live = Tree::at(here.path()).tapped(Arc::clone(&tap));
+        let look = |tree: &Tree| tree.link("proc/7/mnt").ok();
+        let before = look(&live);
+        fs::remove_file(own.join("mnt")).unwrap();
+        let seen = (before, look(&live));
+        let recorded = Tree::recorded("/", Arc::new(tap.close().files));
+        assert_eq!((look(&recorded), look(&recorded)), seen);
     }
 
     #[test]

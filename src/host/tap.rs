@@ -65,6 +65,11 @@ impl Tap {
         }
     }
 
+    /// Returns what reading `path` came to before, if that was kept.
+    pub(super) fn kept(&self, path: &str) -> Option<Vec<u8>> {
+        self.inner().kept.files.get(path).cloned()
+    }
+
     /// Returns what was kept. A thread that was left behind adds nothing any more.
     pub fn close(&self) -> Kept {
         let mut inner = self.inner();
