@@ -155,6 +155,30 @@ pub struct Process {
     pub threads: Threads,
 }
 
+impl Process {
+    /// Returns a process of which nothing but this is known yet.
+    pub fn new((pid, ppid): (u32, u32), comm: &str, role: Role, state: State) -> Self {
+        Self {
+            pid,
+            ppid,
+            comm: comm.to_owned(),
+            role,
+            state,
+            start_ticks: 0,
+            age: None,
+            children: None,
+            wchan: None,
+            stack: Vec::new(),
+            still: None,
+            command: None,
+            container: None,
+            uid: None,
+            tracer: None,
+            threads: Threads::default(),
+        }
+    }
+}
+
 /// A process's threads.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Threads {

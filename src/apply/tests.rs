@@ -2,7 +2,7 @@
 
 use super::{Audit, Clock, Hands, Interrupts};
 use crate::{
-    node::{Host, Process, Role, State, Threads},
+    node::{Host, Process, Role, State},
     runtime::docker::Docker,
 };
 use chrono::DateTime;
@@ -28,21 +28,7 @@ pub(super) fn with_hands<T>(folder: &Path, act: impl FnOnce(&Hands<'_>) -> T) ->
 /// A process that sleeps, started at tick 500.
 pub(super) fn process(pid: u32, ppid: u32, comm: &str, role: Role) -> Process {
     Process {
-        pid,
-        ppid,
-        comm: comm.to_owned(),
-        role,
-        state: State::Sleeping,
         start_ticks: 500,
-        age: None,
-        wchan: None,
-        stack: Vec::new(),
-        still: None,
-        command: None,
-        container: None,
-        uid: None,
-        tracer: None,
-        threads: Threads::default(),
-        children: None,
+        ..Process::new((pid, ppid), comm, role, State::Sleeping)
     }
 }

@@ -188,22 +188,8 @@ pub(super) fn complaints(told: &reader::Told, what: What) -> Vec<Gap> {
 
 pub(super) fn process(stat: &Stat, role: Role) -> Process {
     Process {
-        pid: stat.pid,
-        ppid: stat.ppid,
-        comm: stat.comm.clone(),
-        role,
-        state: stat.state,
         start_ticks: stat.start_ticks,
-        age: None,
-        children: None,
-        wchan: None,
-        stack: Vec::new(),
-        still: None,
-        command: None,
-        container: None,
-        uid: None,
-        tracer: None,
-        threads: Threads::default(),
+        ..Process::new((stat.pid, stat.ppid), &stat.comm, role, stat.state)
     }
 }
 

@@ -14,22 +14,10 @@ fn words(line: &str) -> Vec<String> {
 
 fn process(pid: u32, ppid: u32, role: Role) -> Process {
     Process {
-        pid,
-        ppid,
-        comm: "runc".to_owned(),
-        role,
-        state: State::Sleeping,
         start_ticks: u64::from(pid),
         age: Some(Duration::from_secs(60)),
-        children: None,
-        wchan: None,
-        stack: Vec::new(),
-        still: None,
-        command: None,
         container: ContainerId::parse(ID),
-        uid: None,
-        tracer: None,
-        threads: Threads::default(),
+        ..Process::new((pid, ppid), "runc", role, State::Sleeping)
     }
 }
 

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use crate::{
         kubelet::{Answer, What},
-        node::{Host, State, Threads},
+        node::{Host, State},
         runtime::Probe,
     };
     use std::time::Duration;
@@ -152,24 +152,7 @@ mod tests {
 
     fn told(answers: Vec<Answer>, kubelet_runs: bool) -> (Vec<Gap>, Vec<String>) {
         let now = chrono::DateTime::UNIX_EPOCH.fixed_offset();
-        let process = Process {
-            pid: 812,
-            ppid: 1,
-            comm: "kubelet".to_owned(),
-            role: Role::Kubelet,
-            state: State::Sleeping,
-            start_ticks: 1,
-            age: None,
-            wchan: None,
-            stack: Vec::new(),
-            still: None,
-            command: None,
-            container: None,
-            uid: None,
-            tracer: None,
-            threads: Threads::default(),
-            children: None,
-        };
+        let process = Process::new((812, 1), "kubelet", Role::Kubelet, State::Sleeping);
         unseen(&Evidence {
             now,
             log: None,

@@ -161,25 +161,15 @@ pub(super) fn sandbox(id: &str, state: Option<&str>) -> Container {
 /// A process of that role, sleeping as daemons do, `seconds` old.
 pub(super) fn process(pid: u32, ppid: u32, comm: &str, role: Role, seconds: u64) -> Process {
     Process {
-        pid,
-        ppid,
-        comm: comm.to_owned(),
-        role,
-        state: State::Sleeping,
         start_ticks: 1000,
         age: Some(Duration::from_secs(seconds)),
-        children: None,
         wchan: Some("futex_do_wait".to_owned()),
-        stack: Vec::new(),
-        still: None,
         command: Some(vec![format!("/usr/bin/{comm}"), "--x".to_owned()]),
-        container: None,
-        uid: None,
-        tracer: None,
         threads: Threads {
             seen: 10,
             ..Threads::default()
         },
+        ..Process::new((pid, ppid), comm, role, State::Sleeping)
     }
 }
 

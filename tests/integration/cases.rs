@@ -275,3 +275,24 @@ fn every_file_of_a_case_has_a_source() {
         );
     }
 }
+
+#[test]
+fn recorded_mounts_name_no_folder_of_the_machine_that_recorded_them() {
+    let folders = ["/tmp/", "/var/tmp/", "/var/cache/", "/root/", "/home/"];
+    let mut seen = 0;
+    for folder in self::folders() {
+        let Ok(processes) = fs::read_dir(folder.join("host/proc")) else {
+            continue;
+        };
+        for process in processes.flatten() {
+            let file = process.path().join("mountinfo");
+            let Ok(text) = fs::read_to_string(&file) else {
+                continue;
+            };
+            seen += 1;
+            let named = folders.iter().find(|folder| text.contains(**folder));
+            assert_eq!(named, None, "{}", file.display());
+        }
+    }
+    assert!(seen > 10, "only {seen} files of mounts");
+}

@@ -10,7 +10,6 @@ use plegdoctor::{
     id::ContainerId,
     node::{Host, Namespace, holder::Place},
 };
-use serde_json::Value;
 use std::{
     path::Path,
     process::{Child, Command, Stdio},
@@ -90,16 +89,7 @@ fn who_holds_a_layer_is_seen_while_it_is_mounted_and_accused_of_nothing_while_th
     );
     assert!(!host.left(&namespace).any(|left| left.place == places[0]));
 
-    let endpoint = daemon.endpoint();
-    let told = program::run(&[
-        "diagnose",
-        "--no-log",
-        "--format",
-        "json",
-        "--docker-host",
-        &endpoint,
-    ]);
-    let report: Value = serde_json::from_str(&told.out).unwrap();
+    let report = program::judged(&daemon.endpoint());
     let findings = report["findings"].to_string();
     assert!(
         !findings.contains("busy-mount") && !findings.contains("leaked-shim"),

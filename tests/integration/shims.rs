@@ -18,16 +18,7 @@ const SETTLES: Duration = Duration::from_secs(150);
 /// Returns the findings of this rule.
 #[track_caller]
 fn leaked(daemon: &Daemon) -> Vec<Value> {
-    let endpoint = daemon.endpoint();
-    let told = program::run(&[
-        "diagnose",
-        "--no-log",
-        "--format",
-        "json",
-        "--docker-host",
-        &endpoint,
-    ]);
-    let report: Value = serde_json::from_str(&told.out).unwrap();
+    let report = program::judged(&daemon.endpoint());
     let findings = report["findings"].as_array().unwrap().iter();
     findings
         .filter(|finding| finding["id"] == "leaked-shim")

@@ -1,7 +1,7 @@
 //! A server played on a TCP port of this machine: a thread a connection, answers from a function, or no answer ever.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
-use super::replay::{Play, act, head};
+use super::replay::{Play, asked, serve};
 use std::{
     net::{SocketAddr, TcpListener, TcpStream},
     sync::{
@@ -14,7 +14,7 @@ use std::{
 /// A played server; its connections end with it.
 pub(crate) struct Port {
     at: SocketAddr,
-    requests: Arc<Mutex<Vec<String>>>,
+    heads: Arc<Mutex<Vec<String>>>,
     over: Arc<AtomicBool>,
 }
 
@@ -23,30 +23,14 @@ impl Port {
     pub(crate) fn start(play: impl Fn(&str) -> Play + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let at = listener.local_addr().unwrap();
-        let requests = Arc::new(Mutex::new(Vec::new()));
+        let heads = Arc::new(Mutex::new(Vec::new()));
         let over = Arc::new(AtomicBool::new(false));
         let port = Self {
             at,
-            requests: Arc::clone(&requests),
+            heads: Arc::clone(&heads),
             over: Arc::clone(&over),
         };
-        let play = Arc::new(play);
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                if over.load(Ordering::Relaxed) {
-                    break;
-                }
-                let (requests, over, play) =
-                    (Arc::clone(&requests), Arc::clone(&over), Arc::clone(&play));
-                thread::spawn(move || {
-                    let mut stream = stream.unwrap();
-                    let head = head(&mut stream);
-                    let asked = head.split(" HTTP/").next().unwrap_or_default().to_owned();
-                    requests.lock().unwrap().push(asked.clone());
-                    act(&mut stream, &play(&asked), &over);
-                });
-            }
-        });
+        thread::spawn(move || serve(listener.incoming(), &heads, &over, play));
         port
     }
 
@@ -57,7 +41,8 @@ impl Port {
 
     /// Returns the method and path of all requests so far, sorted.
     pub(crate) fn requests(&self) -> Vec<String> {
-        let mut requests = self.requests.lock().unwrap().clone();
+        let heads = self.heads.lock().unwrap();
+        let mut requests: Vec<String> = heads.iter().map(|head| asked(head)).collect();
         requests.sort();
         requests
     }

@@ -104,6 +104,13 @@ pub(crate) fn findings(report: &Value) -> Vec<&str> {
         .collect()
 }
 
+/// Runs `diagnose` on a Docker and this machine, without a log, and returns its report, whatever that says.
+pub(crate) fn judged(endpoint: &str) -> Value {
+    let args = ["diagnose", "--no-log", "--format", "json", "--docker-host"];
+    let told = run(&[&args[..], &[endpoint]].concat());
+    serde_json::from_str(&told.out).unwrap()
+}
+
 /// Returns the container of that id in a report.
 #[track_caller]
 pub(crate) fn container<'a>(report: &'a Value, id: &str) -> &'a Value {

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
 use std::{
-    io::{Read, Write},
+    io::{self, Read, Write},
     os::unix::net::{UnixListener, UnixStream},
     path::PathBuf,
     sync::{
@@ -55,23 +55,7 @@ impl Played {
             heads: Arc::clone(&heads),
             over: Arc::clone(&over),
         };
-        let play = Arc::new(play);
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                if over.load(Ordering::Relaxed) {
-                    break;
-                }
-                let (heads, over, play) =
-                    (Arc::clone(&heads), Arc::clone(&over), Arc::clone(&play));
-                thread::spawn(move || {
-                    let mut stream = stream.unwrap();
-                    let head = head(&mut stream);
-                    let asked = head.split(" HTTP/").next().unwrap_or_default().to_owned();
-                    heads.lock().unwrap().push(head);
-                    act(&mut stream, &play(&asked), &over);
-                });
-            }
-        });
+        thread::spawn(move || serve(listener.incoming(), &heads, &over, play));
         played
     }
 
@@ -87,8 +71,7 @@ impl Played {
 
     /// Returns the method and path of all requests so far.
     pub(crate) fn requests(&self) -> Vec<String> {
-        let line = |head: String| head.split(" HTTP/").next().unwrap_or_default().to_owned();
-        self.heads().into_iter().map(line).collect()
+        self.heads().iter().map(|head| asked(head)).collect()
     }
 
     fn socket(&self) -> PathBuf {
@@ -104,7 +87,35 @@ impl Drop for Played {
     }
 }
 
-pub(super) fn head(stream: &mut impl Read) -> String {
+/// Plays on each connection that comes, in a thread of its own, until it is over; notes the heads of requests.
+pub(super) fn serve<S: Read + Write + Send + 'static>(
+    connections: impl Iterator<Item = io::Result<S>>,
+    heads: &Arc<Mutex<Vec<String>>>,
+    over: &Arc<AtomicBool>,
+    play: impl Fn(&str) -> Play + Send + Sync + 'static,
+) {
+    let play = Arc::new(play);
+    for stream in connections {
+        if over.load(Ordering::Relaxed) {
+            break;
+        }
+        let (heads, over, play) = (Arc::clone(heads), Arc::clone(over), Arc::clone(&play));
+        thread::spawn(move || {
+            let mut stream = stream.unwrap();
+            let head = head(&mut stream);
+            let asked = asked(&head);
+            heads.lock().unwrap().push(head);
+            act(&mut stream, &play(&asked), &over);
+        });
+    }
+}
+
+/// Returns the method and path of a request.
+pub(super) fn asked(head: &str) -> String {
+    head.split(" HTTP/").next().unwrap_or_default().to_owned()
+}
+
+fn head(stream: &mut impl Read) -> String {
     let mut bytes = Vec::new();
     let mut byte = [0];
     while !bytes.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|read| read == 1) {
@@ -114,7 +125,7 @@ pub(super) fn head(stream: &mut impl Read) -> String {
 }
 
 // The other side may be gone at any time: what can't be written is not sent.
-pub(super) fn act(stream: &mut impl Write, play: &Play, over: &AtomicBool) {
+fn act(stream: &mut impl Write, play: &Play, over: &AtomicBool) {
     match play {
         Play::Http(status, body) => {
             let length = body.len();
