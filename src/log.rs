@@ -12,6 +12,7 @@ mod pick;
 pub(crate) mod pump;
 mod reel;
 mod replay;
+mod spots;
 mod stored;
 mod tail;
 #[cfg(test)]
@@ -225,7 +226,7 @@ fn judge_empty(moments: &Moments, intake: &mut Intake<'_>) {
     let empty = sources.iter().all(|source| source.lines == 0);
     let silent: Vec<String> = sources
         .iter()
-        .filter(|source| source.kubelet_lines == 0 && (source.lines > 0 || empty))
+        .filter(|source| !source.of_kubelet && (source.lines > 0 || empty))
         .map(|source| source.name.clone())
         .collect();
     let why = match (empty, window(moments)) {
@@ -240,13 +241,7 @@ fn judge_empty(moments: &Moments, intake: &mut Intake<'_>) {
 
 /// Notes that the kubelet's lines are all from before or after the time that was asked for.
 fn judge_window(moments: &Moments, intake: &mut Intake<'_>) {
-    let own = || {
-        intake
-            .reading
-            .sources
-            .iter()
-            .filter(|s| s.kubelet_lines > 0)
-    };
+    let own = || intake.reading.sources.iter().filter(|s| s.of_kubelet);
     let Some(window) = window(moments) else {
         return;
     };

@@ -36,7 +36,7 @@ pub(crate) fn digest(lines: &[String]) -> Log {
         name: "kubelet.log".to_owned(),
         bytes: 0,
         lines: told.lines,
-        kubelet_lines: told.kubelet_lines,
+        of_kubelet: told.of_kubelet,
         first: told.first,
         last: told.last,
         guessed_times: told.guessed_times,

@@ -1,10 +1,15 @@
 //! One source after the other, from blocks to events: cuts lines, parses them, keeps to the window of time, and
 //! keeps the books for the report. Opens nothing.
 
-use super::{Reading, Source, lines::Lines, reel::Reel};
+use super::{
+    Reading, Source,
+    lines::{LONGEST, Lines},
+    reel::Reel,
+    spots::Spots,
+};
 use crate::{
     cli::Moments,
-    event::{Event, Time},
+    event::{Event, Time, screen::Wanted},
     evidence::Gap,
     parser::{Hints, Parser},
 };
@@ -141,8 +146,14 @@ impl<'a> Intake<'a> {
             current.torn = false;
         }
         let Current { lines, parser, .. } = current;
-        let events = &mut self.events;
-        lines.push(block, &mut |line| parser.line(line, events));
+        for part in block.chunks(LONGEST) {
+            let wanted = match parser.wants_context() {
+                true => Wanted::All,
+                false => Wanted::Messages,
+            };
+            let spots = Spots::of(part, wanted, !parser.has_begun());
+            lines.push(part, &spots, parser, &mut self.events);
+        }
         self.hand_on();
     }
 
@@ -165,7 +176,7 @@ impl<'a> Intake<'a> {
         };
         let Current { lines, parser, .. } = current;
         let events = &mut self.events;
-        lines.finish(&mut |line| parser.line(line, events));
+        lines.finish(parser, events);
         parser.finish(events);
         self.hand_on();
         if let Some(current) = self.current.take() {
@@ -192,9 +203,10 @@ impl<'a> Intake<'a> {
         });
     }
 
-    /// Returns how many lines of the kubelet were read so far.
-    pub(super) fn kubelet_lines(&self) -> u64 {
-        self.reading.sources.iter().map(|s| s.kubelet_lines).sum()
+    /// Returns how many of the sources read so far have lines of the kubelet.
+    pub(super) fn of_kubelet(&self) -> usize {
+        let sources = self.reading.sources.iter();
+        sources.filter(|source| source.of_kubelet).count()
     }
 
     fn enter(&mut self, current: Current) {
@@ -220,7 +232,7 @@ impl<'a> Intake<'a> {
             name,
             bytes: current.bytes,
             lines: told.lines,
-            kubelet_lines: told.kubelet_lines,
+            of_kubelet: told.of_kubelet,
             first: told.first,
             last: told.last,
             guessed_times: told.guessed_times,

@@ -84,7 +84,7 @@ pub(super) fn read(
     intake.not_before(bounds.oldest);
     let mut failures: Vec<Failure> = Vec::new();
     failures.extend(from_journal(moments, places, &bounds, intake).err());
-    if intake.kubelet_lines() == 0 && docker.asked {
+    if intake.of_kubelet() == 0 && docker.asked {
         let read = from_container(docker, &bounds, intake);
         failures.extend(
             read.err()
@@ -92,7 +92,7 @@ pub(super) fn read(
         );
     }
     for (name, dir, family) in FILES {
-        if intake.kubelet_lines() == 0 {
+        if intake.of_kubelet() == 0 {
             let name = places.root.join(name).display().to_string();
             let dir = places.root.join(dir);
             failures.extend(from_files(moments, &dir, &name, family, &bounds, intake));
@@ -107,10 +107,8 @@ pub(super) fn read(
 /// Decides what is missing, now that all places were looked at.
 fn settle(moments: &Moments, bounds: &Bounds, reading: &mut Reading) {
     reading.sources.retain(|source| source.lines > 0);
-    let (read, silent): (Vec<&Source>, Vec<&Source>) = reading
-        .sources
-        .iter()
-        .partition(|source| source.kubelet_lines > 0);
+    let (read, silent): (Vec<&Source>, Vec<&Source>) =
+        reading.sources.iter().partition(|source| source.of_kubelet);
     if read.is_empty() {
         let silent: Vec<&str> = silent.iter().map(|source| source.name.as_str()).collect();
         let looked = match silent.is_empty() {

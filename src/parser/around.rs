@@ -19,11 +19,8 @@ impl Parser {
     pub(super) fn conditions(&mut self, text: &[u8], line: u64, out: &mut Vec<Event>) {
         let text = String::from_utf8_lossy(text);
         let mut told = None;
-        if self.trouble.is_none() {
-            self.replay_context(out);
-        }
         // Pasted from elsewhere, but it is the kubelet's own word on its node.
-        self.told.kubelet_lines += 1;
+        self.told.of_kubelet = true;
         for facts in std::mem::take(&mut self.facts) {
             told = facts.told.or(told);
             let when = self.hold.calendar.see(None, told.map(Stamp::Exact));
@@ -86,7 +83,7 @@ impl Parser {
             let raw = peeled.message.clone().into_owned();
             return self.message(&peeled, &raw, hit, line, out);
         }
-        self.told.kubelet_lines += 1;
+        self.told.of_kubelet = true;
         self.note_host(peeled.host.as_deref());
         let (stamp, _) = times(&peeled);
         self.see(stamp, peeled.stamp, None, line);

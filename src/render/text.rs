@@ -270,7 +270,7 @@ impl Page<'_> {
     fn source(&self, source: &crate::digest::Source) -> String {
         let span = match source.first.zip(source.last) {
             Some((first, last)) => format!(", {} to {}", self.clock(first), self.clock(last)),
-            None if source.kubelet_lines == 0 => ", none of the kubelet's".to_owned(),
+            None if !source.of_kubelet => ", none of the kubelet's".to_owned(),
             None => ", without times".to_owned(),
         };
         let picked = if source.picked {
