@@ -246,7 +246,7 @@ fn ten_thousand_equal_lines_are_ten_thousand_events() {
 }
 
 #[test]
-fn context_is_read_around_trouble_only() {
+fn context_is_read_after_trouble_only() {
     let at =
         |minute: u32, text: &str| format!("I0314 09:{minute:02}:00.000000    2261 a.go:1] {text}");
     let event = |n: u32| {
@@ -271,11 +271,7 @@ fn context_is_read_around_trouble_only() {
         .iter()
         .filter_map(|event| event.citation.line)
         .collect();
-    assert_eq!(lines, [2, 3, 4, 5, 6, 8, 9]);
-    assert_eq!(
-        events[0].at.unwrap().to_rfc3339(),
-        "2023-03-14T09:01:00+00:00"
-    );
+    assert_eq!(lines, [3, 4, 5, 6, 9]);
 }
 
 #[test]
@@ -293,15 +289,10 @@ fn recovery_is_seen_however_long_after_the_trouble() {
         .iter()
         .filter_map(|event| Some((event.kind.id(), event.citation.line?)))
         .collect();
-    // The first shows when it was over, the last how long it stayed so.
+    // The first shows when it was over.
     assert_eq!(
         seen[1..],
-        [
-            ("pleg-stale", 1),
-            ("pleg-relisting", 2),
-            ("pleg-event", 3),
-            ("pleg-event", 5)
-        ]
+        [("pleg-stale", 1), ("pleg-relisting", 2), ("pleg-event", 3),]
     );
 }
 
