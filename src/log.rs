@@ -2,6 +2,7 @@
 //! events of each source on, in order; what could not be read is a gap. What an event means is not known here.
 
 mod container;
+mod crew;
 mod files;
 mod intake;
 mod journal;
@@ -28,6 +29,7 @@ use crate::{
 use anyhow::bail;
 use chrono::TimeDelta;
 use container::Part;
+use crew::Crew;
 use files::Piece;
 use intake::Intake;
 use open::Failure;
@@ -145,7 +147,7 @@ fn read_into(
         return Ok(intake.reading);
     }
     if !named {
-        pick::read(moments, docker, places, args.log_timeout, &mut intake);
+        pick::read(moments, docker, places, args, &mut intake);
         judge_nodes(&mut intake);
         judge_window(moments, &mut intake);
         return Ok(intake.reading);
@@ -175,7 +177,11 @@ fn read_named(
     docker: DockerLog<'_>,
     intake: &mut Intake<'_>,
 ) -> Vec<Failure> {
-    let mut failures = files::read(&args.log, intake::hints(moments), &mut |piece| {
+    let crew = Crew {
+        threads: args.threads(),
+        wishes: intake.wishes.clone(),
+    };
+    let mut failures = files::read(&args.log, intake::hints(moments), &crew, &mut |piece| {
         take(intake, piece)
     });
     intake.end();
@@ -213,6 +219,7 @@ fn take(intake: &mut Intake<'_>, piece: Piece<'_>) -> bool {
     match piece {
         Piece::Start(name, from) => intake.start(name, false, from),
         Piece::Block(block) => intake.block(block),
+        Piece::Looked(block, spots) => intake.looked_at(block, spots),
         Piece::Skip => intake.skip(),
         Piece::Gap(name, why) => intake.gap(name, why),
         Piece::Note(note) => intake.reading.notes.push(note),

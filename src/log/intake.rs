@@ -3,13 +3,14 @@
 
 use super::{
     Reading, Source,
+    crew::Wishes,
     lines::{LONGEST, Lines},
     reel::Reel,
     spots::Spots,
 };
 use crate::{
     cli::Moments,
-    event::{Event, Time, screen::Wanted},
+    event::{Event, Time},
     evidence::Gap,
     parser::{Hints, Parser},
 };
@@ -22,6 +23,8 @@ pub(super) struct Intake<'a> {
     /// Leave out what happened before.
     since: Option<Time>,
     sink: &'a mut dyn FnMut(Event),
+    /// What those who look at blocks are to look for.
+    pub(super) wishes: Wishes,
     /// Where what is read is kept.
     pub(super) reel: Option<&'a mut Reel>,
     current: Option<Current>,
@@ -41,8 +44,6 @@ struct Current {
     is_file: bool,
     bytes: u64,
     lines: Lines,
-    /// Drop what comes before the next line's start: the reading began in the middle of a line.
-    torn: bool,
     parser: Parser,
 }
 
@@ -98,6 +99,7 @@ impl<'a> Intake<'a> {
             moments: *moments,
             since: moments.since,
             sink,
+            wishes: Wishes::default(),
             reel: None,
             current: None,
             events: Vec::new(),
@@ -117,20 +119,32 @@ impl<'a> Intake<'a> {
         if let Some(reel) = &mut self.reel {
             reel.start(name, picked, from);
         }
+        let mut lines = Lines::default();
+        if from == Opening::Middle {
+            lines.tear();
+        }
+        self.wishes.set(false, false);
         self.current = Some(Current {
             name: name.to_owned(),
             picked,
             numbered: from == Opening::Start,
             is_file: from != Opening::Unnumbered,
             bytes: 0,
-            lines: Lines::default(),
-            torn: from == Opening::Middle,
+            lines,
             parser: Parser::new(name, hints(&self.moments)),
         });
     }
 
     /// Takes the next bytes of the source begun.
-    pub(super) fn block(&mut self, mut block: &[u8]) {
+    pub(super) fn block(&mut self, block: &[u8]) {
+        for part in block.chunks(LONGEST) {
+            let spots = self.wishes.look(part);
+            self.looked_at(part, &spots);
+        }
+    }
+
+    /// Takes the next bytes of the source begun, at most `LONGEST`, which somebody has looked at.
+    pub(super) fn looked_at(&mut self, block: &[u8], spots: &Spots) {
         let Some(current) = &mut self.current else {
             return;
         };
@@ -138,30 +152,16 @@ impl<'a> Intake<'a> {
             reel.block(block);
         }
         current.bytes += block.len() as u64;
-        if current.torn {
-            let Some(end) = memchr::memchr(b'\n', block) else {
-                return;
-            };
-            block = &block[end + 1..];
-            current.torn = false;
-        }
         let Current { lines, parser, .. } = current;
-        for part in block.chunks(LONGEST) {
-            let wanted = match parser.wants_context() {
-                true => Wanted::All,
-                false => Wanted::Messages,
-            };
-            let spots = Spots::of(part, wanted, !parser.has_begun());
-            lines.push(part, &spots, parser, &mut self.events);
-        }
+        lines.push(block, spots, parser, &mut self.events);
+        self.wishes.set(parser.wants_context(), parser.has_begun());
         self.hand_on();
     }
 
     /// Goes on in the middle of a later line of the source begun.
     pub(super) fn skip(&mut self) {
         if let Some(current) = &mut self.current {
-            current.lines.forget();
-            current.torn = true;
+            current.lines.tear();
             current.numbered = false;
         }
         if let Some(reel) = &mut self.reel {

@@ -19,6 +19,8 @@ pub(super) struct Lines {
     begun: Vec<u8>,
     /// Whether that line is longer than what was kept.
     over: bool,
+    /// Whether what comes before the next newline is a line's end, and of no use.
+    torn: bool,
     /// Lines that were longer than `LONGEST`.
     pub(super) cut: u64,
 }
@@ -36,7 +38,9 @@ impl Lines {
         let (Some(head), Some(tail)) = (memchr(b'\n', block), memrchr(b'\n', block)) else {
             return self.keep(block);
         };
-        if self.begun.is_empty() {
+        if std::mem::take(&mut self.torn) {
+            // It is no line.
+        } else if self.begun.is_empty() {
             parser.line(without_return(&block[..head]), out);
         } else {
             self.keep(&block[..head]);
@@ -53,13 +57,21 @@ impl Lines {
         }
     }
 
-    /// Forgets the line begun: what follows is from elsewhere.
-    pub(super) fn forget(&mut self) {
+    /// Forgets the line begun: what follows is from the middle of another.
+    pub(super) fn tear(&mut self) {
+        self.forget();
+        self.torn = true;
+    }
+
+    fn forget(&mut self) {
         self.begun.clear();
         self.over = false;
     }
 
     fn keep(&mut self, part: &[u8]) {
+        if self.torn {
+            return;
+        }
         let room = LONGEST - self.begun.len();
         self.over |= part.len() > room;
         self.begun.extend_from_slice(&part[..part.len().min(room)]);
@@ -74,7 +86,7 @@ impl Lines {
 
 /// Hands on lines of `block`, which ends with a newline, from the second one's start, `at`, on.
 fn inside(block: &[u8], mut at: usize, spots: &Spots, parser: &mut Parser, out: &mut Vec<Event>) {
-    let above = parser.lines() - 1;
+    let above = parser.lines();
     let mut before = 1;
     let mut hits = spots.hits.iter().copied().peekable();
     while at < block.len() {
@@ -98,7 +110,7 @@ fn inside(block: &[u8], mut at: usize, spots: &Spots, parser: &mut Parser, out: 
     parser.pass(spots.newlines - before);
     if let Some(last) = spots.last {
         let raw = without_return(&block[last.start..last.end]);
-        parser.passed_last(above + last.before + 1, raw);
+        parser.passed_last(above + last.before, raw);
     }
 }
 

@@ -4,19 +4,26 @@
 use super::{
     DockerLog, Places, Reading, Source,
     container::{self, Part, There},
+    crew::Crew,
     files::{self, Piece},
     intake::{self, Intake},
     names::Family,
     open::Failure,
     pump::{self, Ended},
+    spots::Spots,
     stored,
     tail::Limits,
     units::{self, Journal},
 };
-use crate::{cli::Moments, event::Time, evidence::Gap};
+use crate::{
+    cli::{LogArgs, Moments},
+    event::Time,
+    evidence::Gap,
+};
 use anyhow::{anyhow, bail};
 use chrono::TimeDelta;
 use std::{
+    num::NonZeroUsize,
     path::Path,
     time::{Duration, Instant},
 };
@@ -39,6 +46,7 @@ const FILES: [(&str, &str, Family<'_>); 4] = [
 enum Message {
     Start(String, intake::Opening),
     Block(Vec<u8>),
+    Looked(Vec<u8>, Spots),
     Skip,
     Gap(String, String),
     Note(String),
@@ -50,6 +58,7 @@ struct Bounds {
     started: Instant,
     timeout: Duration,
     oldest: Time,
+    threads: NonZeroUsize,
 }
 
 impl Bounds {
@@ -73,13 +82,14 @@ pub(super) fn read(
     moments: &Moments,
     docker: DockerLog<'_>,
     places: &Places<'_>,
-    timeout: Duration,
+    args: &LogArgs,
     intake: &mut Intake<'_>,
 ) {
     let bounds = Bounds {
         started: Instant::now(),
-        timeout,
+        timeout: args.log_timeout,
         oldest: oldest(moments),
+        threads: args.threads(),
     };
     intake.not_before(bounds.oldest);
     let mut failures: Vec<Failure> = Vec::new();
@@ -208,12 +218,16 @@ fn from_files(
         deadline: bounds.deadline(),
     };
     let dir = dir.to_owned();
+    let crew = Crew {
+        threads: bounds.threads,
+        wishes: intake.wishes.clone(),
+    };
     let (mut failures, mut begun) = (Vec::new(), None);
     let ended = pump::pump(
         bounds.deadline(),
         move |to| {
             let mut emit = |piece: Piece<'_>| to.send(Message::from(piece)).is_ok();
-            let read = files::read_tail(&dir, family, hints, &limits, &mut emit);
+            let read = files::read_tail(&dir, family, hints, &crew, &limits, &mut emit);
             let failures = read.unwrap_or_else(|error| vec![(dir.display().to_string(), error)]);
             drop(to.send(Message::Failed(failures)));
         },
@@ -224,6 +238,7 @@ fn from_files(
                     begun = Some(name);
                 }
                 Message::Block(block) => intake.block(&block),
+                Message::Looked(block, spots) => intake.looked_at(&block, &spots),
                 Message::Skip => intake.skip(),
                 Message::Gap(name, why) => intake.gap(name, why),
                 Message::Note(note) => intake.reading.notes.push(note),
@@ -252,6 +267,7 @@ impl From<Piece<'_>> for Message {
         match piece {
             Piece::Start(name, from) => Self::Start(name.to_owned(), from),
             Piece::Block(block) => Self::Block(block.to_vec()),
+            Piece::Looked(block, spots) => Self::Looked(block.to_vec(), spots.clone()),
             Piece::Skip => Self::Skip,
             Piece::Gap(name, why) => Self::Gap(name.to_owned(), why),
             Piece::Note(note) => Self::Note(note),

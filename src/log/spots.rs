@@ -22,7 +22,7 @@ pub(super) struct Spot {
 }
 
 /// What was seen in a block. Its first and last line, which other blocks may share, are not looked at.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Spots {
     /// Lines with a known literal, in order.
     pub(super) hits: Vec<Spot>,

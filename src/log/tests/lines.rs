@@ -164,7 +164,7 @@ fn of_an_overlong_line_the_beginning_is_kept_and_the_next_line_is_whole() {
 }
 
 #[test]
-fn a_forgotten_line_leaves_no_trace() {
+fn a_torn_line_leaves_no_trace() {
     let (mut lines, mut events) = (Lines::default(), Vec::new());
     let mut parser = Parser::new("kubelet.log", hints());
     let mut push = |lines: &mut Lines, block: &str| {
@@ -172,10 +172,11 @@ fn a_forgotten_line_leaves_no_trace() {
         lines.push(block.as_bytes(), &spots, &mut parser, &mut events);
     };
     push(&mut lines, "lost");
-    lines.forget();
+    lines.tear();
+    push(&mut lines, "torn");
     push(
         &mut lines,
-        "E1130 10:00:00.000000 1 a.go:1] Failed to stop sandbox \"1\": x\n",
+        " too\nE1130 10:00:00.000000 1 a.go:1] Failed to stop sandbox \"1\": x\n",
     );
     parser.finish(&mut events);
     assert_eq!((events.len(), parser.told().lines), (1, 1));
