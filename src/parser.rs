@@ -10,6 +10,7 @@ mod around;
 mod conditions;
 mod hold;
 mod lines;
+mod memo;
 mod open;
 
 use crate::{
@@ -19,13 +20,13 @@ use crate::{
         classify::Facts,
         screen::{Hit, screen},
     },
-    klog,
     time::{Stamp, When},
 };
 use hold::Hold;
-use lines::{classify_into, is_fatal, lossy, may_have_time, record_stamp, times};
+use lines::{is_fatal, may_have_time, record_stamp, times};
+use memo::Memo;
 use open::Open;
-use std::{borrow::Cow, collections::BTreeSet};
+use std::collections::BTreeSet;
 
 pub use crate::time::Hints;
 pub(crate) use lines::is_own;
@@ -80,6 +81,7 @@ pub struct Parser {
     first: Option<When>,
     last: Option<(u64, When)>,
     facts: Vec<Facts>,
+    memo: Memo,
 }
 
 /// A copy of a raw line.
@@ -114,11 +116,17 @@ impl Parser {
             first: None,
             last: None,
             facts: Vec::new(),
+            memo: Memo::new(),
         }
     }
 
     /// Takes in one line, without its newline; appends the events that are ready.
     pub fn line(&mut self, raw: &[u8], out: &mut Vec<Event>) {
+        self.line_as(raw, None, out);
+    }
+
+    /// Takes in one line of which the screen may have been asked already.
+    pub(crate) fn line_as(&mut self, raw: &[u8], hit: Option<Hit>, out: &mut Vec<Event>) {
         self.told.lines += 1;
         let raw = if raw.len() > LONGEST {
             self.told.cut += 1;
@@ -130,7 +138,8 @@ impl Parser {
             return;
         }
         let raw = raw.strip_suffix(b"\r").unwrap_or(raw);
-        match screen(raw).or_else(|| is_fatal(raw).then_some(Hit::Message)) {
+        let fatal = || is_fatal(raw).then_some(Hit::Message);
+        match hit.or_else(|| screen(raw)).or_else(fatal) {
             None => self.quiet(raw, out),
             Some(Hit::Bulk) => self.bulk(raw, out),
             Some(Hit::Note) => self.note(raw, out),
@@ -271,7 +280,7 @@ impl Parser {
         line: u64,
         out: &mut Vec<Event>,
     ) {
-        let header = klog::header(&peeled.message);
+        let header = peeled.header;
         let record = record_stamp(peeled);
         if header.is_none() && record.is_none() {
             let another = self.open.is_bare() && !self.open.is_block();
@@ -315,36 +324,22 @@ impl Parser {
             return;
         }
         self.open.close();
-        let text = lossy(self.open.text());
-        classify_into(&text, self.open.severity, &mut self.facts);
-        if self.facts.is_empty() {
-            return;
-        }
         let (when, line, severity) = (self.open.when, self.open.line, self.open.severity);
-        let cited = match text {
-            Cow::Borrowed(_) => None,
-            Cow::Owned(text) => Some(text),
-        };
-        let mut facts = std::mem::take(&mut self.facts);
-        if facts.iter().any(Facts::is_trouble) {
+        let read = self.memo.read(self.open.text(), severity);
+        if read.facts.iter().any(Facts::is_trouble) {
             self.trouble = Some(when.rough_micros().unwrap_or(i64::MAX / 2));
-        } else if self.is_long_past(&when) && facts.iter().any(Facts::is_recovery) {
+        } else if self.is_long_past(&when) && read.facts.iter().any(Facts::is_recovery) {
             // The first sign that it ended is wanted, however late it comes.
             self.trouble = None;
         }
-        let open = std::mem::take(&mut self.open);
-        let text = cited
-            .as_deref()
-            .or_else(|| std::str::from_utf8(open.text()).ok())
-            .unwrap_or("");
-        for facts in facts.drain(..) {
+        for facts in &read.facts {
             if let Some(told) = facts.told {
                 self.hold.anchor(&when, told, out);
             }
-            self.hold.push(facts, severity, when, line, text, out);
+            self.hold
+                .push(facts.clone(), severity, when, line, &read.cited, out);
         }
-        self.facts = facts;
-        self.open = open;
+        self.memo.keep(read);
     }
 
     /// Returns whether the last trouble is long past at that time.

@@ -66,7 +66,8 @@ const HEADER: &[&str] = &["Running on machine: ", "Log file created at: "];
 /// Context, of which healthy logs are full. At one place in a line the first that fits counts: a failed relist is
 /// no bulk.
 const MESSAGE_BEFORE: &[&str] = &["GenericPLEG: Unable"];
-const BULK: &[&str] = &["SyncLoop (PLEG", "GenericPLEG", "Generic (PLEG"];
+const BULK: &[&str] = &["SyncLoop (PLEG", GENERIC, "Generic (PLEG"];
+const GENERIC: &str = "GenericPLEG";
 /// In blocks only: a fatal line, or the first line of an entry of several lines (`envelope::Entry`).
 const START: &[&str] = &["\nF0", "\nF1", "\n{\n", "\n[\n", "__CURSOR=", " [s="];
 
@@ -141,17 +142,34 @@ pub(crate) enum Wanted {
     Context,
 }
 
-/// Returns a place in the first line of `block` from `at` on, a line's start, that may be something known.
-pub(crate) fn find(block: &[u8], at: usize, wanted: Wanted) -> Option<usize> {
+/// Returns a place in the first line of `block` from `at` on, a line's start, that may be something known; and what
+/// `screen` says of that line, where that is certain.
+pub(crate) fn find(block: &[u8], at: usize, wanted: Wanted) -> Option<(usize, Option<Hit>)> {
     let search = match wanted {
         Wanted::Messages => &BLOCK,
         Wanted::All => &BLOCK_WITH_CONTEXT,
         Wanted::Context => &CONTEXT,
     };
     // Some literals begin with the newline before their line.
-    let (start, _) = search.find(block, at.saturating_sub(1))?;
+    let (start, literal) = search.find(block, at.saturating_sub(1))?;
     let start = start + usize::from(block[start] == b'\n');
-    Some(start.max(at))
+    let hit = (wanted == Wanted::All).then(|| hit_of(literal)).flatten();
+    Some((start.max(at), hit))
+}
+
+/// Returns what a line is whose first literal is that one of the search for all.
+fn hit_of(literal: usize) -> Option<Hit> {
+    let note = BULK.len();
+    let message = note + NOTE.len() + HEADER.len();
+    let start = message + MESSAGE.len();
+    match literal {
+        // Also what `MESSAGE_BEFORE` begins with.
+        _ if BULK.get(literal) == Some(&GENERIC) => None,
+        _ if literal < note => Some(Hit::Bulk),
+        _ if literal < message => Some(Hit::Note),
+        _ if literal < start => Some(Hit::Message),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -172,7 +190,10 @@ mod tests {
                 let wanted = if bulk { Wanted::All } else { Wanted::Messages };
                 let block = format!("I1130 \nE1130 x] {text}\nI1130");
                 let found = find(block.as_bytes(), 7, wanted);
-                assert!(found.is_some_and(|at| at < block.len() - 6), "{text}");
+                assert!(found.is_some_and(|(at, _)| at < block.len() - 6), "{text}");
+                let line = &block.as_bytes()[7..block.len() - 6];
+                let all = find(block.as_bytes(), 7, Wanted::All).and_then(|(_, hit)| hit);
+                assert!(all.is_none() || all == screen(line), "{text}");
             }
         }
     }
@@ -205,11 +226,8 @@ mod tests {
             ("I1\nI2 PLEG: x", 3, Some(6)),
             ("I1 PLEG: x\nI2", 11, None),
         ] {
-            assert_eq!(
-                find(block.as_bytes(), at, Wanted::Messages),
-                found,
-                "{block}"
-            );
+            let got = find(block.as_bytes(), at, Wanted::Messages);
+            assert_eq!(got.map(|(at, _)| at), found, "{block}");
         }
     }
 

@@ -90,10 +90,11 @@ fn inside(block: &[u8], mut at: usize, spots: &Spots, parser: &mut Parser, out: 
     let mut before = 1;
     let mut hits = spots.hits.iter().copied().peekable();
     while at < block.len() {
+        while hits.next_if(|hit| hit.start < at).is_some() {}
         let spot = if parser.is_attentive() || at >= spots.until {
-            here(block, at, before)
+            let hit = hits.peek().copied().filter(|hit| hit.start == at);
+            hit.or_else(|| spots::here(block, at, before))
         } else {
-            while hits.next_if(|hit| hit.start < at).is_some() {}
             let first = spots.first.filter(|_| !parser.has_begun());
             let context = context(block, at, before, hits.peek(), spots, parser);
             let all = [hits.peek().copied(), first, context];
@@ -104,7 +105,7 @@ fn inside(block: &[u8], mut at: usize, spots: &Spots, parser: &mut Parser, out: 
             break;
         };
         parser.pass(spot.before - before);
-        parser.line(without_return(&block[spot.start..spot.end]), out);
+        parser.line_as(without_return(&block[spot.start..spot.end]), spot.hit, out);
         (at, before) = (spot.end + 1, spot.before + 1);
     }
     parser.pass(spots.newlines - before);
@@ -112,15 +113,6 @@ fn inside(block: &[u8], mut at: usize, spots: &Spots, parser: &mut Parser, out: 
         let raw = without_return(&block[last.start..last.end]);
         parser.passed_last(above + last.before, raw);
     }
-}
-
-/// Returns the line that starts at `at`.
-fn here(block: &[u8], at: usize, before: u64) -> Option<Spot> {
-    memchr(b'\n', &block[at..]).map(|length| Spot {
-        start: at,
-        end: at + length,
-        before,
-    })
 }
 
 /// Returns the next line of context before the next hit, if the parser wants it and it was not looked for.

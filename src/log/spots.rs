@@ -2,7 +2,7 @@
 //! and after it, so that several threads can do it.
 
 use crate::{
-    event::screen::{self, Wanted},
+    event::screen::{self, Hit, Wanted},
     parser,
 };
 use memchr::{memchr, memchr_iter, memrchr};
@@ -19,6 +19,8 @@ pub(super) struct Spot {
     pub(super) end: usize,
     /// How many lines begin before it in the block.
     pub(super) before: u64,
+    /// What the screen says of it, if it was asked already.
+    pub(super) hit: Option<Hit>,
 }
 
 /// What was seen in a block. Its first and last line, which other blocks may share, are not looked at.
@@ -72,11 +74,26 @@ impl Spots {
 
 /// Returns the next whole line from `at` on, a line's start with `lines` before it, in which what is wanted may be.
 pub(super) fn next(block: &[u8], at: usize, lines: u64, wanted: Wanted) -> Option<Spot> {
-    let hit = screen::find(block, at, wanted)?;
-    let end = hit + memchr(b'\n', &block[hit..])?;
-    let start = memrchr(b'\n', &block[at..hit]).map_or(at, |newline| at + newline + 1);
+    let (place, hit) = screen::find(block, at, wanted)?;
+    let end = place + memchr(b'\n', &block[place..])?;
+    let start = memrchr(b'\n', &block[at..place]).map_or(at, |newline| at + newline + 1);
     let before = lines + count(&block[at..start]);
-    Some(Spot { start, end, before })
+    Some(Spot {
+        start,
+        end,
+        before,
+        hit,
+    })
+}
+
+/// Returns the line that starts at `at`.
+pub(super) fn here(block: &[u8], at: usize, before: u64) -> Option<Spot> {
+    memchr(b'\n', &block[at..]).map(|length| Spot {
+        start: at,
+        end: at + length,
+        before,
+        hit: None,
+    })
 }
 
 /// Returns how many newlines there are.
@@ -84,25 +101,20 @@ pub(super) fn count(text: &[u8]) -> u64 {
     memchr_iter(b'\n', text).count() as u64
 }
 
-fn first_own(block: &[u8], mut at: usize) -> Option<Spot> {
-    let mut before = 1;
-    while let Some(length) = memchr(b'\n', &block[at..]) {
-        let (start, end) = (at, at + length);
-        if parser::is_own(&block[start..end]) {
-            return Some(Spot { start, end, before });
-        }
-        (at, before) = (end + 1, before + 1);
+fn first_own(block: &[u8], from: usize) -> Option<Spot> {
+    let mut spot = here(block, from, 1)?;
+    while !parser::is_own(&block[spot.start..spot.end]) {
+        spot = here(block, spot.end + 1, spot.before + 1)?;
     }
-    None
+    Some(spot)
 }
 
-fn last_own(block: &[u8], from: usize, mut end: usize, newlines: u64) -> Option<Spot> {
-    let mut before = newlines;
+fn last_own(block: &[u8], from: usize, mut end: usize, mut before: u64) -> Option<Spot> {
     while end > from {
         before -= 1;
         let start = memrchr(b'\n', &block[from..end]).map_or(from, |newline| from + newline + 1);
         if parser::is_own(&block[start..end]) {
-            return Some(Spot { start, end, before });
+            return here(block, start, before);
         }
         end = start - 1;
     }

@@ -2,6 +2,7 @@
 
 use super::{
     MOST, Parser, conditions,
+    hold::cited,
     lines::{is_fatal, is_loss, may_have_time, record_stamp, times},
 };
 use crate::{
@@ -10,14 +11,13 @@ use crate::{
         Event, Severity, bounded,
         screen::{Hit, screen},
     },
-    klog,
     time::{Stamp, klog_created},
 };
 
 impl Parser {
     /// Emits the conditions that `conditions::read` left in `facts`.
     pub(super) fn conditions(&mut self, text: &[u8], line: u64, out: &mut Vec<Event>) {
-        let text = String::from_utf8_lossy(text);
+        let text = cited(String::from_utf8_lossy(text).trim()).into();
         let mut told = None;
         // Pasted from elsewhere, but it is the kubelet's own word on its node.
         self.told.of_kubelet = true;
@@ -25,15 +25,14 @@ impl Parser {
             told = facts.told.or(told);
             let when = self.hold.calendar.see(None, told.map(Stamp::Exact));
             let severity = Severity::Info;
-            self.hold
-                .push(facts, severity, when, line, text.trim(), out);
+            self.hold.push(facts, severity, when, line, &text, out);
         }
     }
 
     /// A line about the log itself.
     pub(super) fn note(&mut self, raw: &[u8], out: &mut Vec<Event>) {
         let peeled = envelope::peel(raw);
-        if klog::header(&peeled.message).is_some() || record_stamp(&peeled).is_some() {
+        if peeled.header.is_some() || record_stamp(&peeled).is_some() {
             return self.hit(raw, Hit::Message, out);
         }
         self.flush(out);

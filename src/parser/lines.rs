@@ -31,7 +31,7 @@ pub(super) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
 
 /// Returns klog's stamp and the message after its header.
 pub(super) fn times<'a>(peeled: &'a Peeled<'_>) -> (Option<Yearless>, &'a [u8]) {
-    match klog::header(&peeled.message) {
+    match peeled.header {
         Some(header) => (Some(header.stamp), &peeled.message[header.len..]),
         None => (None, &peeled.message),
     }
@@ -126,9 +126,7 @@ fn is_own_inside(raw: &[u8]) -> bool {
     match peeled.owner {
         Owner::Kubelet => true,
         Owner::Other => false,
-        Owner::Unnamed => {
-            klog::header(&peeled.message).is_some() || record_stamp(&peeled).is_some()
-        }
+        Owner::Unnamed => peeled.header.is_some() || record_stamp(&peeled).is_some(),
     }
 }
 

@@ -98,7 +98,7 @@ impl Page<'_> {
     fn citations(&self, citations: &[Citation], out: &mut dyn Write) -> io::Result<()> {
         let place = |citation: &Citation| match citation.line {
             Some(line) => format!("{}:{line}", base(&citation.source)),
-            None => citation.source.clone(),
+            None => citation.source.to_string(),
         };
         let places: Vec<_> = citations.iter().take(CITATIONS).map(place).collect();
         let widest = places

@@ -60,7 +60,7 @@ fn carriage_returns_nul_and_invalid_utf8_do_no_harm() {
     let (events, _) = read(log);
     assert_eq!(shown(&events[0]), "relist-failed Other");
     assert_eq!(
-        events[0].error.as_ref().unwrap().text,
+        &*events[0].error.as_ref().unwrap().text,
         "\0\u{fffd}\u{fffd}\u{fffd}"
     );
 }
@@ -148,7 +148,7 @@ fn a_record_that_never_ends_takes_one_line_with_it_at_most() {
     let log = format!("{record}\nfirst\nsecond\nI0314 09:30:00.000000    2261 a.go:1] last");
     let (events, told) = read(log);
     assert_eq!(shown_all(&events), "list-containers-failed Other");
-    assert_eq!(events[0].error.as_ref().unwrap().text, "xfirst");
+    assert_eq!(events[0].error.as_ref().unwrap().text[..], *"xfirst");
     assert!(told.last > events[0].at);
 }
 
@@ -313,10 +313,7 @@ fn citations_tell_where_and_what() {
         "first\nMar 14 09:26:53 h kubelet[1]: {KLOG}{STALE}"
     ));
     let citation = &events[1].citation;
-    assert_eq!(
-        (citation.source.as_str(), citation.line),
-        ("kubelet.log", Some(2))
-    );
-    assert_eq!(citation.text, STALE);
+    assert_eq!((&*citation.source, citation.line), ("kubelet.log", Some(2)));
+    assert_eq!(&*citation.text, STALE);
     assert_eq!(citation.time, events[1].at);
 }
