@@ -2,7 +2,7 @@
 
 use super::diagnose;
 use crate::{
-    capture::{Archive, Keep, Kept, Privacy},
+    capture::{Keep, Kept, Privacy, Saving},
     cli::{self, CollectArgs},
 };
 use anyhow::Context as _;
@@ -19,7 +19,8 @@ const TICK: Duration = Duration::from_millis(120);
 /// # Errors
 /// Nothing could be saved: bad values, an unreadable log, a file that is there already or can't be written.
 pub fn run(mut args: CollectArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
-    let archive = Archive::create(&args.output)?;
+    // A name that is taken is told before anything is asked.
+    let saving = Saving::begin(&args.output)?;
     args.look.log.since.get_or_insert_with(|| SPAN.to_owned());
     let spinner = spinner();
     let watcher = spinner.clone();
@@ -37,7 +38,7 @@ pub fn run(mut args: CollectArgs, out: &mut dyn Write) -> anyhow::Result<ExitCod
     }
     let complete = kept.is_complete();
     let missing = missing(&kept);
-    let length = archive.write(kept)?;
+    let length = saving.write(kept)?;
     spinner.finish_and_clear();
     let path = args.output.display();
     writeln!(out, "{path}: {}", HumanBytes(length))
