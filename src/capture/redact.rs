@@ -5,6 +5,7 @@
 //! token is masked; the rest stays, whatever it tells.
 
 mod names;
+mod stay;
 
 use super::{Kept, Packed};
 use crate::node::mask;
