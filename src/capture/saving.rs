@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use std::{
     io::{self, BufRead as _, BufReader, Read, Write},
     path::{Path, PathBuf},
-    process::{ChildStdin, ChildStdout},
-    sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    process::ChildStdout,
+    sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel},
     thread,
     time::{Duration, Instant},
 };
@@ -39,12 +39,27 @@ enum Said {
     Failed(String),
 }
 
-/// A capture that a child writes; gone with this unless it was finished.
+/// A capture that is being written; gone with this unless it was finished.
 #[derive(Debug)]
 pub struct Saving {
     path: PathBuf,
+    by: By,
+}
+
+/// Who writes it.
+#[derive(Debug)]
+enum By {
+    Child(Writer),
+    /// We, where no child can be run: a node may be out of tasks just now.
+    Ourselves(Archive),
+}
+
+/// A child that writes.
+#[derive(Debug)]
+struct Writer {
     running: Running,
-    feed: Option<ChildStdin>,
+    /// Takes what is to be packed for it; without it, it is fed no more.
+    pack: Option<SyncSender<Kept>>,
     said: Receiver<Said>,
 }
 
@@ -54,41 +69,76 @@ impl Saving {
     /// # Errors
     /// There is such a file, or none can be written there, or not in time.
     pub fn begin(path: &Path) -> anyhow::Result<Self> {
-        let failed = || format!("can't write {}", path.display());
-        let mut command = child::reader();
-        command.args(["capture", "--"]).arg(path);
-        let mut running = Running::start_fed(&mut command).with_context(failed)?;
-        let feed = running.child.stdin.take();
-        let stdout = running.child.stdout.take().context("it has no output")?;
-        let (tell, said) = channel();
-        thread::Builder::new()
-            .name("capture".to_owned())
-            .spawn(move || listen(stdout, &tell))
-            .with_context(failed)?;
-        let mut saving = Self {
-            path: path.to_owned(),
-            running,
-            feed,
-            said,
+        let by = match Writer::start(path) {
+            Ok(mut writer) => {
+                writer.wait_for_begin(path)?;
+                By::Child(writer)
+            }
+            Err(_) => By::Ourselves(Archive::create(path)?),
         };
-        match saving.said.recv_timeout(BEGIN) {
-            Ok(Said::Failed(words)) => bail!(words),
-            Ok(_) => Ok(saving),
-            Err(error) => Err(saving.given_up(error, BEGIN)),
-        }
+        Ok(Self {
+            path: path.to_owned(),
+            by,
+        })
     }
 
     /// Writes all, and gives the file its name. Returns its length.
     ///
     /// # Errors
     /// It can't be written, or not in time, or somebody else took the name.
-    pub fn write(mut self, kept: Kept) -> anyhow::Result<u64> {
-        let feed = self.feed.take().context("it was written already")?;
-        thread::Builder::new()
-            .name("pack".to_owned())
-            // What goes wrong here the child sees: it is fed no more.
-            .spawn(move || drop(write::pack(Pieces(feed), kept).and_then(Pieces::end)))
-            .with_context(|| format!("can't write {}", self.path.display()))?;
+    pub fn write(self, kept: Kept) -> anyhow::Result<u64> {
+        match self.by {
+            By::Child(mut writer) => writer.write(kept, &self.path),
+            By::Ourselves(archive) => archive.write(kept),
+        }
+    }
+}
+
+impl Writer {
+    /// Starts the child, and all that feeds it and listens to it.
+    fn start(path: &Path) -> io::Result<Self> {
+        let mut command = child::reader();
+        command.args(["capture", "--"]).arg(path);
+        let mut running = Running::start_fed(&mut command)?;
+        let pipes = running.child.stdin.take().zip(running.child.stdout.take());
+        let (feed, stdout) = pipes.ok_or(io::ErrorKind::BrokenPipe)?;
+        let (tell, said) = channel();
+        let (pack, packed) = sync_channel(1);
+        let spawn = |name: &str| thread::Builder::new().name(name.to_owned());
+        let started = spawn("capture")
+            .spawn(move || listen(stdout, &tell))
+            .and_then(|_| {
+                spawn("pack").spawn(move || {
+                    // What goes wrong here the child sees: it is fed no more.
+                    if let Ok(kept) = packed.recv() {
+                        drop(write::pack(Pieces(feed), kept).and_then(Pieces::end));
+                    }
+                })
+            });
+        if let Err(error) = started {
+            // Fed no more, it takes away what it began.
+            running.wait(LAST_BREATH);
+            return Err(error);
+        }
+        Ok(Self {
+            running,
+            pack: Some(pack),
+            said,
+        })
+    }
+
+    fn wait_for_begin(&mut self, path: &Path) -> anyhow::Result<()> {
+        match self.said.recv_timeout(BEGIN) {
+            Ok(Said::Failed(words)) => bail!(words),
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.given_up(path, error, BEGIN)),
+        }
+    }
+
+    fn write(&mut self, kept: Kept, path: &Path) -> anyhow::Result<u64> {
+        let pack = self.pack.take().context("it was written already")?;
+        // If nobody takes it, nothing comes of it: that is told below.
+        drop(pack.send(kept));
         let until = Instant::now() + ALL;
         loop {
             let left = until.saturating_duration_since(Instant::now()).min(SILENCE);
@@ -96,20 +146,24 @@ impl Saving {
                 Ok(Said::Begun | Said::Taken) => {}
                 Ok(Said::Whole(length)) => return Ok(length),
                 Ok(Said::Failed(words)) => bail!(words),
-                Err(error) => return Err(self.given_up(error, left)),
+                Err(error) => return Err(self.given_up(path, error, left)),
             }
         }
     }
 
     /// Ends the child, from which nothing came; returns that in words.
-    fn given_up(&mut self, error: RecvTimeoutError, waited: Duration) -> anyhow::Error {
-        let path = self.path.display();
-        let pid = self.running.child.id();
+    fn given_up(
+        &mut self,
+        path: &Path,
+        error: RecvTimeoutError,
+        waited: Duration,
+    ) -> anyhow::Error {
+        let name = path.display();
         if error == RecvTimeoutError::Disconnected {
-            return anyhow::anyhow!("can't write {path}: the child that writes it broke off");
+            return anyhow::anyhow!("can't write {name}: the child that writes it broke off");
         }
-        let part = self.path.file_name().unwrap_or_default();
-        let part = write::part(&self.path, part, pid);
+        let part = path.file_name().unwrap_or_default();
+        let part = write::part(path, part, self.running.child.id());
         let left = match self.running.end(LAST_BREATH) {
             Some(pid) => format!(
                 "; process {pid}, a child of plegdoctor's own, hangs in the kernel and ends once it is let go"
@@ -117,17 +171,17 @@ impl Saving {
             None => String::new(),
         };
         anyhow::anyhow!(
-            "can't write {path}: nothing came of it in {} s, the disk or file system that it is on may hang ({} may be left there){left}",
+            "can't write {name}: nothing came of it in {} s, the disk or file system that it is on may hang ({} may be left there){left}",
             waited.as_secs(),
             part.display()
         )
     }
 }
 
-impl Drop for Saving {
+impl Drop for Writer {
     fn drop(&mut self) {
         // It then takes away what it began.
-        self.feed = None;
+        self.pack = None;
         self.running.wait(LAST_BREATH);
     }
 }

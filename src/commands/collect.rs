@@ -7,7 +7,7 @@ use crate::{
 };
 use anyhow::Context as _;
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::{io::Write, process::ExitCode, time::Duration};
+use std::{io::Write, process::ExitCode, thread, time::Duration};
 
 /// How far back a log is kept unless `--since` says.
 const SPAN: &str = "24h";
@@ -90,6 +90,21 @@ fn spinner() -> ProgressBar {
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
         spinner.set_style(style);
     }
-    spinner.enable_steady_tick(TICK);
+    // Not by its own thread: where the node is out of tasks, the wish for one would end us.
+    let turning = spinner.clone();
+    let turn = move || {
+        while !turning.is_finished() {
+            turning.tick();
+            thread::sleep(TICK);
+        }
+    };
+    if !spinner.is_hidden() {
+        // It then stands still.
+        drop(
+            thread::Builder::new()
+                .name("spinner".to_owned())
+                .spawn(turn),
+        );
+    }
     spinner
 }

@@ -1,13 +1,16 @@
-//! Captures that are to be written where nothing answers, and captures whose program is ended meanwhile.
+//! Captures that are to be written where nothing answers or nothing can be started, and captures whose program is ended
+//! meanwhile.
 
 use crate::support::{
     process::{self, wait_until},
-    program::{plegdoctor, run},
+    program::{self, plegdoctor, run},
 };
+use plegdoctor::capture::Capture;
 use std::{
     fs,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
     time::Duration,
 };
 use tempfile::TempDir;
@@ -84,6 +87,35 @@ fn a_capture_on_a_file_system_that_does_not_answer_is_given_up_in_time() {
     let told = run(&metrics_only("/dev/null", &["collect", "-o", &to]));
     assert!(told.out.starts_with(&format!("{to}: ")), "{told:?}");
     assert!(Path::new(&to).is_file());
+}
+
+#[test]
+fn a_node_that_can_start_nothing_more_is_captured_all_the_same() {
+    /// A user of no other process.
+    const NOBODY: &str = "61234";
+    let here = TempDir::new().unwrap();
+    let open = fs::Permissions::from_mode(0o777);
+    fs::set_permissions(here.path(), open).unwrap();
+    let at = |name: &str| here.path().join(name).display().to_string();
+    fs::copy(env!("CARGO_BIN_EXE_plegdoctor"), at("plegdoctor")).unwrap();
+    for words in [
+        &["collect", "--no-log", "--no-docker", "-o"][..],
+        &["diagnose", "--no-log", "--no-docker", "--save"],
+    ] {
+        let to = at(words[0]);
+        let told = program::told(
+            Command::new("setpriv")
+                .args(["--reuid", NOBODY, "--clear-groups"])
+                .args(["prlimit", "--nproc=1"])
+                .arg(at("plegdoctor"))
+                .args(words)
+                .arg(&to)
+                .stdin(Stdio::null()),
+        );
+        assert!(told.err.is_empty(), "{told:?}");
+        assert!(told.out.contains("temporarily unavailable"), "{told:?}");
+        assert!(Capture::open(Path::new(&to)).is_ok(), "{told:?}");
+    }
 }
 
 #[test]
