@@ -40,6 +40,8 @@ impl Place {
         let endpoint = daemon.endpoint();
         let mut words = vec!["diagnose", "--fix", "--no-log", "--probe-timeout", "2s"];
         words.extend(["--settle", "2s", "--docker-host", &endpoint]);
+        // A kubelet of this machine has nothing to do with that daemon.
+        words.push("--no-kubelet");
         let has = |option: &str| more.contains(&option);
         if !has("--confirm-after") {
             words.extend(["--confirm-after", "2s"]);
