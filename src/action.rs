@@ -173,6 +173,21 @@ impl Action {
         }
     }
 
+    /// Returns whether it ends and starts what the whole node depends on.
+    pub fn restarts(&self) -> bool {
+        matches!(self, Self::ReexecSystemd | Self::RestartUnit { .. })
+    }
+
+    /// Returns how harsh it is among those of the same risk: Docker takes its containers along unless live-restore is
+    /// on, containerd and the kubelet take none, systemd not even a unit.
+    pub fn harshness(&self) -> u8 {
+        match self {
+            Self::RestartUnit { unit: Unit::Docker } => 2,
+            Self::RestartUnit { .. } => 1,
+            _ => 0,
+        }
+    }
+
     /// Returns whether it is done to this machine's own processes, mounts or units, which have to be looked at for it.
     pub fn is_to_the_host(&self) -> bool {
         !matches!(self, Self::RemoveContainer { .. })

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     action::Action,
     duration,
-    finding::Risk,
+    finding::{Confidence, Risk},
     fix::{self, Deed, Fate, Step},
     report::{Report, Verdict},
 };
@@ -29,8 +29,12 @@ pub fn step(
     style: Style,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    let suspected = match step.confidence {
+        Confidence::Confirmed => "",
+        Confidence::Suspected => " (only suspected)",
+    };
     let title = format!(
-        "{} [{}], against {}",
+        "{} [{}], against {}{suspected}",
         step.title,
         risk(step.risk),
         step.finding
@@ -46,6 +50,13 @@ pub fn step(
     if step.actions.iter().any(kills) {
         let first = format!(
             "first: one inspect more is kept open for {}; if it is answered, nothing is ended",
+            duration::spoken(confirm_after)
+        );
+        write!(out, "{}", paragraph(&first, 2, style.width))?;
+    }
+    if step.restarts() {
+        let first = format!(
+            "first: one more look, {} or more after the one that asked for it; if it is not needed any more, nothing is restarted",
             duration::spoken(confirm_after)
         );
         write!(out, "{}", paragraph(&first, 2, style.width))?;
@@ -101,10 +112,10 @@ pub fn write(
     }
     // Else it is as was told above.
     let tried = |deed: &Deed| {
-        use Fate::{AboveRisk, Declined, Interrupted, Planned};
+        use Fate::{AboveRisk, Declined, Interrupted, Planned, Suspected};
         !matches!(
             deed.ending.fate,
-            AboveRisk | Declined | Interrupted | Planned
+            AboveRisk | Declined | Interrupted | Planned | Suspected
         )
     };
     if report.actions.iter().any(tried) {
@@ -142,12 +153,16 @@ fn one(
 ) -> io::Result<()> {
     let (word, color) = match deed.ending.fate {
         Fate::Done => ("done", "32"),
-        Fate::Unproven => ("done, not proved", "33"),
+        Fate::Unproven => ("tried, not proved", "33"),
         Fate::Failed => ("failed", "31"),
         Fate::Changed => ("not done, it has changed", "33"),
         Fate::NotNeeded => ("not needed", "32"),
         Fate::Declined => ("not confirmed", "2"),
         Fate::AboveRisk => ("not done, above --max-risk", "2"),
+        Fate::Suspected => (
+            "not done, only suspected: --yes restarts nothing for that",
+            "33",
+        ),
         Fate::Interrupted => ("not done, interrupted", "33"),
         Fate::Planned => ("would be done", "36"),
     };
