@@ -26,6 +26,8 @@ pub enum Action {
     DetachMount {
         /// Where it is mounted there.
         path: String,
+        /// The kernel's number for the mount: another may lie at the same place, or come there.
+        mount: u64,
         /// The namespace: the number in `/proc/PID/ns/mnt`.
         namespace: u64,
         /// A process that sits in it.

@@ -317,6 +317,7 @@ fn a_restart_waits_whether_the_one_before_it_was_enough() {
 fn a_removal_that_failed_is_tried_again_once_a_mount_was_detached() {
     let mount = Action::DetachMount {
         path: "/d/merged".to_owned(),
+        mount: 12,
         namespace: 4,
         pid: 7,
         start_ticks: 1,
