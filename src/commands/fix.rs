@@ -69,7 +69,11 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
         aside: args.format == Format::Json || !(args.fix.yes || io::stdout().is_terminal()),
         out,
     };
-    page.report(&first.report)?;
+    match page.report(&first.report) {
+        // A closed pipe must not pass for a node that was healed.
+        Err(error) if !args.fix.dry_run => bail!("nothing was changed: {error:#}"),
+        written => written?,
+    }
     let steps = fix::steps(&first.report);
     if args.fix.dry_run || steps.is_empty() || fix::is_well(&first.report) {
         let deeds = planned(&steps, args, clock);

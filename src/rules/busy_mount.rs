@@ -12,7 +12,7 @@ use super::{
     EACH, Rule,
     holders::{self, span},
     inspect_call,
-    remedies::docker_command,
+    remedies::{self, cost_of_unit, docker_command},
 };
 use crate::{
     action::{Action, Unit},
@@ -270,11 +270,11 @@ fn restart(evidence: &Evidence, hold: &Hold<'_>) -> Option<Remedy> {
         title: format!("Restart {unit}"),
         risk: if node { Risk::Node } else { Risk::Disruptive },
         command: format!("systemctl restart {unit}"),
-        cost: "that service starts anew, with the mounts of then".to_owned(),
-        actions: restarts
-            .map(|unit| Action::RestartUnit { unit })
-            .into_iter()
-            .collect(),
+        cost: restarts.map_or_else(
+            || "that service starts anew, with the mounts of then".to_owned(),
+            |unit| cost_of_unit(evidence, unit),
+        ),
+        actions: restarts.map_or_else(Vec::new, |unit| remedies::restart(evidence, unit)),
     })
 }
 

@@ -117,6 +117,28 @@ fn cost_of_restart(runtime: Option<&Runtime>) -> String {
     }
 }
 
+/// Returns what a restart of containerd costs: with Docker above it more than itself, where systemd binds the two.
+pub(super) fn cost_of_containerd(evidence: &Evidence) -> String {
+    let alone = "containers go on running; calls in flight fail";
+    if engine(evidence) != Engine::Docker {
+        return alone.to_owned();
+    }
+    // Docker's own packages have had BindsTo= since 18.09, and Wants= later; distributions differ.
+    let docker = cost_of_restart(evidence.runtime.as_ref());
+    format!(
+        "{alone}. Where docker.service is bound to it (systemctl show -p BindsTo -p Requires docker), systemd restarts Docker with it: {docker}"
+    )
+}
+
+/// Returns what a restart of that unit costs.
+pub(super) fn cost_of_unit(evidence: &Evidence, unit: Unit) -> String {
+    match unit {
+        Unit::Docker => cost_of_restart(evidence.runtime.as_ref()),
+        Unit::Containerd => cost_of_containerd(evidence),
+        Unit::Kubelet => "containers go on running; the kubelet takes up its work anew".to_owned(),
+    }
+}
+
 /// Returns the remedy of last resort.
 pub(super) fn restart_runtime(evidence: &Evidence) -> Remedy {
     const GO_ON: &str =

@@ -196,6 +196,7 @@ fn a_leaked_mount_is_detached_and_the_removal_that_failed_for_it_is_tried_again(
     let mut command = plegdoctor(&[
         "diagnose",
         "--fix",
+        "--no-kubelet",
         "--yes",
         "--max-risk",
         "disruptive",
