@@ -99,11 +99,16 @@ pub(super) fn restart(evidence: &Evidence, unit: Unit) -> Vec<Action> {
     }
 }
 
+/// Returns whether containers outlive Docker, as far as it or its files tell.
+fn live_restore(runtime: Option<&Runtime>) -> Option<bool> {
+    let runtime = runtime?;
+    let stored = || runtime.disk.as_ref().and_then(|disk| disk.live_restore);
+    runtime.live_restore.or_else(stored)
+}
+
 /// Returns what a restart of Docker costs, as far as Docker or its files tell.
 fn cost_of_restart(runtime: Option<&Runtime>) -> String {
-    let stored = |runtime: &Runtime| runtime.disk.as_ref().and_then(|disk| disk.live_restore);
-    let live_restore = runtime.and_then(|it| it.live_restore.or_else(|| stored(it)));
-    match (runtime, live_restore) {
+    match (runtime, live_restore(runtime)) {
         (Some(runtime), Some(false)) => {
             let running = match (runtime.list.outcome, runtime.running()) {
                 (Outcome::Answered, 1) => "; 1 runs now".to_owned(),
@@ -120,13 +125,17 @@ fn cost_of_restart(runtime: Option<&Runtime>) -> String {
 /// Returns what a restart of containerd costs: with Docker above it more than itself, where systemd binds the two.
 pub(super) fn cost_of_containerd(evidence: &Evidence) -> String {
     let alone = "containers go on running; calls in flight fail";
-    if engine(evidence) != Engine::Docker {
+    let runtime = evidence.runtime.as_ref();
+    if engine(evidence) != Engine::Docker || live_restore(runtime) == Some(true) {
         return alone.to_owned();
     }
     // Docker's own packages have had BindsTo= since 18.09, and Wants= later; distributions differ.
-    let docker = cost_of_restart(evidence.runtime.as_ref());
+    let all = match live_restore(runtime) {
+        Some(_) => "",
+        None => " unless live-restore is on",
+    };
     format!(
-        "{alone}. Where docker.service is bound to it (systemctl show -p BindsTo -p Requires docker), systemd restarts Docker with it: {docker}"
+        "{alone}; but where docker.service requires it (systemctl show -p BindsTo -p Requires docker), Docker restarts with it and stops every container of the node{all}"
     )
 }
 

@@ -116,6 +116,24 @@ fn who_holds_a_dead_containers_layer_is_named_and_is_to_let_it_go() {
 }
 
 #[test]
+fn where_the_runtime_itself_holds_it_the_restart_costs_what_the_runtimes_does() {
+    for (unit, cost) in [
+        (
+            "docker.service",
+            "stops every container of the node unless live-restore is on",
+        ),
+        ("containerd.service", "Docker restarts with it"),
+        ("kubelet.service", "containers go on running"),
+    ] {
+        let held = namespace("", keeper(7, "helper", Some(unit)));
+        let found = only(&RULE, &story(&[], Some(vec![dead(&busy())]), vec![held]));
+        let restart = found.remedies.last().unwrap();
+        assert_eq!((restart.risk, restart.actions.len()), (Risk::Node, 1));
+        assert!(restart.cost.contains(cost), "{unit}: {}", restart.cost);
+    }
+}
+
+#[test]
 fn a_path_with_a_quote_stays_one_word_of_the_command() {
     let held = namespace("/a'; reboot '", keeper(7, "agent", None));
     let found = only(&RULE, &story(&[], Some(vec![dead(&busy())]), vec![held]));
