@@ -2,12 +2,12 @@
 
 use super::{
     Style,
-    plain::{paragraph, visible},
+    plain::{cut, paragraph, visible},
 };
 use crate::{
     action::Action,
     duration,
-    finding::{Confidence, Risk},
+    finding::Risk,
     fix::{self, Deed, Fate, Step},
     report::{Report, Verdict},
 };
@@ -29,9 +29,10 @@ pub fn step(
     style: Style,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let suspected = match step.confidence {
-        Confidence::Confirmed => "",
-        Confidence::Suspected => " (only suspected)",
+    // Of the others it is looked at right before whether they fit.
+    let suspected = match step.is_guess() {
+        true => " (only suspected)",
+        false => "",
     };
     let title = format!(
         "{} [{}], against {}{suspected}",
@@ -173,8 +174,13 @@ fn one(
         risk(deed.risk),
         paint(word, color)
     )?;
-    // Never wrapped: it must survive being copied.
-    writeln!(out, "    {}", visible(&deed.action.told()))?;
+    // Never wrapped: it must survive being copied. Of a process the number does; its words were shown before.
+    let told = visible(&deed.action.told());
+    let room = usize::from(style.width).saturating_sub(4);
+    match deed.action {
+        Action::EndProcess(_) => writeln!(out, "    {}", cut(&told, room))?,
+        _ => writeln!(out, "    {told}")?,
+    }
     let ending = &deed.ending;
     let cost = Some(&deed.cost).filter(|_| !ending.fate.acted());
     for (head, text) in [
@@ -199,3 +205,6 @@ fn risk(risk: Risk) -> &'static str {
         Risk::Node => "affects the whole node",
     }
 }
+
+#[cfg(test)]
+mod tests;
