@@ -319,11 +319,11 @@ impl Run<'_> {
 
     /// Records that nothing of a step was done.
     fn leave(&mut self, step: &Step, asked: Asked, fate: Fate) {
-        self.leave_because(step, asked, Ending::not_done(fate, None));
+        self.leave_because(step, asked, &Ending::not_done(fate, None));
     }
 
     /// … for a reason.
-    fn leave_because(&mut self, step: &Step, asked: Asked, ending: Ending) {
+    fn leave_because(&mut self, step: &Step, asked: Asked, ending: &Ending) {
         let now = self.clock.now();
         let deed = |action| step.deed(action, asked, (now, now), ending.clone());
         self.deeds.extend(step.actions.iter().map(deed));

@@ -11,6 +11,8 @@ mod mounts;
 mod processes;
 /// Containers that can't be removed.
 mod removals;
+/// What is restarted, and what is not.
+mod restarts;
 
 use crate::{
     json,

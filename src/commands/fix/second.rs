@@ -44,7 +44,7 @@ impl Run<'_> {
                 Ok(now) => *last = now,
                 Err(error) => {
                     let why = format!("can't look again: {error:#}");
-                    self.leave_because(step, asked, Ending::because(Fate::Failed, why.clone()));
+                    self.leave_because(step, asked, &Ending::because(Fate::Failed, why.clone()));
                     self.stop(Some(why));
                     return None;
                 }
@@ -68,7 +68,7 @@ impl Run<'_> {
             ..step.clone()
         };
         let why = "a second look does not ask for it any more";
-        self.leave_because(&over, asked, Ending::because(Fate::NotNeeded, why));
+        self.leave_because(&over, asked, &Ending::because(Fate::NotNeeded, why));
         still
     }
 }
