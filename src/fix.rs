@@ -263,6 +263,8 @@ fn is_of_this_machine(report: &Report) -> bool {
 
 /// A relist that began so long ago stands: one of a node that is well is begun every second.
 const STANDS: TimeDelta = TimeDelta::seconds(30);
+/// … or, where it takes the runtime's events instead, every 5 minutes.
+const STANDS_EVENTED: TimeDelta = TimeDelta::minutes(6);
 
 /// Runs of the OCI runtime that are ended for one container: a wrapper, the runtime, its `init`. If more come, ending
 /// them heals nothing.
@@ -313,10 +315,13 @@ pub fn again(now: &[Deed], before: &[Deed]) -> Vec<Action> {
 
 /// Returns whether the relist stood still, so that its being at work later is worth telling.
 pub fn relist_stood(evidence: &Evidence) -> bool {
-    let log = evidence.log.iter().flat_map(|log| &log.incidents);
-    let aged = evidence.kubelet.as_ref().and_then(Kubelet::relist_age);
-    let stands = aged.is_some_and(|age| age.least() >= STANDS);
-    stands || log.into_iter().any(|incident| incident.ongoing)
+    let mut incidents = evidence.log.iter().flat_map(|log| &log.incidents);
+    let stands = |kubelet: &Kubelet| {
+        let evented = kubelet.metrics.as_ref().is_some_and(|it| it.evented);
+        let limit = if evented { STANDS_EVENTED } else { STANDS };
+        kubelet.relist_age().is_some_and(|age| age.least() >= limit)
+    };
+    evidence.kubelet.as_ref().is_some_and(stands) || incidents.any(|incident| incident.ongoing)
 }
 
 /// Returns whether nothing is wrong (any more), so that nothing else must be done.

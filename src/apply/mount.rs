@@ -156,7 +156,7 @@ pub fn enter_and_detach(pid: u32, namespace: u64, mount: u64, path: &Path) -> an
     if number != namespace {
         bail!("process {pid} sits in another mount namespace now");
     }
-    let proc = Proc::open().context("/proc can't be opened")?;
+    let proc = Proc::open().context("the kernel's files can't be opened")?;
     move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Mount))
         .context("its mount namespace can't be entered")?;
     // From the namespace's own root, which need not be the one that the process sees its paths from.

@@ -104,6 +104,7 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
         notes: Vec::new(),
         stopped: false,
         asked_for: BTreeMap::new(),
+        unsure: BTreeSet::new(),
     };
     let last = run.go(first, &mut page)?;
     let Run { deeds, notes, .. } = run;
@@ -163,6 +164,8 @@ struct Run<'a> {
     stopped: bool,
     /// Since when looks ask for each restart.
     asked_for: BTreeMap<Action, Instant>,
+    /// Restarts that were left because one source alone asked for them.
+    unsure: BTreeSet<Action>,
 }
 
 impl Run<'_> {
@@ -187,6 +190,7 @@ impl Run<'_> {
             }
             if self.args.fix.yes && step.is_guess() {
                 self.leave(&step, Asked::Option, Fate::Suspected);
+                self.unsure.extend(step.actions);
                 continue;
             }
             page.step(&step, self.args.fix.confirm_after)?;

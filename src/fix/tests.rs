@@ -3,9 +3,9 @@
 use super::*;
 use crate::{
     action::{RuntimeProcess, Unit},
-    evidence::Evidence,
     finding::{Confidence, Remedy, Severity},
     id::ContainerId,
+    kubelet::Metrics,
     node::Host,
     report,
 };
@@ -59,9 +59,9 @@ fn finding(id: &'static str, remedies: Vec<Remedy>) -> Finding {
     }
 }
 
-/// A report of this machine with these findings.
-fn report(findings: Vec<Finding>) -> Report {
-    let evidence = Evidence {
+/// What was seen of this machine, on which nothing is wrong.
+fn evidence() -> Evidence {
+    Evidence {
         now: now(),
         log: None,
         runtime: None,
@@ -72,10 +72,14 @@ fn report(findings: Vec<Finding>) -> Report {
         kubelet: None,
         gaps: Vec::new(),
         notes: Vec::new(),
-    };
+    }
+}
+
+/// A report of this machine with these findings.
+fn report(findings: Vec<Finding>) -> Report {
     Report {
         findings,
-        ..report::diagnose(&evidence)
+        ..report::diagnose(&evidence())
     }
 }
 
@@ -341,4 +345,30 @@ fn a_removal_that_failed_is_tried_again_once_a_mount_was_detached() {
         assert!(again(&[deed(&mount, fate)], &before).is_empty());
     }
     assert!(again(&[deed(&end(9), Fate::Done)], &before).is_empty());
+}
+
+#[test]
+fn a_relist_that_is_a_moment_old_does_not_stand_still() {
+    let seen = |seconds, evented| Evidence {
+        kubelet: Some(Kubelet {
+            asked_at: now(),
+            source: None,
+            metrics: Some(Metrics {
+                last_seen: Some(Seen::At(now() - TimeDelta::seconds(seconds))),
+                evented,
+                ..Metrics::default()
+            }),
+            health: Vec::new(),
+        }),
+        ..evidence()
+    };
+    assert!(!relist_stood(&evidence()), "nobody tells");
+    for (seconds, evented, stood) in [
+        (2, false, false),
+        (200, false, true),
+        (200, true, false),
+        (400, true, true),
+    ] {
+        assert_eq!(relist_stood(&seen(seconds, evented)), stood, "{seconds}");
+    }
 }

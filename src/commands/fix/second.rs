@@ -10,7 +10,8 @@ use crate::{
 use std::time::Instant;
 
 impl Run<'_> {
-    /// Notes since when restarts are asked for; one that is not any more begins anew.
+    /// Notes since when restarts are asked for; one that is not any more begins anew, and one that was left as a guess
+    /// is none any more once a second source asks for it.
     pub(super) fn note_restarts(&mut self, report: &Report) {
         let steps = fix::steps(report);
         let actions = steps.iter().flat_map(|step| &step.actions);
@@ -19,6 +20,12 @@ impl Run<'_> {
         for action in wanted {
             let now = Instant::now();
             self.asked_for.entry(action.clone()).or_insert(now);
+        }
+        let sure = steps.iter().filter(|step| !step.is_guess());
+        for action in sure.flat_map(|step| &step.actions) {
+            if self.unsure.remove(action) {
+                self.settled.remove(action);
+            }
         }
     }
 
