@@ -66,7 +66,7 @@ pub(super) fn detach(hands: &Hands<'_>, place: &Place<'_>, intent: Intent<'_>) -
         .args([pid.into(), namespace, mount].map(|number: u64| number.to_string()))
         .arg(path)
         .env_clear();
-    let ran = run(&mut command, PATIENCE);
+    let ran = run(command, PATIENCE);
     let ending = Ending {
         before: Some(format!(
             "{path} mounted in namespace {namespace}, as mount {mount}"

@@ -205,7 +205,9 @@ fn answers(hands: &Hands<'_>, unit: Unit) -> Option<&'static str> {
 }
 
 fn run(systemctl: &str, args: &[&str], patience: Duration) -> Ran {
-    child::run(Command::new(systemctl).args(args), patience)
+    let mut command = Command::new(systemctl);
+    command.args(args);
+    child::run(command, patience)
 }
 
 /// Returns how a restart ended that systemctl says has failed: the daemon may be gone by it all the same, or back.
