@@ -146,6 +146,11 @@ pub enum Reader {
         /// Its arguments
         args: Vec<OsString>,
     },
+    /// A capture, from standard input, to write it
+    Capture {
+        /// The file
+        file: PathBuf,
+    },
     /// A container's log
     Log {
         /// Where

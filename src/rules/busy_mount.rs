@@ -74,7 +74,11 @@ fn holds<'a>(host: &'a Host, troubles: &'a [Trouble<'a>]) -> Vec<Hold<'a>> {
     let of = |namespace: &'a Namespace| {
         let held = troubles.iter().flat_map(|trouble| {
             let others = !namespace.own && !namespace.is_of(&trouble.id);
-            let held = namespace.of(&trouble.places).filter(move |_| others);
+            // What the runtime itself has still mounted is busy by that, and the others only mirror it.
+            let left = host
+                .left(namespace)
+                .filter(|held| trouble.places.contains(&held.place));
+            let held = left.filter(move |_| others);
             held.map(move |held| (trouble, held))
         });
         Hold {
