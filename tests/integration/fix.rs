@@ -44,8 +44,6 @@ impl Place {
         // One that runs on this machine is not this daemon's.
         words.push("--no-kubelet");
         words.extend(["--settle", "2s", "--docker-host", &endpoint]);
-        // A kubelet of this machine has nothing to do with that daemon.
-        words.push("--no-kubelet");
         let has = |option: &str| more.contains(&option);
         if !has("--confirm-after") {
             words.extend(["--confirm-after", "2s"]);

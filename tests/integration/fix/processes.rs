@@ -273,7 +273,6 @@ fn a_kubelet_that_is_well_again_after_the_kill_is_told_with_the_proof() {
         "2s",
         "--utc-offset",
         "+00:00",
-        "--no-kubelet",
         "--format",
         "json",
         "--docker-host",
