@@ -2,21 +2,25 @@
 //! events of each source on, in order; what could not be read is a gap. What an event means is not known here.
 
 mod container;
+mod feed;
 mod files;
 mod intake;
 mod journal;
 mod lines;
+mod measure;
 mod names;
 mod open;
 mod pick;
 pub(crate) mod pump;
 mod reel;
 mod replay;
+mod section;
 mod stored;
 mod tail;
 #[cfg(test)]
 mod tests;
 mod units;
+pub(crate) mod unpack;
 
 use crate::{
     cli::{LogArgs, Moments},

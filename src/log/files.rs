@@ -2,6 +2,7 @@
 //! that it had when it was opened. What plegdoctor picked by itself is limited: see `tail`.
 
 use super::{
+    feed::{self, Feed},
     intake::Opening,
     names::Family,
     open::{Failure, Found, Log},
@@ -41,7 +42,6 @@ pub(super) fn read(paths: &[PathBuf], hints: Hints, emit: &mut Emit<'_>) -> Vec<
         found.open(path, hints);
     }
     found.order();
-    found.fail_compressed();
     stream_all(found, None, emit)
 }
 
@@ -62,23 +62,27 @@ pub(super) fn read_tail(
     }
     found.open_family(dir, family, hints)?;
     found.order();
-    let older_too = tail::shorten(&mut found.logs, hints, limits, emit);
-    match (found.logs.first(), found.compressed.last()) {
-        (Some(oldest), Some(compressed)) if older_too => {
-            let why = format!(
-                "what is older is compressed and was not read: zcat {compressed} | plegdoctor diagnose --log -"
-            );
-            emit(Piece::Gap(&oldest.name, why));
-        }
-        (None, Some(_)) => found.fail_compressed(),
-        _ => {}
-    }
+    tail::shorten(&mut found.logs, hints, limits, emit);
     Ok(stream_all(found, Some(limits), emit))
 }
 
 fn stream_all(mut found: Found, limits: Option<&Limits>, emit: &mut Emit<'_>) -> Vec<Failure> {
-    for mut log in found.logs {
-        match stream(&mut log, limits, emit) {
+    let mut logs = found.logs.into_iter();
+    while let Some(mut log) = logs.next() {
+        let streamed = match log.reader() {
+            Ok(None) => stream(&mut log, limits, emit),
+            Ok(Some(reader)) => {
+                let feed = Feed {
+                    name: &log.name,
+                    skip: log.skip,
+                    limits,
+                    others: logs.len() > 0,
+                };
+                Ok(feed::stream(&feed, reader, emit))
+            }
+            Err(error) => Err(error),
+        };
+        match streamed {
             Ok(true) => {}
             Ok(false) => break,
             Err(error) => found.failures.push((log.name, error)),

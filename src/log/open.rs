@@ -1,6 +1,11 @@
-//! Opens logs and looks at their beginnings: what kind of file it is, and when its first line was logged.
+//! Opens logs and looks at their beginnings: what kind of file it is, and when its first line was logged. A log is
+//! either plain, and can be read from anywhere in its span, or comes out of a reader, from its beginning on.
 
-use super::names::{self, Family};
+use super::{
+    names::{self, Family},
+    section::{Ahead, Section},
+    unpack::{self, Unpack},
+};
 use crate::{
     event::Time,
     parser::{Hints, Parser},
@@ -9,7 +14,7 @@ use anyhow::{Context as _, anyhow, bail};
 use std::{
     collections::BTreeSet,
     fs::{self, File},
-    io::{self, Read as _, Seek as _, SeekFrom},
+    io::{self, Read, Seek as _, SeekFrom},
     os::{fd::AsFd as _, unix::fs::MetadataExt as _},
     path::{Path, PathBuf},
 };
@@ -29,13 +34,30 @@ pub(super) struct Log {
     file: Option<File>,
     /// Device and inode.
     id: (u64, u64),
-    /// Where reading starts and ends; `None` for a stream.
+    /// Where reading starts and ends; `None` for a stream, and for what comes out of a reader.
     pub(super) span: Option<(u64, u64)>,
     /// What was read of a stream already.
     pub(super) head: Vec<u8>,
     /// When its first line was logged.
     pub(super) first: Option<Time>,
+    /// What it comes out of.
+    form: Form,
+    /// How many bytes of what comes out of a reader are to be left out at the beginning.
+    pub(super) skip: u64,
 }
+
+/// What a log comes out of.
+enum Form {
+    /// It is what is in the file or pipe.
+    Plain,
+    /// Its file holds it compressed, between these places.
+    Packed(u64, u64),
+    /// It is compressed, and comes through a pipe.
+    Piped(Option<Reader>),
+}
+
+/// What gives a log's bytes, from its beginning on.
+pub(super) type Reader = Box<dyn Read + Send>;
 
 /// What could not be read, and why.
 pub(super) type Failure = (String, anyhow::Error);
@@ -47,8 +69,6 @@ pub(super) struct Found {
     pub(super) logs: Vec<Log>,
     /// What looks like a log and cannot be read.
     pub(super) failures: Vec<Failure>,
-    /// Paths of compressed rotations, oldest first.
-    pub(super) compressed: Vec<String>,
 }
 
 impl Log {
@@ -65,6 +85,28 @@ impl Log {
         }
         self.file.as_mut().context("it was closed")
     }
+
+    /// Returns what gives its bytes; `None` for a plain one, which is read from its file.
+    pub(super) fn reader(&mut self) -> anyhow::Result<Option<Reader>> {
+        match &mut self.form {
+            Form::Plain => Ok(None),
+            Form::Packed(from, to) => {
+                let (from, to) = (*from, *to);
+                let given = self.given().to_owned();
+                let section = Section::new(self.file()?.try_clone()?, from, to);
+                Ok(Some(Box::new(Unpack::new(section, unpack::MOST, &given))))
+            }
+            Form::Piped(reader) => Ok(Some(reader.take().context("it was read already")?)),
+        }
+    }
+
+    /// Returns what to call it in a command.
+    fn given(&self) -> &str {
+        match self.path {
+            Some(_) => &self.name,
+            None => "FILE",
+        }
+    }
 }
 
 impl Found {
@@ -77,7 +119,6 @@ impl Found {
                 // Another directory may have given the rest.
                 let inside = |name: &str| Path::new(name).starts_with(path);
                 let any = self.logs.iter().any(|log| inside(&log.name))
-                    || self.compressed.iter().any(|name| inside(name))
                     || self.failures.iter().any(|(name, _)| inside(name));
                 if any {
                     return Ok(());
@@ -126,10 +167,6 @@ impl Found {
         });
         for name in files.into_iter().chain(links) {
             let path = dir.join(name);
-            if names::is_compressed(name) {
-                self.compressed.push(path.display().to_string());
-                continue;
-            }
             match open_file(&path, hints) {
                 Ok(log) => self.add(log),
                 Err(error) => self.failures.push((path.display().to_string(), error)),
@@ -148,24 +185,11 @@ impl Found {
         self.logs.sort_by_key(|log| log.first);
     }
 
-    /// Turns compressed rotations into one failure that names the cure.
-    pub(super) fn fail_compressed(&mut self) {
-        let Some(newest) = self.compressed.last().cloned() else {
-            return;
-        };
-        let others = match self.compressed.len() - 1 {
-            0 => String::new(),
-            others => format!(", like {others} older ones"),
-        };
-        let why = anyhow!("it is compressed{others}: zcat {newest} | plegdoctor diagnose --log -");
-        self.failures.push((newest, why));
-    }
-
     fn add(&mut self, mut log: Log) {
         if self.logs.iter().any(|other| other.id == log.id) {
             return;
         }
-        if log.span.is_some() && log.path.is_some() && self.logs.len() >= OPEN {
+        if log.path.is_some() && !log.is_stream() && self.logs.len() >= OPEN {
             log.file = None;
         }
         self.logs.push(log);
@@ -195,30 +219,92 @@ fn look(name: String, path: Option<&Path>, mut file: File, hints: Hints) -> anyh
     };
     let mut head = Vec::new();
     (&mut file).take(HEAD).read_to_end(&mut head)?;
-    if let Some((kind, cure)) = not_text(&head) {
-        let given = if path.is_some() { &name } else { "FILE" };
-        bail!(
+    let given = if path.is_some() { &name } else { "FILE" };
+    refuse(&head, given)?;
+    let end = metadata.len().max(start);
+    let mut log = Log {
+        path: path.map(Path::to_owned),
+        id: (metadata.dev(), metadata.ino()),
+        span: None,
+        head: Vec::new(),
+        first: None,
+        form: Form::Plain,
+        skip: 0,
+        file: None,
+        name,
+    };
+    let packed = unpack::Kind::of(&head).is_some();
+    match (packed, metadata.is_file()) {
+        (false, is_file) => {
+            log.first = first_time(&log.name, &head, hints);
+            log.span = is_file.then_some((start, end));
+            log.head = head;
+            if is_file {
+                file.seek(SeekFrom::Start(start))?;
+                log.head = Vec::new();
+            }
+            log.file = Some(file);
+        }
+        (true, true) => {
+            log.file = Some(file);
+            log.form = Form::Packed(start, end);
+            log.look_into(hints)?;
+        }
+        (true, false) => {
+            let whole = io::Cursor::new(head).chain(file);
+            let reader = Box::new(Unpack::new(whole, unpack::MOST, "FILE"));
+            log.form = Form::Piped(Some(reader));
+            log.look_into(hints)?;
+        }
+    }
+    Ok(log)
+}
+
+/// Refuses what is neither text nor compressed text.
+///
+/// # Errors
+/// It is; with the command that makes it text.
+fn refuse(head: &[u8], given: &str) -> anyhow::Result<()> {
+    match not_text(head) {
+        Some((kind, cure)) => bail!(
             "it is {kind}: {} | plegdoctor diagnose --log -",
             cure.replace("{}", given)
-        );
+        ),
+        None => Ok(()),
     }
-    let first = first_time(&name, &head, hints);
-    let span = metadata
-        .is_file()
-        .then(|| (start, metadata.len().max(start)));
-    if span.is_some() {
-        file.seek(SeekFrom::Start(start))?;
-        head = Vec::new();
+}
+
+impl Log {
+    /// Looks at the beginning of what comes out of the reader.
+    ///
+    /// # Errors
+    /// Nothing comes out, or no text.
+    fn look_into(&mut self, hints: Hints) -> anyhow::Result<()> {
+        let mut reader = self.reader()?.context("it was closed")?;
+        let mut head = Vec::new();
+        let trouble = (&mut reader).take(HEAD).read_to_end(&mut head).err();
+        match trouble {
+            Some(error) if head.is_empty() => return Err(error.into()),
+            _ if unpack::Kind::of(&head).is_some() => bail!(
+                "it is compressed twice: unpack it once, or zcat {} | plegdoctor diagnose --log -",
+                self.given()
+            ),
+            _ => refuse(&head, "-").context("it is compressed, and what it holds is no text")?,
+        }
+        self.first = first_time(&self.name, &head, hints);
+        if let Form::Piped(piped) = &mut self.form {
+            *piped = Some(Box::new(Ahead::new(head, trouble, reader)));
+        }
+        Ok(())
     }
-    Ok(Log {
-        name,
-        path: path.map(Path::to_owned),
-        file: Some(file),
-        id: (metadata.dev(), metadata.ino()),
-        span,
-        head,
-        first,
-    })
+
+    fn is_stream(&self) -> bool {
+        match self.form {
+            Form::Plain => self.span.is_none(),
+            Form::Packed(..) => false,
+            Form::Piped(_) => true,
+        }
+    }
 }
 
 /// Returns the first time that the lines in `bytes` tell.
@@ -239,11 +325,11 @@ pub(super) fn first_time(name: &str, bytes: &[u8], hints: Hints) -> Option<Time>
 /// Returns what kind of file begins with `head`, if it is no text, and the command that makes it one.
 fn not_text(head: &[u8]) -> Option<(&'static str, &'static str)> {
     const KINDS: [(&[u8], &str, &str); 8] = [
-        (b"\x1f\x8b", "compressed (gzip)", "zcat {}"),
-        (b"\x28\xb5\x2f\xfd", "compressed (zstd)", "zstdcat {}"),
-        (b"\xfd7zXZ\0", "compressed (xz)", "xzcat {}"),
-        (b"BZh", "compressed (bzip2)", "bzcat {}"),
+        (b"\x04\x22\x4d\x18", "compressed (lz4)", "lz4 -dc {}"),
+        (b"\x1f\x9d", "compressed (compress)", "gzip -dc {}"),
+        (b"\x1f\xa0", "compressed (lzh)", "gzip -dc {}"),
         (b"PK\x03\x04", "a zip archive", "unzip -p {}"),
+        (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z x -so {}"),
         (
             b"LPKSHHRH",
             "journald's own form",

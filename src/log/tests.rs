@@ -3,9 +3,10 @@
 mod container;
 mod journal;
 mod named;
+mod packed;
 mod picked;
 
-use super::{DockerLog, Places, Reading, read_in};
+use super::{DockerLog, Places, Reading, read_in, unpack::Kind};
 use crate::{
     cli::{Cli, Command, LogArgs},
     event::Event,
@@ -110,6 +111,11 @@ fn cited(event: &Event) -> String {
 
 /// Makes a directory with these files.
 fn directory(files: &[(&str, String)]) -> (tempfile::TempDir, PathBuf) {
+    directory_of(files)
+}
+
+/// Makes a directory with these files, of text or not.
+fn directory_of<T: AsRef<[u8]>>(files: &[(&str, T)]) -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     for (name, text) in files {
         let path = dir.path().join(name);
@@ -128,4 +134,32 @@ fn gaps(reading: &Reading) -> Vec<String> {
         .iter()
         .map(|gap| format!("{}: {}", base(&gap.what), gap.why))
         .collect()
+}
+
+/// Compresses as the usual tools do.
+pub(super) fn pack(kind: Kind, bytes: &[u8]) -> Vec<u8> {
+    match kind {
+        Kind::Gzip => {
+            let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+            gz.write_all(bytes).unwrap();
+            gz.finish().unwrap()
+        }
+        Kind::Zstd => {
+            let mut zstd = zstd::stream::Encoder::new(Vec::new(), 3).unwrap();
+            // As the tool does.
+            zstd.include_checksum(true).unwrap();
+            zstd.write_all(bytes).unwrap();
+            zstd.finish().unwrap()
+        }
+        Kind::Xz => {
+            let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 6);
+            xz.write_all(bytes).unwrap();
+            xz.finish().unwrap()
+        }
+        Kind::Bzip2 => {
+            let mut bz = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
+            bz.write_all(bytes).unwrap();
+            bz.finish().unwrap()
+        }
+    }
 }
