@@ -1,13 +1,16 @@
 //! Where the kubelet's log comes from. Opens what the command line names, or picks what is there, and hands the
 //! events of each source on, in order; what could not be read is a gap. What an event means is not known here.
 
+mod archive;
 mod container;
+mod deck;
 mod feed;
 mod files;
 mod intake;
 mod journal;
 mod lines;
 mod measure;
+mod members;
 mod names;
 mod open;
 mod pick;
@@ -17,6 +20,7 @@ mod replay;
 mod section;
 mod stored;
 mod tail;
+mod tape;
 #[cfg(test)]
 mod tests;
 mod units;

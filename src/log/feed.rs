@@ -3,12 +3,11 @@
 use super::{
     files::{BLOCK, Emit, Piece},
     intake::Opening,
-    open::Reader,
     tail::Limits,
     unpack,
 };
 use std::{
-    io::{self, Read as _},
+    io::{self, Read},
     time::Instant,
 };
 
@@ -25,7 +24,7 @@ pub(super) struct Feed<'a> {
 }
 
 /// Streams a log to its end, or for as long as there is time. Returns whether to go on.
-pub(super) fn stream(feed: &Feed<'_>, mut reader: Reader, emit: &mut Emit<'_>) -> bool {
+pub(super) fn stream(feed: &Feed<'_>, reader: &mut dyn Read, emit: &mut Emit<'_>) -> bool {
     let from = match feed.skip {
         0 => Opening::Start,
         _ => Opening::Middle,

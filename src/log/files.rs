@@ -7,6 +7,7 @@ use super::{
     names::Family,
     open::{Failure, Found, Log},
     tail::{self, Limits},
+    tape,
 };
 use crate::parser::Hints;
 use std::{
@@ -42,7 +43,7 @@ pub(super) fn read(paths: &[PathBuf], hints: Hints, emit: &mut Emit<'_>) -> Vec<
         found.open(path, hints);
     }
     found.order();
-    stream_all(found, None, emit)
+    stream_all(found, hints, None, emit)
 }
 
 /// Streams the newest part of a directory's `family`, as far as `limits` allow. Returns what could not be read.
@@ -63,25 +64,21 @@ pub(super) fn read_tail(
     found.open_family(dir, family, hints)?;
     found.order();
     tail::shorten(&mut found.logs, hints, limits, emit);
-    Ok(stream_all(found, Some(limits), emit))
+    Ok(stream_all(found, hints, Some(limits), emit))
 }
 
-fn stream_all(mut found: Found, limits: Option<&Limits>, emit: &mut Emit<'_>) -> Vec<Failure> {
+fn stream_all(
+    mut found: Found,
+    hints: Hints,
+    limits: Option<&Limits>,
+    emit: &mut Emit<'_>,
+) -> Vec<Failure> {
+    for note in found.notes {
+        emit(Piece::Note(note));
+    }
     let mut logs = found.logs.into_iter();
     while let Some(mut log) = logs.next() {
-        let streamed = match log.reader() {
-            Ok(None) => stream(&mut log, limits, emit),
-            Ok(Some(reader)) => {
-                let feed = Feed {
-                    name: &log.name,
-                    skip: log.skip,
-                    limits,
-                    others: logs.len() > 0,
-                };
-                Ok(feed::stream(&feed, reader, emit))
-            }
-            Err(error) => Err(error),
-        };
+        let streamed = stream_any(&mut log, logs.len() > 0, hints, limits, emit);
         match streamed {
             Ok(true) => {}
             Ok(false) => break,
@@ -91,15 +88,38 @@ fn stream_all(mut found: Found, limits: Option<&Limits>, emit: &mut Emit<'_>) ->
     found.failures
 }
 
+/// Streams one log, whatever it comes out of; `others` come after it. Returns whether to go on.
+fn stream_any(
+    log: &mut Log,
+    others: bool,
+    hints: Hints,
+    limits: Option<&Limits>,
+    emit: &mut Emit<'_>,
+) -> anyhow::Result<bool> {
+    if let Some(pipe) = log.tape() {
+        return tape::stream(&log.name, pipe, hints, emit);
+    }
+    let Some(mut reader) = log.reader()? else {
+        return stream(log, limits, emit);
+    };
+    let feed = Feed {
+        name: &log.name,
+        skip: log.skip,
+        limits,
+        others,
+    };
+    Ok(feed::stream(&feed, &mut reader, emit))
+}
+
 /// Streams one log: a regular file within its span, a stream to its end. Returns whether to go on.
 fn stream(log: &mut Log, limits: Option<&Limits>, emit: &mut Emit<'_>) -> anyhow::Result<bool> {
     let name = log.name.clone();
-    let (head, span) = (std::mem::take(&mut log.head), log.span);
+    let (head, span, begin) = (std::mem::take(&mut log.head), log.span, log.begin);
     let file = log.file()?;
     // From the middle: one byte earlier, so that a line that starts just there is not taken for a torn one.
     let (from, start) = match span {
-        Some((start, _)) if start > 0 => (Opening::Middle, start - 1),
-        _ => (Opening::Start, 0),
+        Some((start, _)) if start > begin => (Opening::Middle, start - 1),
+        _ => (Opening::Start, begin),
     };
     if span.is_some() {
         file.seek(SeekFrom::Start(start))?;

@@ -47,6 +47,12 @@ pub(super) fn choose<'a>(family: Family<'_>, names: &[&'a str]) -> Vec<&'a str> 
     chosen
 }
 
+/// Returns whether `name` is that of a kubelet's or a system's log, or of a rotation.
+pub(super) fn is_log(name: &str) -> bool {
+    let of = |base| !choose(Family::Of(base), &[name]).is_empty();
+    is_kubelets(name) || of("messages") || of("syslog")
+}
+
 /// Returns the name that it would have if it were not compressed.
 fn unpacked(name: &str) -> &str {
     let plain = COMPRESSED.iter().find_map(|end| name.strip_suffix(end));

@@ -2,6 +2,8 @@
 //! either plain, and can be read from anywhere in its span, or comes out of a reader, from its beginning on.
 
 use super::{
+    archive,
+    deck::{Deck, Part},
     names::{self, Family},
     section::{Ahead, Section},
     unpack::{self, Unpack},
@@ -17,10 +19,13 @@ use std::{
     io::{self, Read, Seek as _, SeekFrom},
     os::{fd::AsFd as _, unix::fs::MetadataExt as _},
     path::{Path, PathBuf},
+    sync::{Arc, Mutex},
 };
 
+mod unfold;
+
 /// How much of a log's beginning is looked at for its kind and its first time.
-const HEAD: u64 = 64 << 10;
+pub(super) const HEAD: u64 = 64 << 10;
 /// How many files are kept open while they wait to be read; the usual limit is 1024 descriptors.
 const OPEN: usize = 256;
 
@@ -32,8 +37,10 @@ pub(super) struct Log {
     path: Option<PathBuf>,
     /// Open, unless too many are.
     file: Option<File>,
-    /// Device and inode.
-    id: (u64, u64),
+    /// Device and inode, and where in the file it begins.
+    id: (u64, u64, u64),
+    /// Where in its file it begins.
+    pub(super) begin: u64,
     /// Where reading starts and ends; `None` for a stream, and for what comes out of a reader.
     pub(super) span: Option<(u64, u64)>,
     /// What was read of a stream already.
@@ -54,6 +61,21 @@ enum Form {
     Packed(u64, u64),
     /// It is compressed, and comes through a pipe.
     Piped(Option<Reader>),
+    /// It is a part of a compressed archive, between these places of what that unpacks to.
+    Part {
+        deck: Arc<Mutex<Deck>>,
+        start: u64,
+        end: u64,
+        packed: bool,
+    },
+    /// It is an archive that comes through a pipe.
+    Tape(Option<Pipe>),
+}
+
+/// What comes through a pipe, unpacked.
+pub(super) struct Pipe {
+    reader: Reader,
+    need: u64,
 }
 
 /// What gives a log's bytes, from its beginning on.
@@ -69,6 +91,8 @@ pub(super) struct Found {
     pub(super) logs: Vec<Log>,
     /// What looks like a log and cannot be read.
     pub(super) failures: Vec<Failure>,
+    /// What is to be known of those that can.
+    pub(super) notes: Vec<String>,
 }
 
 impl Log {
@@ -78,7 +102,7 @@ impl Log {
             let path = self.path.as_deref().context("it was closed")?;
             let file = File::open(path)?;
             let metadata = file.metadata()?;
-            if (metadata.dev(), metadata.ino()) != self.id {
+            if (metadata.dev(), metadata.ino()) != (self.id.0, self.id.1) {
                 bail!("it was rotated while it waited to be read: run plegdoctor again");
             }
             self.file = Some(file);
@@ -97,14 +121,36 @@ impl Log {
                 Ok(Some(Box::new(Unpack::new(section, unpack::MOST, &given))))
             }
             Form::Piped(reader) => Ok(Some(reader.take().context("it was read already")?)),
+            Form::Part {
+                deck,
+                start,
+                end,
+                packed,
+            } => {
+                let part = Part::new(deck, *start, *end);
+                let need = part.need();
+                Ok(Some(match packed {
+                    true => Box::new(Unpack::new(part, unpack::MOST.saturating_sub(need), "FILE")),
+                    false => Box::new(part),
+                }))
+            }
+            Form::Tape(_) => Ok(None),
+        }
+    }
+
+    /// Returns what an archive that comes through a pipe comes out of.
+    pub(super) fn tape(&mut self) -> Option<Pipe> {
+        match &mut self.form {
+            Form::Tape(pipe) => pipe.take(),
+            _ => None,
         }
     }
 
     /// Returns what to call it in a command.
     fn given(&self) -> &str {
-        match self.path {
-            Some(_) => &self.name,
-            None => "FILE",
+        match self.path.as_deref() {
+            Some(path) if path.as_os_str() == self.name.as_str() => &self.name,
+            _ => "FILE",
         }
     }
 }
@@ -113,7 +159,7 @@ impl Found {
     /// Opens what `path` names: a file, a pipe, the kubelet's logs in a directory, or (`-`) standard input.
     pub(super) fn open(&mut self, path: &Path, hints: Hints) {
         let opened = if path.as_os_str() == "-" {
-            open_stdin(hints).map(|log| self.add(log))
+            open_stdin(hints).and_then(|log| self.take(log, hints))
         } else if path.is_dir() {
             self.open_family(path, Family::Any, hints).and_then(|()| {
                 // Another directory may have given the rest.
@@ -126,7 +172,7 @@ impl Found {
                 bail!("no log of the kubelet is there (kubelet*.log, kubelet.INFO, messages, syslog or their rotations): name a file with --log")
             })
         } else {
-            open_file(path, hints).map(|log| self.add(log))
+            open_file(path, hints).and_then(|log| self.take(log, hints))
         };
         if let Err(error) = opened {
             let name = if path.as_os_str() == "-" {
@@ -167,15 +213,15 @@ impl Found {
         });
         for name in files.into_iter().chain(links) {
             let path = dir.join(name);
-            match open_file(&path, hints) {
-                Ok(log) => self.add(log),
-                Err(error) => self.failures.push((path.display().to_string(), error)),
+            if let Err(error) = open_file(&path, hints).and_then(|log| self.take(log, hints)) {
+                self.failures.push((path.display().to_string(), error));
             }
         }
         Ok(())
     }
 
-    /// Orders the logs by their first times; one that tells none stays after the one before it.
+    /// Orders the logs by their first times; one that tells none stays after the one before it. Those of a compressed
+    /// archive stay in its order where theirs would unpack it too often.
     pub(super) fn order(&mut self) {
         let mut before = None;
         for log in &mut self.logs {
@@ -183,6 +229,18 @@ impl Found {
             before = log.first;
         }
         self.logs.sort_by_key(|log| log.first);
+        if self.spare_turns() {
+            self.logs.sort_by_key(|log| log.first);
+        }
+    }
+
+    /// Takes in a log, or those of an archive.
+    fn take(&mut self, looked: Looked, hints: Hints) -> anyhow::Result<()> {
+        match looked {
+            Looked::Log(log) => self.add(log),
+            Looked::Archive(log) => self.unfold(log, hints)?,
+        }
+        Ok(())
     }
 
     fn add(&mut self, mut log: Log) {
@@ -196,13 +254,13 @@ impl Found {
     }
 }
 
-fn open_file(path: &Path, hints: Hints) -> anyhow::Result<Log> {
+fn open_file(path: &Path, hints: Hints) -> anyhow::Result<Looked> {
     let file = File::open(path).map_err(|error| explain(&error))?;
     look(path.display().to_string(), Some(path), file, hints)
 }
 
 /// Opens standard input, through a descriptor of its own.
-fn open_stdin(hints: Hints) -> anyhow::Result<Log> {
+fn open_stdin(hints: Hints) -> anyhow::Result<Looked> {
     let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     if file.metadata()?.is_dir() {
         bail!("it is a directory: name it with --log DIR");
@@ -210,7 +268,15 @@ fn open_stdin(hints: Hints) -> anyhow::Result<Log> {
     look("standard input".to_owned(), None, file, hints)
 }
 
-fn look(name: String, path: Option<&Path>, mut file: File, hints: Hints) -> anyhow::Result<Log> {
+/// What a file or pipe turned out to be.
+enum Looked {
+    /// One log.
+    Log(Log),
+    /// An archive of logs, in a file.
+    Archive(Log),
+}
+
+fn look(name: String, path: Option<&Path>, mut file: File, hints: Hints) -> anyhow::Result<Looked> {
     let metadata = file.metadata()?;
     // Of standard input somebody may have read a part.
     let start = match metadata.is_file() {
@@ -219,12 +285,11 @@ fn look(name: String, path: Option<&Path>, mut file: File, hints: Hints) -> anyh
     };
     let mut head = Vec::new();
     (&mut file).take(HEAD).read_to_end(&mut head)?;
-    let given = if path.is_some() { &name } else { "FILE" };
-    refuse(&head, given)?;
     let end = metadata.len().max(start);
     let mut log = Log {
         path: path.map(Path::to_owned),
-        id: (metadata.dev(), metadata.ino()),
+        id: (metadata.dev(), metadata.ino(), 0),
+        begin: 0,
         span: None,
         head: Vec::new(),
         first: None,
@@ -234,37 +299,35 @@ fn look(name: String, path: Option<&Path>, mut file: File, hints: Hints) -> anyh
         name,
     };
     let packed = unpack::Kind::of(&head).is_some();
-    match (packed, metadata.is_file()) {
-        (false, is_file) => {
-            log.first = first_time(&log.name, &head, hints);
-            log.span = is_file.then_some((start, end));
-            log.head = head;
-            if is_file {
-                file.seek(SeekFrom::Start(start))?;
-                log.head = Vec::new();
-            }
-            log.file = Some(file);
-        }
-        (true, true) => {
-            log.file = Some(file);
-            log.form = Form::Packed(start, end);
-            log.look_into(hints)?;
-        }
-        (true, false) => {
-            let whole = io::Cursor::new(head).chain(file);
-            let reader = Box::new(Unpack::new(whole, unpack::MOST, "FILE"));
-            log.form = Form::Piped(Some(reader));
-            log.look_into(hints)?;
-        }
+    if !metadata.is_file() {
+        return log.through_pipe(head, file, packed, hints).map(Looked::Log);
     }
-    Ok(log)
+    file.seek(SeekFrom::Start(start))?;
+    log.file = Some(file);
+    if !packed {
+        log.span = Some((start, end));
+        return log.of_text(&head, hints);
+    }
+    log.form = Form::Packed(start, end);
+    let mut reader = log.reader()?.context("it was closed")?;
+    match beginning(&mut reader) {
+        (text, Some(error)) if text.is_empty() => Err(error.into()),
+        (text, _) => log.of_text(&text, hints),
+    }
+}
+
+/// Returns the beginning of what a reader gives, and what ended it too early.
+pub(super) fn beginning(reader: &mut dyn Read) -> (Vec<u8>, Option<io::Error>) {
+    let mut head = Vec::new();
+    let trouble = reader.take(HEAD).read_to_end(&mut head).err();
+    (head, trouble)
 }
 
 /// Refuses what is neither text nor compressed text.
 ///
 /// # Errors
 /// It is; with the command that makes it text.
-fn refuse(head: &[u8], given: &str) -> anyhow::Result<()> {
+pub(super) fn refuse(head: &[u8], given: &str) -> anyhow::Result<()> {
     match not_text(head) {
         Some((kind, cure)) => bail!(
             "it is {kind}: {} | plegdoctor diagnose --log -",
@@ -275,35 +338,95 @@ fn refuse(head: &[u8], given: &str) -> anyhow::Result<()> {
 }
 
 impl Log {
-    /// Looks at the beginning of what comes out of the reader.
+    /// Judges a file by its beginning, unpacked.
     ///
     /// # Errors
-    /// Nothing comes out, or no text.
-    fn look_into(&mut self, hints: Hints) -> anyhow::Result<()> {
-        let mut reader = self.reader()?.context("it was closed")?;
-        let mut head = Vec::new();
-        let trouble = (&mut reader).take(HEAD).read_to_end(&mut head).err();
-        match trouble {
-            Some(error) if head.is_empty() => return Err(error.into()),
-            _ if unpack::Kind::of(&head).is_some() => bail!(
-                "it is compressed twice: unpack it once, or zcat {} | plegdoctor diagnose --log -",
-                self.given()
-            ),
-            _ => refuse(&head, "-").context("it is compressed, and what it holds is no text")?,
+    /// It is no text; with the cure.
+    fn of_text(mut self, head: &[u8], hints: Hints) -> anyhow::Result<Looked> {
+        if archive::is_tar(head) {
+            return Ok(Looked::Archive(self));
         }
-        self.first = first_time(&self.name, &head, hints);
-        if let Form::Piped(piped) = &mut self.form {
-            *piped = Some(Box::new(Ahead::new(head, trouble, reader)));
+        self.refuse(head)?;
+        self.first = first_time(&self.name, head, hints);
+        Ok(Looked::Log(self))
+    }
+
+    /// Takes in what comes through a pipe and begins with `head`.
+    ///
+    /// # Errors
+    /// It is no text; with the cure.
+    fn through_pipe(
+        mut self,
+        head: Vec<u8>,
+        file: File,
+        packed: bool,
+        hints: Hints,
+    ) -> anyhow::Result<Self> {
+        if !packed {
+            if archive::is_tar(&head) {
+                let reader = Box::new(io::Cursor::new(head).chain(file));
+                self.form = Form::Tape(Some(Pipe { reader, need: 0 }));
+                return Ok(self);
+            }
+            self.refuse(&head)?;
+            self.first = first_time(&self.name, &head, hints);
+            (self.head, self.file) = (head, Some(file));
+            return Ok(self);
         }
-        Ok(())
+        let mut reader = Unpack::new(
+            io::Cursor::new(head).chain(file),
+            unpack::MOST,
+            self.given(),
+        );
+        let (text, trouble) = beginning(&mut reader);
+        if let Some(error) = trouble.as_ref().filter(|_| text.is_empty()) {
+            bail!("{error}");
+        }
+        let need = reader.need();
+        let is_tar = archive::is_tar(&text);
+        if !is_tar {
+            self.refuse(&text)?;
+        }
+        self.first = first_time(&self.name, &text, hints);
+        let reader: Reader = Box::new(Ahead::new(text, trouble, reader));
+        self.form = match is_tar {
+            true => Form::Tape(Some(Pipe { reader, need })),
+            false => Form::Piped(Some(reader)),
+        };
+        Ok(self)
+    }
+
+    /// Refuses what is no text where it was compressed, and what is neither text nor compressed where it was not.
+    fn refuse(&self, head: &[u8]) -> anyhow::Result<()> {
+        let plain = matches!(self.form, Form::Plain) && self.file.is_some();
+        if unpack::Kind::of(head).is_some() {
+            bail!("it is compressed twice: unpack it once");
+        }
+        match plain {
+            true => refuse(head, self.given()),
+            false => refuse(head, "-").context("it is compressed, and what it holds is no text"),
+        }
     }
 
     fn is_stream(&self) -> bool {
         match self.form {
             Form::Plain => self.span.is_none(),
-            Form::Packed(..) => false,
-            Form::Piped(_) => true,
+            Form::Packed(..) | Form::Part { .. } => false,
+            Form::Piped(_) | Form::Tape(_) => true,
         }
+    }
+}
+
+impl Pipe {
+    /// Returns how much memory unpacking it takes.
+    pub(super) fn need(&self) -> u64 {
+        self.need
+    }
+}
+
+impl Read for Pipe {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.reader.read(out)
     }
 }
 

@@ -21,6 +21,13 @@ impl Section {
             end,
         }
     }
+
+    /// Leaves out bytes; returns how many there were.
+    pub(super) fn pass(&mut self, bytes: u64) -> u64 {
+        let passed = bytes.min(self.end.saturating_sub(self.at));
+        self.at += passed;
+        passed
+    }
 }
 
 impl Read for Section {

@@ -132,7 +132,10 @@ impl std::error::Error for Why {}
 
 /// Returns whether `error` says what became of unpacking, in whole words.
 pub(crate) fn is_told(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|inner| inner.is::<Why>())
+    error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<Why>())
+        .is_some()
 }
 
 /// Reads what is compressed as what it holds. What could be unpacked before trouble comes out first.
@@ -176,7 +179,6 @@ impl<R: Read> Unpack<R> {
         }
     }
 
-    #[cfg(test)]
     /// Returns how much memory its windows take, as far as it is known by now.
     pub(crate) fn need(&self) -> u64 {
         self.need

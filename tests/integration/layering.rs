@@ -38,7 +38,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("zstd::", &["log/unpack"]),
     ("liblzma::", &["log/unpack"]),
     ("bzip2::", &["log/unpack"]),
-    ("tar::", &["capture"]),
+    ("tar::", &["capture", "log/archive"]),
     ("std::process::Command", &["log", "child", "host", "apply"]),
     ("Command::new", &["log", "host", "apply", "child"]),
     // … and the names of signals and system calls that change something.
