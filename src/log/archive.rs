@@ -139,7 +139,8 @@ impl<R: Forward> Walker<R> {
                 let name = attributes.path.take().or(long.take());
                 let name = name.unwrap_or_else(|| header.path_bytes().into_owned());
                 let sparse = kind.is_gnu_sparse() || attributes.sparse;
-                if kind.is_gnu_sparse() && header.as_gnu().is_some_and(tar::GnuHeader::is_extended) {
+                if kind.is_gnu_sparse() && header.as_gnu().is_some_and(tar::GnuHeader::is_extended)
+                {
                     self.maps()?;
                 }
                 let size = attributes.size.unwrap_or(size);

@@ -2,6 +2,7 @@
 //! that it had when it was opened. What plegdoctor picked by itself is limited: see `tail`.
 
 use super::{
+    UNKNOWN,
     feed::{self, Feed},
     intake::Opening,
     names::Family,
@@ -9,7 +10,7 @@ use super::{
     tail::{self, Limits},
     tape,
 };
-use crate::parser::Hints;
+use crate::{event::Time, parser::Hints};
 use std::{
     io::{self, Read as _, Seek as _, SeekFrom},
     path::{Path, PathBuf},
@@ -21,6 +22,8 @@ pub(super) const BLOCK: usize = 256 << 10;
 
 /// What streaming tells, in order.
 pub(super) enum Piece<'a> {
+    /// When the earliest of the logs begins that come after the next one; `None`: none comes.
+    Ahead(Option<Time>),
     /// A log begins.
     Start(&'a str, Opening),
     /// Its next bytes.
@@ -78,6 +81,7 @@ fn stream_all(
     }
     let mut logs = found.logs.into_iter();
     while let Some(mut log) = logs.next() {
+        emit(Piece::Ahead(earliest(logs.as_slice())));
         let streamed = stream_any(&mut log, logs.len() > 0, hints, limits, emit);
         match streamed {
             Ok(true) => {}
@@ -86,6 +90,12 @@ fn stream_all(
         }
     }
     found.failures
+}
+
+/// Returns when the earliest of these logs begins, or a time before all others if that is not known.
+fn earliest(logs: &[Log]) -> Option<Time> {
+    let first = |log: &Log| log.first.unwrap_or(UNKNOWN);
+    logs.iter().map(first).min()
 }
 
 /// Streams one log, whatever it comes out of; `others` come after it. Returns whether to go on.

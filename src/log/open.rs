@@ -45,8 +45,10 @@ pub(super) struct Log {
     pub(super) span: Option<(u64, u64)>,
     /// What was read of a stream already.
     pub(super) head: Vec<u8>,
-    /// When its first line was logged.
+    /// When its first line was logged, if its beginning tells.
     pub(super) first: Option<Time>,
+    /// By when it is put among the others.
+    place: Option<Time>,
     /// What it comes out of.
     form: Form,
     /// How many bytes of what comes out of a reader are to be left out at the beginning.
@@ -225,12 +227,12 @@ impl Found {
     pub(super) fn order(&mut self) {
         let mut before = None;
         for log in &mut self.logs {
-            log.first = log.first.or(before);
-            before = log.first;
+            log.place = log.first.or(before);
+            before = log.place;
         }
-        self.logs.sort_by_key(|log| log.first);
+        self.logs.sort_by_key(|log| log.place);
         if self.spare_turns() {
-            self.logs.sort_by_key(|log| log.first);
+            self.logs.sort_by_key(|log| log.place);
         }
     }
 
@@ -293,6 +295,7 @@ fn look(name: String, path: Option<&Path>, mut file: File, hints: Hints) -> anyh
         span: None,
         head: Vec::new(),
         first: None,
+        place: None,
         form: Form::Plain,
         skip: 0,
         file: None,
@@ -387,7 +390,7 @@ impl Log {
         if !is_tar {
             self.refuse(&text)?;
         }
-        self.first = first_time(&self.name, &text, hints);
+        self.first = first_time(&self.name, &text, hints).filter(|_| !is_tar);
         let reader: Reader = Box::new(Ahead::new(text, trouble, reader));
         self.form = match is_tar {
             true => Form::Tape(Some(Pipe { reader, need })),

@@ -37,6 +37,7 @@ const FILES: [(&str, &str, Family<'_>); 4] = [
 
 /// What the thread that reads files tells.
 enum Message {
+    Ahead(Option<Time>),
     Start(String, intake::Opening),
     Block(Vec<u8>),
     Skip,
@@ -225,6 +226,7 @@ fn from_files(
                     intake.start(&name, true, from);
                     begun = Some(name);
                 }
+                Message::Ahead(ahead) => intake.expect(ahead),
                 Message::Block(block) => intake.block(&block),
                 Message::Skip => intake.skip(),
                 Message::Gap(name, why) => intake.gap(name, why),
@@ -253,6 +255,7 @@ impl From<Piece<'_>> for Message {
     fn from(piece: Piece<'_>) -> Self {
         match piece {
             Piece::Start(name, from) => Self::Start(name.to_owned(), from),
+            Piece::Ahead(ahead) => Self::Ahead(ahead),
             Piece::Block(block) => Self::Block(block.to_vec()),
             Piece::Skip => Self::Skip,
             Piece::Gap(name, why) => Self::Gap(name.to_owned(), why),

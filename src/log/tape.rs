@@ -1,6 +1,7 @@
 //! An archive that comes through a pipe: its logs are read as they come, in its own order, since there is no way back.
 
 use super::{
+    UNKNOWN,
     archive::{Forward, Walker},
     feed::{self, Feed},
     files::{Emit, Piece},
@@ -64,7 +65,9 @@ pub(super) fn stream(
             limits: None,
             others: true,
         };
-        let on = feed::stream(&feed, &mut Ahead::new(head, trouble, text), emit);
+        // What comes after it is not known.
+        let on = emit(Piece::Ahead(Some(UNKNOWN)))
+            && feed::stream(&feed, &mut Ahead::new(head, trouble, text), emit);
         if !on {
             return Ok(false);
         }

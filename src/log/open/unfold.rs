@@ -73,6 +73,7 @@ impl Log {
             span,
             head: Vec::new(),
             first: log.first,
+            place: None,
             form,
             skip: 0,
         })
@@ -143,10 +144,10 @@ impl Found {
                 continue;
             }
             any = true;
-            let first = mine.iter().filter_map(|log| log.first).min();
+            let first = mine.iter().filter_map(|log| log.place).min();
             let archive = mine.first().and_then(|log| log.name.split_once(':'));
             let archive = archive.map_or("", |(name, _)| name).to_owned();
-            mine.iter_mut().for_each(|log| log.first = first);
+            mine.iter_mut().for_each(|log| log.place = first);
             self.notes.push(format!("{archive}: its logs are read in its own order, not that of their times, since there are too many: unpack it, and name the folder"));
         }
         if any {
