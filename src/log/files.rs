@@ -110,7 +110,7 @@ fn stream_any(
         return tape::stream(&log.name, pipe, hints, emit);
     }
     let Some(mut reader) = log.reader()? else {
-        return stream(log, limits, emit);
+        return stream_plain(log, limits, emit);
     };
     let feed = Feed {
         name: &log.name,
@@ -119,6 +119,24 @@ fn stream_any(
         others,
     };
     Ok(feed::stream(&feed, &mut reader, emit))
+}
+
+/// Streams one log that is what is in its file or pipe, and says if that was written anew meanwhile.
+fn stream_plain(
+    log: &mut Log,
+    limits: Option<&Limits>,
+    emit: &mut Emit<'_>,
+) -> anyhow::Result<bool> {
+    let mut said = false;
+    let go_on = stream(log, limits, &mut |piece| {
+        said |= matches!(piece, Piece::Gap(..));
+        emit(piece)
+    })?;
+    if go_on && !said && log.is_rewritten() {
+        let why = "it was truncated and written anew while it was read: lines of before may be missing; its rotation may hold them";
+        return Ok(emit(Piece::Gap(&log.name, why.to_owned())));
+    }
+    Ok(go_on)
 }
 
 /// Streams one log: a regular file within its span, a stream to its end. Returns whether to go on.

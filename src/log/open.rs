@@ -17,7 +17,10 @@ use std::{
     collections::BTreeSet,
     fs::{self, File},
     io::{self, Read, Seek as _, SeekFrom},
-    os::{fd::AsFd as _, unix::fs::MetadataExt as _},
+    os::{
+        fd::AsFd as _,
+        unix::fs::{FileExt as _, MetadataExt as _},
+    },
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
 };
@@ -26,6 +29,8 @@ mod unfold;
 
 /// How much of a log's beginning is looked at for its kind and its first time.
 pub(super) const HEAD: u64 = 64 << 10;
+/// How much of a log's beginning is kept to tell whether it is still the same.
+const PRINT: usize = 512;
 /// How many files are kept open while they wait to be read; the usual limit is 1024 descriptors.
 const OPEN: usize = 256;
 
@@ -49,6 +54,8 @@ pub(super) struct Log {
     pub(super) first: Option<Time>,
     /// By when it is put among the others.
     place: Option<Time>,
+    /// What stood at this place of the file, its beginning, when it was opened.
+    print: (u64, Vec<u8>),
     /// What it comes out of.
     form: Form,
     /// How many bytes of what comes out of a reader are to be left out at the beginning.
@@ -110,6 +117,19 @@ impl Log {
             self.file = Some(file);
         }
         self.file.as_mut().context("it was closed")
+    }
+
+    /// Returns whether the file was truncated since it was opened, as rotation by copy does, and is by now as long as
+    /// it was: what was read of it is then of both.
+    pub(super) fn is_rewritten(&mut self) -> bool {
+        let (Some((_, end)), Some(file)) = (self.span, &self.file) else {
+            return false;
+        };
+        let (start, print) = &self.print;
+        let mut now = vec![0; print.len()];
+        let read = file.read_exact_at(&mut now, *start);
+        let long = file.metadata().is_ok_and(|it| it.len() >= end);
+        long && read.is_ok() && now != *print
     }
 
     /// Returns what gives its bytes; `None` for a plain one, which is read from its file.
@@ -296,6 +316,7 @@ fn look(name: String, path: Option<&Path>, mut file: File, hints: Hints) -> anyh
         head: Vec::new(),
         first: None,
         place: None,
+        print: (0, Vec::new()),
         form: Form::Plain,
         skip: 0,
         file: None,
@@ -309,6 +330,7 @@ fn look(name: String, path: Option<&Path>, mut file: File, hints: Hints) -> anyh
     log.file = Some(file);
     if !packed {
         log.span = Some((start, end));
+        log.print = (start, head[..head.len().min(PRINT)].to_owned());
         return log.of_text(&head, hints);
     }
     log.form = Form::Packed(start, end);

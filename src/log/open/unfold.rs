@@ -72,6 +72,7 @@ impl Log {
             begin: span.map_or(0, |(start, _)| start),
             span,
             head: Vec::new(),
+            print: (0, Vec::new()),
             first: log.first,
             place: None,
             form,

@@ -296,6 +296,42 @@ fn where_time_runs_out_the_middle_is_left_out_and_the_end_is_read() {
 }
 
 #[test]
+fn a_log_that_is_truncated_and_written_anew_while_it_is_read_is_a_gap() {
+    let old = stale(30, "11:00:00").repeat(30_000);
+    let (_dir, dir) = directory(&[("kubelet.log", old)]);
+    let path = dir.join("kubelet.log");
+    // As rotation by copy does: the same file, emptied.
+    let new = stale(30, "11:01:00").repeat(40_000);
+    let mut anew = Some(new);
+    let (_, gaps) = tail(&dir, &generous(), |_| {
+        if let Some(new) = anew.take() {
+            fs::write(&path, new).unwrap();
+        }
+    });
+    assert!(
+        gaps.len() == 1 && gaps[0].starts_with("it was truncated and written anew"),
+        "{gaps:?}"
+    );
+}
+
+#[test]
+fn a_log_that_is_rotated_away_while_it_is_read_is_read_to_its_end_and_what_is_added_is_not() {
+    let log = stale(30, "11:00:00").repeat(30_000);
+    let (_dir, dir) = directory(&[("kubelet.log", log.clone())]);
+    let path = dir.join("kubelet.log");
+    let mut away = false;
+    let (read, gaps) = tail(&dir, &generous(), |_| {
+        if !std::mem::replace(&mut away, true) {
+            let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+            file.write_all(stale(30, "11:59:00").as_bytes()).unwrap();
+            fs::rename(&path, dir.join("kubelet.log.1")).unwrap();
+            fs::write(&path, stale(30, "11:59:59")).unwrap();
+        }
+    });
+    assert!(read == log.as_bytes() && gaps.is_empty(), "{gaps:?}");
+}
+
+#[test]
 fn a_log_that_is_cut_short_while_it_is_read_is_a_gap() {
     let (_dir, dir) = directory(&[("kubelet.log", stale(30, "11:00:00").repeat(30_000))]);
     let path = dir.join("kubelet.log");
