@@ -472,10 +472,12 @@ pub(super) fn first_time(name: &str, bytes: &[u8], hints: Hints) -> Option<Time>
 
 /// Returns what kind of file begins with `head`, if it is no text, and the command that makes it one.
 fn not_text(head: &[u8]) -> Option<(&'static str, &'static str)> {
-    const KINDS: [(&[u8], &str, &str); 8] = [
+    const KINDS: [(&[u8], &str, &str); 10] = [
         (b"\x04\x22\x4d\x18", "compressed (lz4)", "lz4 -dc {}"),
         (b"\x1f\x9d", "compressed (compress)", "gzip -dc {}"),
         (b"\x1f\xa0", "compressed (lzh)", "gzip -dc {}"),
+        (b"LZIP\x01", "compressed (lzip)", "lzip -dc {}"),
+        (b"\x89LZO\0", "compressed (lzop)", "lzop -dc {}"),
         (b"PK\x03\x04", "a zip archive", "unzip -p {}"),
         (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z x -so {}"),
         (
