@@ -22,6 +22,7 @@ mod packed;
 mod privacy;
 mod read;
 mod redact;
+mod saving;
 mod write;
 
 pub use keep::{Keep, Kept};
@@ -29,6 +30,7 @@ pub use manifest::Manifest;
 pub use packed::Packed;
 pub use privacy::Privacy;
 pub use read::Capture;
+pub use saving::{Saving, receive};
 pub use write::Archive;
 
 /// The folders of a capture that hold parts.

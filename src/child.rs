@@ -62,7 +62,19 @@ impl Running {
     /// # Errors
     /// It cannot be run.
     pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
-        let child = command.stdin(Stdio::null()).process_group(0).spawn()?;
+        Self::spawn(command.stdin(Stdio::null()))
+    }
+
+    /// As `start`, but its standard input is a pipe of ours.
+    ///
+    /// # Errors
+    /// It cannot be run.
+    pub(crate) fn start_fed(command: &mut Command) -> io::Result<Self> {
+        Self::spawn(command.stdin(Stdio::piped()))
+    }
+
+    fn spawn(command: &mut Command) -> io::Result<Self> {
+        let child = command.process_group(0).spawn()?;
         Ok(Self {
             child,
             ended: None,
@@ -93,6 +105,11 @@ impl Running {
 
     /// Kills the child and its group; returns its number if the kernel does not let it die within `patience`.
     pub(crate) fn kill(mut self, patience: Duration) -> Option<u32> {
+        self.end(patience)
+    }
+
+    /// As `kill`, for who still holds it.
+    pub(crate) fn end(&mut self, patience: Duration) -> Option<u32> {
         // The one who lets it go waits no second time.
         self.patience = Duration::ZERO;
         self.strike();

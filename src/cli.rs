@@ -99,6 +99,8 @@ pub enum Command {
         pid: u32,
         /// The namespace's number
         namespace: u64,
+        /// The mount's number
+        mount: u64,
         /// Where it is mounted there
         path: PathBuf,
     },
@@ -143,6 +145,11 @@ pub enum Reader {
         program: PathBuf,
         /// Its arguments
         args: Vec<OsString>,
+    },
+    /// A capture, from standard input, to write it
+    Capture {
+        /// The file
+        file: PathBuf,
     },
     /// A container's log
     Log {

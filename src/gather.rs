@@ -147,27 +147,21 @@ pub fn gather(
         evidence.notes.extend(notes);
         end(keep, "host", took, &evidence.gaps[before..]);
     }
+    let files_of = tree(args, keep);
     if !args.no_docker {
         let odd = Again {
             ask,
             endpoint: &endpoint,
             probe_timeout: args.probe_timeout,
             tape: keep.map(|keep| &keep.tape),
+            tree: &files_of,
         };
         // A recording has heard of it, or not.
-        let live = tree(args, keep).is_live();
-        odd.ask(live.then_some(started), &mut evidence);
+        odd.ask(files_of.is_live().then_some(started), &mut evidence);
     }
     // Last, for the machine tells where the files are, and what of them is stale.
     let (began, before) = (begin(keep, "docker-files"), evidence.gaps.len());
-    if files::read(
-        args,
-        &endpoint,
-        &tree(args, keep),
-        keep,
-        read_files,
-        &mut evidence,
-    ) {
+    if files::read(args, &endpoint, &files_of, keep, read_files, &mut evidence) {
         end(
             keep,
             "docker-files",

@@ -3,6 +3,7 @@
 use clap::Parser as _;
 use plegdoctor::{
     apply::mount,
+    capture,
     cli::{Cli, Command, Reader},
     commands,
     host::{programs, reader},
@@ -44,6 +45,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
                     reader::write(&root, what, &pids, &mut out)?;
                 }
                 Reader::Docker { place, ids } => disk::write(&place, &ids, &mut out)?,
+                Reader::Capture { file } => capture::receive(&file, &mut io::stdin(), &mut out)?,
                 Reader::Log {
                     place,
                     id,
@@ -56,9 +58,10 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::DetachMount {
             pid,
             namespace,
+            mount,
             path,
         } => {
-            mount::enter_and_detach(pid, namespace, &path)?;
+            mount::enter_and_detach(pid, namespace, mount, &path)?;
             Ok(ExitCode::SUCCESS)
         }
     }

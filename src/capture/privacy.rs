@@ -41,6 +41,10 @@ const FIELDS: &[&str] = &[
     "ProcessConfig",
     "Sysctls",
     "Annotations",
+    // A volume's or network's own: `o=username=…,password=…`.
+    "DriverConfig",
+    "DriverOpts",
+    "Options",
 ];
 
 impl Privacy {
@@ -137,7 +141,9 @@ mod tests {
             "Health":{"Log":[{"Output":"hunter2"}]}},
             "Config":{"Env":["SECRET=hunter2"],"Cmd":["hunter2"],"Labels":{"io.kubernetes.pod.name":"web",
             "annotation.io.kubernetes.container.preStopHandler":"hunter2","mine":"hunter2"}},
-            "HostConfig":{"LogConfig":{"Config":{"splunk-token":"hunter2"}},"Binds":["/a:/b"]}}"#;
+            "HostConfig":{"LogConfig":{"Config":{"splunk-token":"hunter2"}},"Binds":["/a:/b"],
+            "Mounts":[{"Type":"volume","VolumeOptions":{"DriverConfig":{"Name":"local",
+            "Options":{"type":"cifs","o":"username=u,password=hunter2"}}}}]}}"#;
         let kept = body("/containers/b1/json", json.as_bytes().to_vec());
         let text = String::from_utf8(kept).unwrap();
         assert!(!text.contains("hunter2"), "{text}");

@@ -36,6 +36,9 @@ pub(super) const LIMITS: Limits = Limits {
 };
 /// How deep folders may lie in each other; ours go to `host/proc/1/task/1/stat`.
 const DEPTH: usize = 32;
+/// Longest name with its folders; and how much of one that is refused is shown.
+const NAME: usize = 4096;
+const SHOWN: usize = 200;
 /// What tells a log that no manifest names: one at the top, with one of these names or endings.
 const LOGS: (&[&str], &[&str]) = (
     &["messages", "syslog", "journal", "kubelet"],
@@ -176,7 +179,7 @@ impl Shelf {
         for entry in archive.entries().map_err(|error| broken(&error))? {
             let mut entry = entry.map_err(|error| broken(&error))?;
             let name = entry.path_bytes().into_owned();
-            let shown = String::from_utf8_lossy(&name).into_owned();
+            let shown = String::from_utf8_lossy(&name[..name.len().min(SHOWN)]).into_owned();
             let name = plain(&name)
                 .with_context(|| format!("it holds {shown:?}, which no capture does"))?;
             let kind = entry.header().entry_type();
@@ -263,7 +266,9 @@ impl Shelf {
 
 /// Returns the name of an entry without `./`; `None` if it leads anywhere but below.
 fn plain(name: &[u8]) -> Option<String> {
-    let name = std::str::from_utf8(name).ok()?;
+    let name = std::str::from_utf8(name)
+        .ok()
+        .filter(|name| name.len() <= NAME)?;
     let mut parts = Vec::new();
     for part in Path::new(name).components() {
         match part {

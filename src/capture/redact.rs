@@ -1,11 +1,14 @@
 //! Replaces names and addresses, the same one by the same one everywhere: of pods, namespaces, nodes, containers,
-//! images and servers, so that a capture can be given away and still tells the same story.
+//! images, volumes and servers, so that a capture can be given away and still tells the same story.
 //!
-//! Ids and UIDs stay: they are random, and join the parts. Other words of the logs stay too, whatever they tell.
+//! Ids and UIDs stay: they are random, and join the parts. Of a log's other words only what looks like a password or a
+//! token is masked; the rest stays, whatever it tells.
 
 mod names;
+mod stay;
 
 use super::{Kept, Packed};
+use crate::node::mask;
 use names::Names;
 use regex::Regex;
 use std::{
@@ -17,6 +20,16 @@ use std::{
 /// How much of a log is replaced at a time, up to the next line's end.
 const PIECE: usize = 1 << 20;
 
+/// Labels of metrics whose values are the kubelet's own words.
+const OWN_LABELS: &[&str] = &[
+    "operation_type",
+    "le",
+    "quantile",
+    "container_state",
+    "git_version",
+    "gitVersion",
+];
+
 impl Kept {
     /// Replaces names and addresses in all parts.
     ///
@@ -26,6 +39,7 @@ impl Kept {
         let mut names = Names::default();
         names.node(self.manifest.node.as_deref());
         names.node(self.node.as_deref());
+        names.find_in_log(serde_json::to_string(&self.manifest)?.as_bytes());
         for (path, bytes) in &self.files {
             names.find_in_file(path, bytes);
         }
@@ -36,8 +50,8 @@ impl Kept {
             logs.insert(path, bytes);
         }
         let mut cloak = Cloak::of(&names)?;
-        for bytes in self.files.values_mut() {
-            *bytes = cloak.bytes(bytes);
+        for (path, bytes) in &mut self.files {
+            *bytes = cloak.file(path, bytes);
         }
         for log in &mut self.manifest.logs {
             let bytes = logs.remove(&log.file).unwrap_or_default();
@@ -67,6 +81,8 @@ struct Cloak<'a> {
     patterns: Vec<&'a str>,
     v4: Regex,
     v6: Regex,
+    secret: Regex,
+    label: Regex,
     addresses: BTreeMap<String, String>,
 }
 
@@ -80,8 +96,13 @@ impl<'a> Cloak<'a> {
             names,
             searcher,
             patterns,
-            v4: Regex::new(r"\b(?:\d{1,3}\.){3}\d{1,3}\b")?,
+            // What stands after an escaped end of a line begins there.
+            v4: Regex::new(r"(\\[nrt]|\b)((?:\d{1,3}\.){3}\d{1,3})\b")?,
             v6: Regex::new(r"[0-9a-fA-F]{1,4}(?::{1,2}[0-9a-fA-F]{1,4})+")?,
+            secret: Regex::new(
+                r#"(?i)\b(bearer\s+|(?:[a-z_]*token|password|passwd|client_secret)\\?["']?\s*[=:]\s*\\?["']?)[\w.~+/=-]{6,}"#,
+            )?,
+            label: Regex::new(r#"(\w+)="((?:[^"\\]|\\.)*)""#)?,
             addresses: BTreeMap::new(),
         })
     }
@@ -100,7 +121,9 @@ impl<'a> Cloak<'a> {
                 let line =
                     memchr::memchr(b'\n', &part[from..]).map_or(part.len(), |it| from + it + 1);
                 let (piece, rest) = part.split_at(line);
-                packed.push(&self.bytes(piece));
+                let piece = String::from_utf8_lossy(piece);
+                let piece = self.secret.replace_all(&piece, "$1***").into_owned();
+                packed.push(self.text(&piece).as_bytes());
                 part = rest;
             }
             at = end;
@@ -110,20 +133,58 @@ impl<'a> Cloak<'a> {
         (VecDeque::from([packed]), moved)
     }
 
-    fn bytes(&mut self, bytes: &[u8]) -> Vec<u8> {
-        match std::str::from_utf8(bytes) {
-            Ok(text) => self.text(text).into_bytes(),
-            Err(_) => self.text(&String::from_utf8_lossy(bytes)).into_bytes(),
+    /// Replaces in a file of the capture.
+    fn file(&mut self, path: &str, bytes: &[u8]) -> Vec<u8> {
+        // Functions of the kernel and of the daemon: words, of which a container may be called like one.
+        if ["/wchan", "/stack", "docker/stacks.txt"]
+            .iter()
+            .any(|end| path.ends_with(end))
+        {
+            return bytes.to_vec();
         }
+        let text = String::from_utf8_lossy(bytes);
+        match path {
+            "kubelet/metrics" => text
+                .split_inclusive('\n')
+                .map(|line| self.sample(line))
+                .collect(),
+            _ => self.text(&text),
+        }
+        .into_bytes()
+    }
+
+    /// Replaces in a line of metrics: in its labels' values, but for those that are the kubelet's own words.
+    fn sample(&mut self, line: &str) -> String {
+        if line.starts_with('#') {
+            return self.text(line);
+        }
+        let (mut out, mut copied) = (String::new(), 0);
+        let pattern = self.label.clone();
+        for found in pattern.captures_iter(line) {
+            let (Some(name), Some(value)) = (found.get(1), found.get(2)) else {
+                continue;
+            };
+            if !OWN_LABELS.contains(&name.as_str()) {
+                out.push_str(&line[copied..value.start()]);
+                out.push_str(&self.text(value.as_str()));
+                copied = value.end();
+            }
+        }
+        out.push_str(&line[copied..]);
+        out
     }
 
     fn text(&mut self, text: &str) -> String {
-        let text = self.without_names(text);
+        let text = match text.contains("://") {
+            true => self.without_names(&mask::urls(text)),
+            false => self.without_names(text),
+        };
         let Self {
             v4, v6, addresses, ..
         } = self;
         let text = v4.replace_all(&text, |found: &regex::Captures<'_>| {
-            v4_instead(&found[0], addresses).unwrap_or_else(|| found[0].to_owned())
+            let instead = v4_instead(&found[2], addresses);
+            instead.map_or_else(|| found[0].to_owned(), |it| format!("{}{it}", &found[1]))
         });
         let text = v6.replace_all(&text, |found: &regex::Captures<'_>| {
             v6_instead(&found[0], addresses).unwrap_or_else(|| found[0].to_owned())
@@ -136,7 +197,7 @@ impl<'a> Cloak<'a> {
         while let Some(found) = self.searcher.find(&text[at..]) {
             let (start, end) = (at + found.start(), at + found.end());
             let name = self.patterns[found.pattern().as_usize()];
-            let before = text[..start].chars().next_back();
+            let before = letter_before(&text[..start]);
             let after = text[end..].chars().next();
             match self.names.instead(name, before, after) {
                 Some(instead) => {
@@ -149,6 +210,15 @@ impl<'a> Cloak<'a> {
         }
         out.push_str(&text[copied..]);
         out
+    }
+}
+
+/// Returns the letter that a text ends in; the end of a line where it is written as `\n`.
+fn letter_before(text: &str) -> Option<char> {
+    let escaped = ["\\n", "\\r", "\\t"];
+    match escaped.iter().any(|end| text.ends_with(end)) {
+        true => Some('\n'),
+        false => text.chars().next_back(),
     }
 }
 

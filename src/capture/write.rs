@@ -8,12 +8,15 @@ use rustix::{
     io::Errno,
 };
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::{self, File},
     io::{self, BufWriter, Read, Write},
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
+
+/// How much is written at a time.
+const BLOCK: usize = 64 << 10;
 
 /// A capture that is being written, under another name beside its own; gone with this unless it was finished.
 #[derive(Debug)]
@@ -36,10 +39,7 @@ impl Archive {
         if path.symlink_metadata().is_ok() {
             bail!("{} is there already: name another file", path.display());
         }
-        let mut part = OsString::from(".");
-        part.push(name);
-        part.push(format!(".{}.part", std::process::id()));
-        let part = path.with_file_name(part);
+        let part = part(path, name, std::process::id());
         let file = File::options()
             .write(true)
             .create_new(true)
@@ -57,15 +57,34 @@ impl Archive {
     ///
     /// # Errors
     /// It can't be written, or somebody else took the name.
-    pub fn write(mut self, kept: Kept) -> anyhow::Result<u64> {
+    pub fn write(self, kept: Kept) -> anyhow::Result<u64> {
+        self.fill(|file| pack(file, kept).map(drop))
+    }
+
+    /// Takes what `fill` writes for the whole of it, and gives the file its name. Returns its length.
+    ///
+    /// # Errors
+    /// As `write`.
+    pub(super) fn fill(
+        mut self,
+        fill: impl FnOnce(&File) -> io::Result<()>,
+    ) -> anyhow::Result<u64> {
         let file = self.file.take().context("it was written already")?;
         let failed = || format!("can't write {}", self.path.display());
-        let file = pack(file, kept).with_context(failed)?;
+        fill(&file).with_context(failed)?;
         file.sync_all().with_context(failed)?;
         let length = file.metadata().with_context(failed)?.len();
         rename(&self.part, &self.path).with_context(failed)?;
         Ok(length)
     }
+}
+
+/// Returns what the file is called until it is whole, where process `pid` writes it.
+pub(super) fn part(path: &Path, name: &OsStr, pid: u32) -> PathBuf {
+    let mut part = OsString::from(".");
+    part.push(name);
+    part.push(format!(".{pid}.part"));
+    path.with_file_name(part)
 }
 
 impl Drop for Archive {
@@ -87,14 +106,16 @@ fn rename(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-fn pack(file: File, kept: Kept) -> io::Result<File> {
+/// Packs all into `out`, and returns that.
+pub(super) fn pack<W: Write>(out: W, kept: Kept) -> io::Result<W> {
     let Kept {
         manifest,
         files,
         logs,
         ..
     } = kept;
-    let gz = GzEncoder::new(BufWriter::new(file), Compression::default());
+    let out = BufWriter::with_capacity(BLOCK, out);
+    let gz = GzEncoder::new(out, Compression::default());
     let mut tar = Tar {
         builder: tar::Builder::new(gz),
         folder: folder(&manifest),

@@ -2,12 +2,12 @@
 
 use super::diagnose;
 use crate::{
-    capture::{Archive, Keep, Kept, Privacy},
+    capture::{Keep, Kept, Privacy, Saving},
     cli::{self, CollectArgs},
 };
 use anyhow::Context as _;
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::{io::Write, process::ExitCode, time::Duration};
+use std::{io::Write, process::ExitCode, thread, time::Duration};
 
 /// How far back a log is kept unless `--since` says.
 const SPAN: &str = "24h";
@@ -19,7 +19,8 @@ const TICK: Duration = Duration::from_millis(120);
 /// # Errors
 /// Nothing could be saved: bad values, an unreadable log, a file that is there already or can't be written.
 pub fn run(mut args: CollectArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
-    let archive = Archive::create(&args.output)?;
+    // A name that is taken is told before anything is asked.
+    let saving = Saving::begin(&args.output)?;
     args.look.log.since.get_or_insert_with(|| SPAN.to_owned());
     let spinner = spinner();
     let watcher = spinner.clone();
@@ -37,7 +38,7 @@ pub fn run(mut args: CollectArgs, out: &mut dyn Write) -> anyhow::Result<ExitCod
     }
     let complete = kept.is_complete();
     let missing = missing(&kept);
-    let length = archive.write(kept)?;
+    let length = saving.write(kept)?;
     spinner.finish_and_clear();
     let path = args.output.display();
     writeln!(out, "{path}: {}", HumanBytes(length))
@@ -89,6 +90,21 @@ fn spinner() -> ProgressBar {
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
         spinner.set_style(style);
     }
-    spinner.enable_steady_tick(TICK);
+    // Not by its own thread: where the node is out of tasks, the wish for one would end us.
+    let turning = spinner.clone();
+    let turn = move || {
+        while !turning.is_finished() {
+            turning.tick();
+            thread::sleep(TICK);
+        }
+    };
+    if !spinner.is_hidden() {
+        // It then stands still.
+        drop(
+            thread::Builder::new()
+                .name("spinner".to_owned())
+                .spawn(turn),
+        );
+    }
     spinner
 }

@@ -2,7 +2,7 @@
 
 use super::{collect, fix};
 use crate::{
-    capture::{Archive, Capture, Keep, Privacy},
+    capture::{Capture, Keep, Privacy, Saving},
     cli::{self, DiagnoseArgs, LookArgs},
     evidence::Evidence,
     gather::{gather, replay},
@@ -23,8 +23,8 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
         return fix::run(args, out);
     }
     // A name that is taken is told before anything is asked.
-    let archive = args.save.as_deref().map(Archive::create).transpose()?;
-    let keep = archive.as_ref().map(|_| Keep::new(Privacy::Reserved));
+    let saving = args.save.as_deref().map(Saving::begin).transpose()?;
+    let keep = saving.as_ref().map(|_| Keep::new(Privacy::Reserved));
     let evidence = evidence(args, keep.as_ref())?;
     let report = report::diagnose(&evidence);
     let style = Style {
@@ -34,10 +34,10 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
     render::write(&report, args.format, style, out)
         .and_then(|()| out.flush())
         .context("can't write the report")?;
-    if let (Some(archive), Some(keep)) = (archive, keep) {
+    if let (Some(saving), Some(keep)) = (saving, keep) {
         let mut kept = keep.finish(&evidence);
         collect::sign(&mut kept, "diagnose --save");
-        archive.write(kept)?;
+        saving.write(kept)?;
     }
     Ok(ExitCode::from(report.exit_code()))
 }

@@ -55,6 +55,14 @@ pub fn at_odds(evidence: &Evidence) -> Vec<Odds<'_>> {
 }
 
 impl<'a> Odds<'a> {
+    /// Returns the shim whose container Docker does not list, by its number.
+    pub fn unlisted(&self) -> Option<u32> {
+        match self {
+            Self::Unknown(shim) => Some(shim.pid),
+            Self::Childless(..) | Self::Shimless(_) | Self::Finished(..) => None,
+        }
+    }
+
     /// Returns the container that Docker says is running.
     pub fn said_to_run(&self) -> Option<&'a Container> {
         match self {

@@ -1,11 +1,13 @@
-//! Asks Docker once more about containers that it says are running and whose processes the kernel does not show: one
-//! that ended this very moment is known to the kernel first, and to Docker soon.
+//! Looks once more where Docker and the kernel are at odds. A container that ended this very moment is known to the
+//! kernel first, and to Docker soon: it is asked again. One that was removed this very moment is not listed, and its shim
+//! was seen: it is looked for again.
 
 use crate::{
     evidence::{
         Evidence,
         shims::{self, Odds},
     },
+    host::{files::Tree, glance},
     id::ContainerId,
     runtime::{
         Container, Outcome, Runtime,
@@ -30,6 +32,7 @@ pub(super) struct Again<'a> {
     pub(super) endpoint: &'a str,
     pub(super) probe_timeout: Duration,
     pub(super) tape: Option<&'a Tape>,
+    pub(super) tree: &'a Tree,
 }
 
 impl Again<'_> {
@@ -37,17 +40,26 @@ impl Again<'_> {
     /// `started` is when Docker was asked first, if that is to be waited for.
     pub(super) fn ask(&self, started: Option<Instant>, evidence: &mut Evidence) {
         let odds = shims::at_odds(evidence);
+        let unknown: Vec<u32> = odds.iter().filter_map(Odds::unlisted).collect();
         let ids: Vec<ContainerId> = odds
             .iter()
             .filter_map(Odds::said_to_run)
             .take(MOST)
             .map(|container| container.id.clone())
             .collect();
-        if ids.is_empty() {
+        if ids.is_empty() && unknown.is_empty() {
             return;
         }
         if let Some(started) = started {
             thread::sleep(HEARD.saturating_sub(started.elapsed()));
+        }
+        let ended = glance::ended(self.tree, &unknown);
+        if let Some(host) = &mut evidence.host {
+            host.processes
+                .retain(|process| !ended.contains(&process.pid));
+        }
+        if ids.is_empty() {
+            return;
         }
         let asked = (self.ask)(&Ask {
             endpoint: self.endpoint,

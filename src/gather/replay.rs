@@ -85,6 +85,7 @@ pub fn replay(
             endpoint: &scene.endpoint,
             probe_timeout: scene.probe_timeout,
             tape: keep.map(|keep| &keep.tape),
+            tree: &tree,
         };
         odd.ask(None, &mut evidence);
     }

@@ -6,7 +6,7 @@
 //! `status.later`, the number of a folder's entries is `fd.count`, and what no file tells is under `told/`.
 
 use super::tap::Tap;
-use rustix::fs::OFlags;
+use rustix::{fs::OFlags, io::Errno};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, File},
@@ -76,6 +76,14 @@ impl Tree {
         Self {
             tap: Some(tap),
             ..self
+        }
+    }
+
+    /// Returns the same machine; nothing that is read of it is kept. For a second look at what the first one keeps.
+    pub(super) fn aside(&self) -> Self {
+        Self {
+            tap: None,
+            ..self.clone()
         }
     }
 
@@ -288,9 +296,7 @@ impl Tree {
             let bytes = bytes.ok_or_else(|| io::Error::from(ErrorKind::NotFound))?;
             return Ok(bytes[..bytes.len().min(most)].to_vec());
         }
-        let mut bytes = Vec::new();
-        open(&self.path(path))?.take(most).read_to_end(&mut bytes)?;
-        Ok(bytes)
+        contents(open(&self.path(path))?, most)
     }
 
     fn keep(&self, path: &str, read: io::Result<Vec<u8>>) -> io::Result<Vec<u8>> {
@@ -311,6 +317,19 @@ fn open(path: &Path) -> io::Result<File> {
     // What is no file (a pipe in a folder that was named) must not make us wait, and a kernel log's end neither.
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
     File::options().read(true).custom_flags(flags).open(path)
+}
+
+/// Returns what a file holds, cut at `most` bytes. Of a process that ended after it was opened that is what it is of one
+/// that ended before.
+fn contents(file: File, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    match file.take(most).read_to_end(&mut bytes) {
+        Ok(_) => Ok(bytes),
+        Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => {
+            Err(ErrorKind::NotFound.into())
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Returns what a folder's files begin with.
@@ -458,6 +477,33 @@ mod tests {
         let seen = (before, look(&live));
         let recorded = Tree::recorded("/", Arc::new(tap.close().files));
         assert_eq!((look(&recorded), look(&recorded)), seen);
+    }
+
+    #[test]
+    fn a_process_that_ends_before_its_file_is_read_is_not_there_and_no_failure() {
+        let mut child = std::process::Command::new("sleep")
+            .arg("99")
+            .spawn()
+            .unwrap();
+        let file = File::open(format!("/proc/{}/stat", child.id())).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let error = contents(file, MOST).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn what_is_looked_at_aside_is_not_kept() {
+        let here = tempfile::tempdir().unwrap();
+        fs::create_dir_all(here.path().join("proc/7")).unwrap();
+        std::os::unix::fs::symlink("7", here.path().join("proc/self")).unwrap();
+        fs::write(here.path().join("proc/7/stat"), "one").unwrap();
+        let tap = Arc::new(Tap::default());
+        let live = Tree::at(here.path()).tapped(Arc::clone(&tap));
+        assert_eq!(live.text("proc/7/stat").unwrap(), "one");
+        fs::write(here.path().join("proc/7/stat"), "two").unwrap();
+        assert_eq!(live.aside().text("proc/7/stat").unwrap(), "two");
+        assert_eq!(tap.close().files["proc/7/stat"], b"one");
     }
 
     #[test]

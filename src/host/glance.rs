@@ -93,12 +93,26 @@ pub fn presence(tree: &Tree, pids: Vec<u32>, patience: Duration) -> BTreeMap<u32
     found
 }
 
+/// Returns which of these processes have ended. What does not tell has not.
+pub fn ended(tree: &Tree, pids: &[u32]) -> Vec<u32> {
+    let pids = pids.iter().copied();
+    pids.filter(|&pid| lives(tree, pid) == Some(false))
+        .collect()
+}
+
 /// Returns whether there is such a process, if that is told.
 fn lives(tree: &Tree, pid: u32) -> Option<bool> {
-    match tree.text(&format!("proc/{pid}/stat")) {
+    let now = || match tree.aside().text(&format!("proc/{pid}/stat")) {
         Ok(text) => Some(parse::stat(&text)?.state != State::Dead),
         Err(error) if error.kind() == ErrorKind::NotFound => Some(false),
         Err(_) => None,
+    };
+    // Whoever looked at all processes before may have seen it in another state: that one is kept apart.
+    let told = tree.told(&format!("lives/{pid}"), || now().map(|it| it.to_string()));
+    match told {
+        Some(told) => told.trim().parse().ok(),
+        None if tree.is_live() => None,
+        None => now(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The machine's pressures and its kernel's words.
 
 use super::files::Tree;
-use crate::node::pressure::{self, DaemonLimits, KernelLine, Pressure, kernel_line};
+use crate::node::pressure::{self, DaemonLimits, KernelLine, Pressure, answers, kernel_line};
 use std::{collections::VecDeque, io, time::Duration};
 
 /// Kernel lines that are kept, the last ones.
@@ -59,6 +59,9 @@ fn limits_of(tree: &Tree, pid: u32, cgroup: Option<&str>) -> DaemonLimits {
 pub(super) fn kernel_lines(tree: &Tree, uptime: Option<Duration>) -> io::Result<Vec<KernelLine>> {
     let mut lines = VecDeque::new();
     tree.records("dev/kmsg", &mut |record| {
+        if let Some(server) = answers(record) {
+            lines.retain(|line: &KernelLine| !line.is_silence_of(server));
+        }
         if let Some(line) = kernel_line(record, uptime) {
             if lines.len() == LINES {
                 lines.pop_front();

@@ -4,15 +4,16 @@
 //! it, may sleep in the kernel for ever, and then sleeps the child alone. It runs only what root alone can have put
 //! there, without our environment and our standard streams: what stands in `PATH` is nobody's word.
 
-use super::files::Tree;
+use super::{files::Tree, one};
 use crate::{
     child::{self, Running},
     log::pump::{self, Ended},
+    node::State,
 };
 use anyhow::{Context as _, bail};
 use std::{
     convert::Infallible,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs,
     io::{self, ErrorKind, Read as _, Write},
     os::unix::{fs::MetadataExt as _, process::CommandExt as _},
@@ -40,6 +41,9 @@ pub(super) enum Answer {
     Failed(String),
     /// It had not ended in time; with the child that the kernel does not let die, if there is one.
     Silent(Duration, Option<u32>),
+    /// It was not begun in time, or slept in the kernel for itself, on a disk for instance: that it said nothing tells
+    /// nothing of whom it was to ask.
+    Hung(Option<u32>),
 }
 
 /// Returns what there is to say of a child that the kernel does not let die.
@@ -54,14 +58,14 @@ pub(super) fn ask(program: &Path, args: &[&str], until: Instant) -> Answer {
     let mut command = child::reader();
     // What follows `--` is no option of ours.
     command.args(["program", "--"]).arg(program).args(args);
-    run(&mut command, until)
+    run(&mut command, until, &is_at_it)
 }
 
 /// Reads a file in the same way: on a dead disk that may take for ever.
 pub(super) fn read(file: &Path, until: Instant) -> Answer {
     let mut command = child::reader();
     command.args(["file", "--"]).arg(file);
-    run(&mut command, until)
+    run(&mut command, until, &|_| true)
 }
 
 /// Returns whether a program could not be asked because it is not there.
@@ -69,7 +73,16 @@ pub(super) fn is_not_there(words: &str) -> bool {
     words.contains(NOT_THERE)
 }
 
-fn run(command: &mut Command, until: Instant) -> Answer {
+/// Returns whether a child has become the program and does not sleep where only a disk or the like wakes it up.
+fn is_at_it(pid: u32) -> bool {
+    let own = Path::new(child::OWN_PROGRAM).file_name();
+    one::stat(pid).is_some_and(|stat| {
+        own != Some(OsStr::new(&stat.comm)) && stat.state != State::Uninterruptible
+    })
+}
+
+/// Runs it until `until`; `is_at_it` tells of a child that is late whether it got to its task.
+fn run(command: &mut Command, until: Instant, is_at_it: &dyn Fn(u32) -> bool) -> Answer {
     let started = Instant::now();
     command
         .env_clear()
@@ -116,8 +129,12 @@ fn run(command: &mut Command, until: Instant) -> Answer {
         }
         Ok(_) => {}
     }
+    let (waited, at_it) = (started.elapsed(), is_at_it(running.child.id()));
     let survivor = running.kill(LAST_BREATH);
-    Answer::Silent(started.elapsed(), survivor)
+    match at_it {
+        true => Answer::Silent(waited, survivor),
+        false => Answer::Hung(survivor),
+    }
 }
 
 /// The child's part: becomes the program, if root alone can have put it there.
@@ -178,19 +195,30 @@ mod tests {
         command
     }
 
-    fn in_time() -> Instant {
-        Instant::now() + Duration::from_secs(30)
+    fn asked(command: &mut Command) -> Answer {
+        run(command, Instant::now() + Duration::from_secs(30), &is_at_it)
+    }
+
+    #[test]
+    fn who_was_not_begun_in_time_has_not_kept_silent() {
+        // What is still called as our own program is in a child of ours has not become another.
+        let here = tempfile::tempdir().unwrap();
+        let still = here.path().join("exe");
+        fs::copy("/bin/sleep", &still).unwrap();
+        for (program, hung) in [(still.as_path(), true), (Path::new("/bin/sleep"), false)] {
+            let until = Instant::now() + Duration::from_millis(500);
+            let answer = run(Command::new(program).arg("97"), until, &is_at_it);
+            assert_eq!(answer == Answer::Hung(None), hung, "{answer:?}");
+        }
     }
 
     #[test]
     fn what_it_says_is_told_and_what_it_fails_with_too() {
-        let Answer::Told(words, _) =
-            run(&mut shell("echo v1.20.2; echo ${USER:-nobody}"), in_time())
-        else {
+        let Answer::Told(words, _) = asked(&mut shell("echo v1.20.2; echo ${USER:-nobody}")) else {
             panic!();
         };
         assert_eq!(words, "v1.20.2\nnobody");
-        let failed = |script| run(&mut shell(script), in_time());
+        let failed = |script| asked(&mut shell(script));
         let words = "Failed to connect to bus: No such file or directory";
         assert_eq!(
             failed("echo Failed to connect to bus: No such file or directory >&2; exit 1"),
@@ -201,7 +229,7 @@ mod tests {
             Answer::Failed("exit status: 3".to_owned())
         );
         assert!(matches!(
-            run(&mut Command::new("/nowhere"), in_time()),
+            asked(&mut Command::new("/nowhere")),
             Answer::Failed(_)
         ));
     }
@@ -209,7 +237,7 @@ mod tests {
     #[test]
     fn who_never_stops_talking_is_cut_off() {
         // The pipe closes before it has said all.
-        let Answer::Failed(words) = run(&mut shell("yes"), in_time()) else {
+        let Answer::Failed(words) = asked(&mut shell("yes")) else {
             panic!();
         };
         assert!(words.len() <= 64 << 10);
@@ -221,7 +249,8 @@ mod tests {
         let file = here.path().join("pids");
         let script = format!("sleep 98 & echo $$ $! > {}; sleep 97", file.display());
         let started = Instant::now();
-        let asked = run(&mut shell(&script), started + Duration::from_millis(500));
+        let until = started + Duration::from_millis(500);
+        let asked = run(&mut shell(&script), until, &is_at_it);
         assert!(
             matches!(asked, Answer::Silent(waited, None) if waited >= Duration::from_millis(500)),
             "{asked:?}"

@@ -93,7 +93,7 @@ fn file_of(tree: &Tree, pid: u32, file: &str, until: Instant) -> Result<String, 
     match programs::read(&path, until.min(Instant::now() + PATIENCE)) {
         Answer::Told(text, _) => Ok(text),
         Answer::Failed(why) => Err(why),
-        Answer::Silent(_, Some(pid)) => Err(programs::survives(pid)),
-        Answer::Silent(_, None) => Err("not read in time".to_owned()),
+        Answer::Silent(_, Some(pid)) | Answer::Hung(Some(pid)) => Err(programs::survives(pid)),
+        Answer::Silent(_, None) | Answer::Hung(None) => Err("not read in time".to_owned()),
     }
 }

@@ -33,6 +33,9 @@ const QUESTION: &[&str] = &[
 const TOLD: &str = "systemd";
 /// There is this folder where systemd is what runs (sd_booted(3)).
 const RUNS: &str = "run/systemd/system";
+/// What there is to say where the one who is to ask does not get to it.
+const NOT_ASKED: &str =
+    "busctl did not get to ask in time: the machine is too slow, or the disk hangs that it is on";
 /// How long systemd may take; callers over D-Bus wait for 25 s.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// How long the thread may take to say that time was up.
@@ -88,7 +91,11 @@ pub(super) fn fill(asked: io::Result<Asked>, host: &mut Host) -> Option<Unseen> 
 
 fn heard(tree: &Tree, until: Instant) -> Heard {
     const STAT: &str = "proc/1/stat";
-    let before = tree.text(STAT).unwrap_or_default();
+    // Kept apart: the look at all processes reads the same file at another moment.
+    let before = tree.told("systemd-stat", || tree.aside().text(STAT).ok());
+    let before = before
+        .or_else(|| tree.aside().text(STAT).ok())
+        .unwrap_or_default();
     let (mut note, mut survivor) = (None, None);
     let written = tree.told(TOLD, || match bus(tree.root(), until) {
         Ok((bus, survives)) => {
@@ -139,6 +146,7 @@ fn bus(root: &Path, until: Instant) -> Result<(Bus, Option<u32>), String> {
                 return Ok((Bus::Answered(took, Bus::version(&printed)), None));
             }
             Answer::Silent(waited, survivor) => return Ok((Bus::Silent(waited), survivor)),
+            Answer::Hung(survivor) => return Ok((Bus::Failed(NOT_ASKED.to_owned()), survivor)),
             Answer::Failed(why) => {
                 let missing = programs::is_not_there(&why);
                 words = why;

@@ -44,7 +44,10 @@ pub(super) fn look(
     host: &mut Host,
     gaps: &mut Vec<Gap>,
 ) -> Seen {
-    let walk = walk(tree, until);
+    let mut walk = walk(tree, until);
+    // A recording of a part looks whole.
+    let incomplete = tree.told("processes-incomplete", || walk.complaint.clone());
+    walk.complaint = walk.complaint.or(incomplete);
     // A walk that was cut short is no proof of what is missing.
     host.blind = tree.told("blind", || {
         walk.complaint.is_none().then(|| blind(&walk)).flatten()

@@ -94,9 +94,9 @@ fn ask(programs: &[PathBuf], until: Instant) -> Result<Option<String>, u32> {
         match programs::ask(program, &["--version"], until) {
             Answer::Told(printed, _) => return Ok(Some(printed)),
             Answer::Failed(why) if programs::is_not_there(&why) => {}
-            Answer::Silent(_, Some(pid)) => return Err(pid),
+            Answer::Silent(_, Some(pid)) | Answer::Hung(Some(pid)) => return Err(pid),
             // One that can't be asked stays unknown.
-            Answer::Failed(_) | Answer::Silent(..) => break,
+            Answer::Failed(_) | Answer::Silent(..) | Answer::Hung(_) => break,
         }
     }
     Ok(None)

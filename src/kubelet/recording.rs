@@ -53,7 +53,7 @@ pub fn files(answers: &[Answer]) -> Vec<(String, Vec<u8>)> {
         let millis = answer.probe.took.as_secs_f64() * 1000.0;
         let source = answer.source.replace(['\t', '\n', '\r'], " ");
         let named = if answer.named { "named" } else { "default" };
-        let line = format!("{word}\t{outcome}\t{status}\t{millis:.3}\t{file}\t{source}\t{named}\n");
+        let line = format!("{word}\t{outcome}\t{status}\t{millis:.6}\t{file}\t{source}\t{named}\n");
         index.push_str(&line);
         if file != "-" {
             files.push((file.to_owned(), body));
@@ -147,7 +147,7 @@ mod tests {
             named: answered,
             probe: Probe {
                 outcome,
-                took: Duration::from_micros(12_345),
+                took: Duration::from_nanos(12_345_678),
                 error: (!answered).then(|| "why\nnot".to_owned()),
             },
             status: answered.then_some(500),

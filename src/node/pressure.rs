@@ -190,6 +190,24 @@ pub fn kernel_line(record: &str, uptime: Option<Duration>) -> Option<KernelLine>
     })
 }
 
+/// Returns the server that answers again, if a record of `/dev/kmsg` tells of one (net/sunrpc/clnt.c): what the kernel
+/// said of its silence before is over.
+pub fn answers(record: &str) -> Option<&str> {
+    let (head, text) = record.split_once(';')?;
+    let who = head.split(',').next()?.parse::<u32>().ok()? >> 3;
+    let (_, server) = text.lines().next()?.split_once(": server ")?;
+    server.strip_suffix(" OK").filter(|_| who == 0)
+}
+
+impl KernelLine {
+    /// Returns whether it says that this server does not answer.
+    pub fn is_silence_of(&self, server: &str) -> bool {
+        let named = self.text.split_once(": server ");
+        let rest = named.and_then(|(_, rest)| rest.strip_prefix(server));
+        self.kind == KernelKind::SilentServer && rest.is_some_and(|rest| rest.starts_with(' '))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,6 +275,24 @@ mod tests {
         assert_eq!(ago(Some(935)), Some(Duration::ZERO));
         assert_eq!(ago(Some(934)), None);
         assert_eq!(ago(None), None);
+    }
+
+    #[test]
+    fn a_servers_silence_ends_with_its_next_answer_and_no_others() {
+        let silent = "4,1,5,-;nfs: server nas1 not responding, still trying";
+        let silent = kernel_line(silent, None).unwrap();
+        for (record, over) in [
+            ("4,2,9,-;nfs: server nas1 OK\n SUBSYSTEM=x\n", true),
+            ("4,2,9,-;nfs: server nas OK", false),
+            ("4,2,9,-;nfs: server nas12 OK", false),
+            ("4,2,9,-;nfs: server nas1 not responding, timed out", false),
+            // A program's words.
+            ("12,2,9,-;nfs: server nas1 OK", false),
+            ("", false),
+        ] {
+            let ends = answers(record).is_some_and(|server| silent.is_silence_of(server));
+            assert_eq!(ends, over, "{record}");
+        }
     }
 
     #[test]

@@ -16,10 +16,10 @@ use crate::{
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
     id::PodName,
-    node::{Host, KernelKind, Mount, Process, Role, State, server_wait},
+    node::{Host, KernelKind, KernelLine, Mount, Process, Role, State, server_wait},
     runtime::{Container, Outcome},
 };
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 pub(super) const RULE: Rule = Rule {
     id: "network-storage",
@@ -30,6 +30,10 @@ pub(super) const RULE: Rule = Rule {
 
 /// Most mounts that are named.
 const MOUNTS: usize = 3;
+
+/// The kernel's words of a CIFS server that does not answer, and how often it says so.
+const CIFS: &str = "has not responded in";
+const CIFS_REPEATS: Duration = Duration::from_secs(600);
 
 /// A task that is stuck.
 struct Stuck<'a> {
@@ -99,19 +103,22 @@ fn shares_of_hanging<'a>(
         .collect()
 }
 
-/// Whether the kernel says that a server does not answer.
+/// Whether the kernel says that a server does not answer. Of NFS it says so once, and again when that is over; of CIFS
+/// every few minutes as long as it is so.
 fn is_silent(host: &Host) -> bool {
+    let now = |line: &KernelLine| {
+        !line.text.contains(CIFS) || line.ago.is_some_and(|ago| ago <= CIFS_REPEATS)
+    };
     let mut lines = host.kernel_lines.iter();
-    lines.any(|line| line.kind == KernelKind::SilentServer)
+    lines.any(|line| line.kind == KernelKind::SilentServer && now(line))
 }
 
-/// Whether the runtime that was asked waits by that task: one of its daemons, the kubelet, or a process of a container
-/// that does not answer. Another Docker's daemon holds nobody up here.
+/// Whether the runtime that was asked waits by that task: one of its daemons, or a process of a container that does not
+/// answer. Another Docker's daemon holds nobody up here, nor does the kubelet, which measures volumes by the way.
 fn blocks(evidence: &Evidence, logged: &Lines, task: &Stuck) -> bool {
     let process = task.process;
-    let kubelet = process.role == Role::Kubelet && process.uid.is_none();
     let daemons = holders::daemons(evidence);
-    if kubelet || daemons.iter().any(|own| own.pid == process.pid) {
+    if daemons.iter().any(|own| own.pid == process.pid) {
         return true;
     }
     let Some(id) = &process.container else {

@@ -34,8 +34,8 @@ pub const PATIENCE: Duration = Duration::from_secs(3);
 const SILENCE: Duration = Duration::from_millis(1200);
 /// How long a killed child is waited for.
 const LAST_BREATH: Duration = Duration::from_millis(100);
-/// Most bytes of a line that the child says: one container.
-const LINE: u64 = 8 << 20;
+/// Most bytes of a line that the child says: one container's two files, where each byte is no text and becomes three.
+const LINE: u64 = 32 << 20;
 
 /// What a child says, a line each.
 #[derive(Debug, Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 //! Captures through the library and the program: what was saved is judged the same elsewhere.
 
 mod daemon;
+mod dead_disk;
 
 use crate::{cases, support::program::run};
 use clap::Parser as _;

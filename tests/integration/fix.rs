@@ -11,6 +11,8 @@ mod mounts;
 mod processes;
 /// Containers that can't be removed.
 mod removals;
+/// What is restarted, and what is not.
+mod restarts;
 
 use crate::{
     json,
@@ -39,6 +41,8 @@ impl Place {
     fn arguments(daemon: &Daemon, more: &[&str]) -> Vec<String> {
         let endpoint = daemon.endpoint();
         let mut words = vec!["diagnose", "--fix", "--no-log", "--probe-timeout", "2s"];
+        // One that runs on this machine is not this daemon's.
+        words.push("--no-kubelet");
         words.extend(["--settle", "2s", "--docker-host", &endpoint]);
         let has = |option: &str| more.contains(&option);
         if !has("--confirm-after") {

@@ -116,6 +116,18 @@ fn a_bomb_goes_off_nowhere() {
 }
 
 #[test]
+fn a_name_that_is_too_long_is_refused_and_not_shown_in_whole() {
+    let name = "x".repeat(200 << 10);
+    let mut tar = tar::Builder::new(Vec::new());
+    let mut header = Header::new_gnu();
+    header.set_size(0);
+    tar.append_data(&mut header, &name, io::empty()).unwrap();
+    let words = opened(&gzip(&tar.into_inner().unwrap())).unwrap_err();
+    assert!(words.contains("which no capture does"), "{}", words.len());
+    assert!(words.len() < 1000, "{}", words.len());
+}
+
+#[test]
 fn the_same_name_twice_is_refused() {
     let bytes = tarball(&[file("host/a", b"1"), file("./host/a", b"2")]);
     refused(&bytes, "\"host/a\" twice");

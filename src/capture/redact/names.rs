@@ -1,5 +1,8 @@
-//! Finds the names in what was kept: where Docker's JSON and the kubelet's log have them by their form.
+//! Finds the names in what was kept: where Docker's JSON, the kubelet's log and metrics, the daemons' command lines and
+//! mounts have them by their form.
 
+use super::stay::STAY;
+use crate::kubelet::exposition::{self, Line};
 use regex::Regex;
 use serde_json::Value;
 use std::{
@@ -16,6 +19,7 @@ enum Kind {
     Container,
     Image,
     Server,
+    Volume,
 }
 
 impl Kind {
@@ -27,96 +31,11 @@ impl Kind {
             Self::Container => "container",
             Self::Image => "image",
             Self::Server => "server",
+            Self::Volume => "volume",
         }
     }
 }
 
-/// Names that everybody has, and words that the daemons, their files and their messages are made of: they tell nothing
-/// of anybody, and what is judged hangs on them.
-const STAY: &[&str] = &[
-    "POD",
-    "pod",
-    "pods",
-    "k8s",
-    "pause",
-    "default",
-    "kube-system",
-    "kube-public",
-    "kube-node-lease",
-    "kubelet",
-    "docker",
-    "dockerd",
-    "containerd",
-    "containerd-shim",
-    "containerd-shim-runc-v2",
-    "moby",
-    "runc",
-    "crun",
-    "init",
-    "hyperkube",
-    "container",
-    "containers",
-    "sandbox",
-    "localhost",
-    "node",
-    "ns",
-    "image",
-    "server",
-    "log",
-    "logs",
-    "json",
-    "json-file",
-    "name",
-    "id",
-    "state",
-    "status",
-    "error",
-    "created",
-    "running",
-    "paused",
-    "restarting",
-    "removing",
-    "exited",
-    "dead",
-    "start",
-    "stop",
-    "kill",
-    "exec",
-    "delete",
-    "create",
-    "true",
-    "false",
-    "null",
-    "none",
-    "host",
-    "proc",
-    "sys",
-    "dev",
-    "etc",
-    "var",
-    "run",
-    "usr",
-    "bin",
-    "lib",
-    "opt",
-    "tmp",
-    "mnt",
-    "volumes",
-    "plugins",
-    "overlay",
-    "overlay2",
-    "nfs",
-    "systemd",
-    "kernel",
-    "cgroup",
-    "unix",
-    "http",
-    "https",
-    "cni",
-    "network",
-    "PLEG",
-    "pleg",
-];
 /// Fewest letters of a name that is replaced wherever it stands as a whole word.
 const TELLING: usize = 4;
 /// Most names of one kind.
@@ -124,9 +43,37 @@ const MOST: usize = 50_000;
 
 /// The kubelet's ways to write a pod; see `event::names`.
 static PATTERNS: LazyLock<Vec<(Regex, [Option<Kind>; 3])>> = LazyLock::new(|| {
-    use Kind::{Container, Image, Namespace, Node, Pod};
+    use Kind::{Container, Image, Namespace, Node, Pod, Server};
     let name = "[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?";
+    let host = "[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?";
     [
+        // https://user:password@registry.corp:5000/v2
+        (
+            format!(r#"\b(?:https?|tcp|ssh|ftp)://(?:[^/\s"'@]*@)?({host})"#),
+            [Some(Server), None, None],
+        ),
+        // dial tcp: lookup registry.corp on 10.0.0.2:53: no such host
+        (format!(r"\blookup ({host})(?: on |:)"), [Some(Server), None, None]),
+        // nfs: server filer7 not responding; CIFS: VFS: \\files has not responded in 180 seconds
+        (
+            format!(r"(?:: server |\\\\)({host}) (?:not responding|has not responded|OK)"),
+            [Some(Server), None, None],
+        ),
+        // Mounting arguments: -t nfs -o vers=4 filer7.corp:/bank /var/lib/kubelet/pods/…
+        (format!(r"-t nfs4? (?:-o \S+ )?({host}):/"), [Some(Server), None, None]),
+        // What daemons are called with.
+        (
+            format!(r#"--(?:insecure-registry|cluster-domain)[= ]\\?"?({host})"#),
+            [Some(Server), None, None],
+        ),
+        (
+            format!(r#"--hostname-override[= ]\\?"?({host})"#),
+            [Some(Node), None, None],
+        ),
+        (
+            r#"--pod-infra-container-image[= ]\\?"?([\w][\w./:@-]*)"#.to_owned(),
+            [Some(Image), None, None],
+        ),
         // web-2_default(9b0e4a32-…)
         (format!(r#"({name})_({name})\([0-9a-f]"#), [Some(Pod), Some(Namespace), None]),
         // k8s_app_web-2_default_9b0e4a32-…_0
@@ -203,8 +150,8 @@ impl Names {
         let fenced = |c: Option<char>| c.is_none_or(|c| !c.is_whitespace() && c != '.');
         let tells = name.len() >= TELLING
             && name.contains(|c: char| c.is_ascii_digit() || "-./:_".contains(c));
-        // … as below a folder.
-        let below = before == Some('/');
+        // … as below a folder, or before what is below it: `bank/pay-1`.
+        let below = before == Some('/') || after == Some('/');
         (tells || below || fenced(before) && fenced(after))
             .then(|| self.instead.get(name))?
             .map(String::as_str)
@@ -237,10 +184,47 @@ impl Names {
     pub(super) fn find_in_file(&mut self, path: &str, bytes: &[u8]) {
         if path.ends_with("/mountinfo") {
             self.servers(&String::from_utf8_lossy(bytes));
+        } else if path.ends_with("/cmdline") {
+            let words = String::from_utf8_lossy(bytes).replace('\0', " ");
+            self.find_in_log(words.as_bytes());
+        } else if path == "kubelet/metrics" {
+            bytes
+                .split(|&byte| byte == b'\n')
+                .for_each(|line| self.find_in_sample(line));
         } else if let Ok(json) = serde_json::from_slice::<Value>(bytes) {
             self.find_in_json(path, &json);
-        } else if path.starts_with("docker/error") || path.ends_with("dev/kmsg") {
+        } else if ["docker/error", "kubelet/"]
+            .iter()
+            .any(|own| path.starts_with(own))
+            || path.ends_with("dev/kmsg")
+        {
             self.find_in_log(bytes);
+        }
+    }
+
+    /// Finds the names in a line of metrics.
+    fn find_in_sample(&mut self, line: &[u8]) {
+        let line = String::from_utf8_lossy(line);
+        let Line::Sample(sample) = exposition::line(&line) else {
+            return;
+        };
+        for (label, value) in &sample.labels {
+            let kind = match *label {
+                "node" | "node_name" => Kind::Node,
+                "namespace" => Kind::Namespace,
+                "pod" | "pod_name" => Kind::Pod,
+                "container" | "container_name" => Kind::Container,
+                "persistentvolumeclaim" | "persistentvolume" => Kind::Volume,
+                "image" => Kind::Image,
+                // k8s_app_web-2_default_…
+                _ => {
+                    if value.contains('_') {
+                        self.find_in_log(value.as_bytes());
+                    }
+                    continue;
+                }
+            };
+            self.add(kind, value);
         }
     }
 
@@ -267,6 +251,13 @@ impl Names {
             "Hostname" | "Domainname" => Kind::Node,
             "Name" if path == "docker/info.json" => Kind::Node,
             "Name" | "Names" => Kind::Container,
+            "NoProxy" | "DnsSearch" | "ExtraHosts" => Kind::Server,
+            "IndexConfigs" => {
+                let hosts = value.as_object().into_iter().flatten();
+                hosts.for_each(|(host, _)| self.server(host));
+                return;
+            }
+            "Mounts" | "MountPoints" => return self.volumes(value),
             _ => return,
         };
         let items = value
@@ -274,6 +265,17 @@ impl Names {
             .map_or(std::slice::from_ref(value), Vec::as_slice);
         for text in items.iter().filter_map(Value::as_str) {
             let name = text.trim_start_matches('/');
+            match kind {
+                Kind::Server => {
+                    text.split(',').for_each(|host| self.server(host));
+                    continue;
+                }
+                // Docker begins its containers' names so; networks, policies and drivers have names, too.
+                Kind::Container if key != "io.kubernetes.container.name" && name == text => {
+                    continue;
+                }
+                _ => {}
+            }
             // The kubelet's names are made of others, an image's id is random.
             if !name.starts_with("k8s_") && !name.starts_with("sha256:") {
                 self.add(kind, name);
@@ -293,14 +295,53 @@ impl Names {
                 None => source.split_once(":/").map(|(server, _)| server),
             };
             if let Some(server) = server {
-                server
-                    .split(',')
-                    .for_each(|server| self.add(Kind::Server, server));
+                server.split(',').for_each(|server| self.server(server));
             }
         }
     }
 
+    /// Adds a server, without its user and port.
+    fn server(&mut self, text: &str) {
+        let host = text.trim().rsplit('@').next().unwrap_or_default();
+        let (name, port) = host.rsplit_once(':').unwrap_or((host, ""));
+        let name = match port.bytes().all(|byte| byte.is_ascii_digit()) {
+            true => name,
+            // `name:address`, an entry of a container's hosts.
+            false => host.split(':').next().unwrap_or(host),
+        };
+        self.add(Kind::Server, name.trim_start_matches('.'));
+    }
+
+    /// Adds the names of volumes among a container's mounts.
+    fn volumes(&mut self, mounts: &Value) {
+        let list = mounts.as_array().into_iter().flatten();
+        let map = mounts.as_object().into_iter().flatten();
+        for mount in list.chain(map.map(|(_, mount)| mount)) {
+            if let Some(name) = mount["Name"].as_str() {
+                self.add(Kind::Volume, name);
+            }
+        }
+    }
+
+    /// Adds a name; of an image also that of its registry, and its own without version.
     fn add(&mut self, kind: Kind, name: &str) {
+        if kind == Kind::Image {
+            let plain = name.split('@').next().unwrap_or(name);
+            let plain = match plain.rsplit_once(':') {
+                Some((plain, version)) if !version.contains('/') => plain,
+                _ => plain,
+            };
+            if let Some((registry, _)) = plain.split_once('/') {
+                if registry.contains(['.', ':']) {
+                    self.server(registry);
+                }
+                self.add_one(kind, plain);
+            }
+        }
+        self.add_one(kind, name);
+    }
+
+    fn add_one(&mut self, kind: Kind, name: &str) {
         let known = self.instead.contains_key(name) || STAY.contains(&name);
         let counted = self.counts.entry(kind).or_default();
         if known || says_nothing(name) || name.len() < 2 || counted.len() >= MOST {

@@ -2,21 +2,13 @@
 
 use crate::{
     apply::{Audit, Clock},
-    capture::{Archive, Keep},
+    capture::{Keep, Saving},
     cli::fix::{FixArgs, folders},
     commands::collect,
     evidence::Evidence,
 };
 use anyhow::Context as _;
-use std::{
-    path::{Path, PathBuf},
-    sync::mpsc,
-    thread,
-    time::Duration,
-};
-
-/// How long the capture may take to be written; a dead disk is not waited for.
-const DEADLINE: Duration = Duration::from_secs(60);
+use std::path::{Path, PathBuf};
 
 /// Saves what the first look has seen as a capture, as `--collect-to` says or under a name of its own; returns where.
 ///
@@ -31,19 +23,8 @@ pub(super) fn evidence(
     let mut kept = keep.finish(evidence);
     collect::sign(&mut kept, "diagnose --fix");
     let name = format!("plegdoctor-{}.tar.gz", clock.now().format("%Y%m%dT%H%M%S"));
-    let named = args.collect_to.clone();
-    let (tell, told) = mpsc::sync_channel(1);
-    thread::Builder::new()
-        .name("capture".to_owned())
-        .spawn(move || {
-            let begun = somewhere(named.as_deref(), &name, &Archive::create);
-            let saved = begun.and_then(|(path, archive)| archive.write(kept).map(|_| path));
-            // Whoever asked may have given up.
-            let _ = tell.send(saved);
-        })
-        .context("can't start a thread")?;
-    told.recv_timeout(DEADLINE)
-        .unwrap_or_else(|_| Err(anyhow::anyhow!("not written in {} s", DEADLINE.as_secs())))
+    let begun = somewhere(args.collect_to.as_deref(), &name, &Saving::begin);
+    begun.and_then(|(path, saving)| saving.write(kept).map(|_| path))
 }
 
 /// Opens the audit, as `--audit` says or under a name of its own; returns where, too.
@@ -52,7 +33,10 @@ pub(super) fn evidence(
 /// It can't be opened.
 pub(super) fn audit(args: &FixArgs, clock: Clock) -> anyhow::Result<(Audit, PathBuf)> {
     let name = "plegdoctor-audit.jsonl";
-    let open = |path: &Path| Audit::open(path, clock);
+    let open = |path: &Path| match args.audit {
+        Some(_) => Audit::open(path, clock),
+        None => Audit::open_own(path, clock),
+    };
     somewhere(args.audit.as_deref(), name, &open).map(|(path, audit)| (audit, path))
 }
 

@@ -215,3 +215,23 @@ fn a_daemon_is_stopped_for_good_only_if_it_still_is_a_second_later() {
     moment("status.later", "R (running)", 7);
     assert!(!still());
 }
+
+#[test]
+fn a_recording_of_a_walk_that_was_cut_short_is_not_taken_for_all_processes() {
+    let here = tempfile::tempdir().unwrap();
+    let own = here.path().join("proc/2");
+    fs::create_dir_all(&own).unwrap();
+    let stat = "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 1 1 0 0 20 0 1 0 5 1 1 1\n";
+    fs::write(own.join("stat"), stat).unwrap();
+    let (host, _) = look(here.path());
+    assert!(host.whole);
+    fs::create_dir_all(here.path().join("told")).unwrap();
+    let told = here.path().join("told/processes-incomplete");
+    fs::write(told, "not all could be read in time").unwrap();
+    let (host, gaps) = look(here.path());
+    assert!(!host.whole && host.blind.is_none());
+    assert!(
+        gaps.iter().any(|gap| gap.why.contains("not all")),
+        "{gaps:?}"
+    );
+}

@@ -210,6 +210,33 @@ fn another_dockers_daemon_confirms_nothing_and_is_not_restarted() {
 }
 
 #[test]
+fn a_kubelet_that_measures_a_slow_volume_holds_up_no_container_that_hangs() {
+    let mut kubelet = dockerd("rpc_wait_bit_killable", true);
+    (kubelet.comm, kubelet.role) = ("kubelet".to_owned(), Role::Kubelet);
+    let found = only(&RULE, &seen(kubelet, mounts(NFS), one_hangs()));
+    assert_eq!(found.confidence, Confidence::Suspected);
+    assert!(!found.explanation.contains("Docker does not answer"));
+    assert!(!may_detach(&found));
+}
+
+#[test]
+fn a_cifs_server_that_was_silent_hours_ago_is_not_so_now() {
+    let mut seen = seen(workload(None), mounts(NFS), one_hangs());
+    for (minutes, silent) in [(2, true), (200, false)] {
+        seen.host.as_mut().unwrap().kernel_lines = vec![KernelLine {
+            kind: KernelKind::SilentServer,
+            ago: Some(Duration::from_secs(60 * minutes)),
+            text: "CIFS: VFS: \\\\files has not responded in 180 seconds. Reconnecting..."
+                .to_owned(),
+        }];
+        match silent {
+            true => drop(only(&RULE, &seen)),
+            false => quiet(&RULE, &seen),
+        }
+    }
+}
+
+#[test]
 fn a_fuse_connection_may_be_aborted() {
     let found = only(
         &RULE,
