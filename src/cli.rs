@@ -20,7 +20,9 @@ use fix::FixArgs;
 use std::{
     ffi::{OsStr, OsString},
     io::IsTerminal as _,
+    num::NonZeroUsize,
     path::PathBuf,
+    thread,
     time::Duration,
 };
 use times::{moment, positive, utc_offset};
@@ -306,6 +308,9 @@ pub struct LogArgs {
     /// Stop reading a log that plegdoctor picked by itself after this long
     #[arg(long, value_name = "DUR", default_value = "10s", value_parser = positive)]
     pub log_timeout: Duration,
+    /// Search a log file with this many threads
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
+    threads: u16,
     /// Leave out what was logged before: RFC 3339, "2026-11-30 03:40", "03:40", or "2h" before now
     #[arg(long, value_name = "T")]
     pub since: Option<String>,
@@ -318,6 +323,14 @@ pub struct LogArgs {
     /// The zone of log lines that tell none [default: that of --now]
     #[arg(long, value_name = "±hh:mm", allow_hyphen_values = true, value_parser = utc_offset)]
     pub utc_offset: Option<FixedOffset>,
+}
+
+impl LogArgs {
+    /// Returns how many threads search a log file: no more than there are cores to run them.
+    pub fn threads(&self) -> NonZeroUsize {
+        let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        NonZeroUsize::new(self.threads.into()).map_or(cores, |threads| threads.min(cores))
+    }
 }
 
 /// Which Docker to ask.

@@ -25,8 +25,8 @@ pub struct Source {
     pub bytes: u64,
     /// Lines read.
     pub lines: u64,
-    /// Those of the kubelet among them.
-    pub kubelet_lines: u64,
+    /// Whether some of them are the kubelet's.
+    pub of_kubelet: bool,
     /// Time of the first of the kubelet's lines, of all read: `--since` leaves out events, not lines.
     pub first: Option<Time>,
     /// Time of the last of the kubelet's lines, of all read.

@@ -11,7 +11,10 @@ mod text;
 
 pub use entry::{Entry, Gathered};
 
-use crate::{klog, time::Stamp};
+use crate::{
+    klog::{self, Header},
+    time::Stamp,
+};
 use std::borrow::Cow;
 
 /// Deepest nesting that is followed.
@@ -43,6 +46,8 @@ pub struct Peeled<'a> {
     pub partial: bool,
     /// Whether there was an envelope at all.
     pub enveloped: bool,
+    /// The klog header that the message starts with.
+    pub header: Option<Header>,
 }
 
 /// One layer that was text in front of a message.
@@ -76,24 +81,29 @@ impl<'a> Peeled<'a> {
             message,
             partial: false,
             enveloped: false,
+            header: None,
         }
     }
 }
 
 /// Takes off what layers are left.
 pub fn peel_further(mut peeled: Peeled<'_>) -> Peeled<'_> {
-    for _ in 0..LAYERS {
-        if klog::header(&peeled.message).is_some() || !peel_one(&mut peeled) {
+    let mut layers = 0;
+    loop {
+        peeled.header = klog::header(&peeled.message);
+        if peeled.header.is_some() || layers == LAYERS || !peel_one(&mut peeled) {
             break;
         }
         peeled.enveloped = true;
+        layers += 1;
     }
     if peeled.owner != Owner::Other
-        && klog::header(&peeled.message).is_none()
+        && peeled.header.is_none()
         && let Some(start) = klog::find_header(&peeled.message)
         && !is_record(&peeled.message)
     {
         peeled.message = cut(peeled.message, start);
+        peeled.header = klog::header(&peeled.message);
     }
     if peeled.enveloped && peeled.owner == Owner::Kubelet {
         unescape_controls(&mut peeled.message);

@@ -7,6 +7,7 @@ use crate::{
     event::Time,
     id::{ContainerId, PodName, PodUid},
 };
+use std::sync::Arc;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,7 +59,7 @@ pub struct Remedy {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Citation {
     /// File, journal unit, or call (`docker inspect`).
-    pub source: String,
+    pub source: Arc<str>,
     /// Whether it is a call's end, not a line of a log.
     pub is_call: bool,
     /// Line in it, from 1; absent for a call, and where the lines before were not read.
@@ -66,7 +67,7 @@ pub struct Citation {
     /// When.
     pub time: Option<Time>,
     /// What it says, cut to a bearable length.
-    pub text: String,
+    pub text: Arc<str>,
 }
 
 /// What kind of thing a finding is about.

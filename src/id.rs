@@ -3,7 +3,7 @@
 //! Logs cut ids to 12 or 13 digits and write a pod in four ways; here they become comparable. Nothing here
 //! looks anything up.
 
-use std::{collections::BTreeSet, fmt};
+use std::{collections::BTreeSet, fmt, sync::Arc};
 
 /// Fewest hex digits that are taken for a container id: what `docker ps` prints.
 const SHORTEST: usize = 12;
@@ -12,7 +12,7 @@ const WHOLE: usize = 64;
 
 /// A container's or sandbox's id: 12 to 64 lower-case hex digits, whole or cut short.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ContainerId(String);
+pub struct ContainerId(Arc<str>);
 
 impl ContainerId {
     /// Returns the id in `text`, with or without a runtime's prefix (`docker://…`); `None` where there is none.
@@ -20,12 +20,12 @@ impl ContainerId {
         let text = text.split_once("://").map_or(text, |(_, id)| id);
         let hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
         ((SHORTEST..=WHOLE).contains(&text.len()) && text.bytes().all(hex))
-            .then(|| Self(text.to_owned()))
+            .then(|| Self(text.into()))
     }
 
     /// Returns whether both name the same container, one perhaps cut short.
     pub fn matches(&self, other: &Self) -> bool {
-        self.0.starts_with(&other.0) || other.0.starts_with(&self.0)
+        self.0.starts_with(&*other.0) || other.0.starts_with(&*self.0)
     }
 
     /// Returns the twelve digits that people use.
@@ -86,7 +86,7 @@ impl<'a> FromIterator<&'a ContainerId> for ContainerIds {
 
 /// A pod's UID: a UUID, or the 32 hex digits of a static pod's MD5.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PodUid(String);
+pub struct PodUid(Arc<str>);
 
 impl PodUid {
     /// Returns the UID in `text`; `None` where it has another form.
@@ -98,8 +98,7 @@ impl PodUid {
                 8 | 13 | 18 | 23 => b == b'-',
                 _ => hex(b),
             });
-        (uuid || (bytes.len() == 32 && bytes.iter().all(|&b| hex(b))))
-            .then(|| Self(text.to_owned()))
+        (uuid || (bytes.len() == 32 && bytes.iter().all(|&b| hex(b)))).then(|| Self(text.into()))
     }
 
     /// Returns it as text.
@@ -124,17 +123,17 @@ impl fmt::Debug for PodUid {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PodName {
     /// The namespace.
-    pub namespace: String,
+    pub namespace: Arc<str>,
     /// The name.
-    pub name: String,
+    pub name: Arc<str>,
 }
 
 impl PodName {
     /// Returns the pod of that namespace and name.
     pub fn new(namespace: &str, name: &str) -> Self {
         Self {
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
+            namespace: namespace.into(),
+            name: name.into(),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod archive;
 mod container;
+mod crew;
 mod deck;
 mod feed;
 mod files;
@@ -19,6 +20,7 @@ pub(crate) mod pump;
 mod reel;
 mod replay;
 mod section;
+mod spots;
 mod stored;
 mod tail;
 mod tape;
@@ -36,6 +38,7 @@ use crate::{
 use anyhow::bail;
 use chrono::{FixedOffset, NaiveDateTime, TimeDelta};
 use container::Part;
+use crew::Crew;
 use files::Piece;
 use intake::Intake;
 use open::Failure;
@@ -160,7 +163,7 @@ fn read_into(
         return Ok(intake.reading);
     }
     if !named {
-        pick::read(moments, docker, places, args.log_timeout, &mut intake);
+        pick::read(moments, docker, places, args, &mut intake);
         judge_nodes(&mut intake);
         judge_window(moments, &mut intake);
         return Ok(intake.reading);
@@ -190,8 +193,12 @@ fn read_named(
     docker: DockerLog<'_>,
     intake: &mut Intake<'_>,
 ) -> Vec<Failure> {
+    let crew = Crew {
+        threads: args.threads(),
+        wishes: intake.wishes.clone(),
+    };
     let (journal, container) = (args.journal.is_some(), args.log_container.is_some());
-    let mut failures = files::read(&args.log, intake::hints(moments), &mut |piece| {
+    let mut failures = files::read(&args.log, intake::hints(moments), &crew, &mut |piece| {
         let ahead = |ahead| match journal || container {
             true => Some(UNKNOWN),
             false => ahead,
@@ -239,6 +246,7 @@ fn take(intake: &mut Intake<'_>, piece: Piece<'_>) {
         Piece::Ahead(ahead) => intake.expect(ahead),
         Piece::Start(name, from) => intake.start(name, false, from),
         Piece::Block(block) => intake.block(block),
+        Piece::Looked(block, spots) => intake.looked_at(block, spots),
         Piece::Skip => intake.skip(),
         Piece::Gap(name, why) => intake.gap(name, why),
         Piece::Note(note) => intake.reading.notes.push(note),
@@ -251,7 +259,7 @@ fn judge_empty(moments: &Moments, intake: &mut Intake<'_>) {
     let empty = sources.iter().all(|source| source.lines == 0);
     let silent: Vec<String> = sources
         .iter()
-        .filter(|source| source.kubelet_lines == 0 && (source.lines > 0 || empty))
+        .filter(|source| !source.of_kubelet && (source.lines > 0 || empty))
         .map(|source| source.name.clone())
         .collect();
     let why = match (empty, window(moments)) {
@@ -266,13 +274,7 @@ fn judge_empty(moments: &Moments, intake: &mut Intake<'_>) {
 
 /// Notes that the kubelet's lines are all from before or after the time that was asked for.
 fn judge_window(moments: &Moments, intake: &mut Intake<'_>) {
-    let own = || {
-        intake
-            .reading
-            .sources
-            .iter()
-            .filter(|s| s.kubelet_lines > 0)
-    };
+    let own = || intake.reading.sources.iter().filter(|s| s.of_kubelet);
     let Some(window) = window(moments) else {
         return;
     };

@@ -1,32 +1,35 @@
 //! Physical lines in, events out: puts together what an envelope split, keeps the kubelet's own lines, reads
 //! times.
 //!
-//! A line that holds no known message costs one search and one copy. Which message a line is, is decided by
-//! `event`; what stands around it is read by `envelope`. Events come out in the log's order, and with their
-//! final times: those whose year or zone is not known yet are held back.
+//! A reader of blocks need not hand over the lines that the screen rejects (`pass`), nor, while there is no
+//! trouble (`wants_context`), those that are context only; `is_attentive` tells when the next line matters whatever
+//! it is. Which message a line is, is decided by `event`; what stands around it is read by `envelope`. Events come
+//! out in the log's order, and with their final times: those whose year or zone is not known yet are held back.
 
 mod around;
 mod conditions;
 mod hold;
 mod lines;
+mod memo;
 mod open;
 
 use crate::{
     envelope::{self, Entry, Owner, Peeled},
     event::{
-        Event, Severity, Time,
+        Event, Time,
         classify::Facts,
         screen::{Hit, screen},
     },
-    klog,
     time::{Stamp, When},
 };
 use hold::Hold;
-use lines::{Own, classify_into, is_fatal, lossy, may_have_time, own, record_stamp, times};
+use lines::{is_fatal, may_have_time, record_stamp, times};
+use memo::Memo;
 use open::Open;
-use std::{borrow::Cow, collections::BTreeSet};
+use std::collections::BTreeSet;
 
 pub use crate::time::Hints;
+pub(crate) use lines::is_own;
 
 /// Longest line, put together, that is read; the rest of a longer one is cut off.
 pub const LONGEST: usize = 1 << 20;
@@ -40,8 +43,8 @@ const MOST: usize = 64;
 pub struct Told {
     /// Lines read.
     pub lines: u64,
-    /// Lines that look like the kubelet's own.
-    pub kubelet_lines: u64,
+    /// Whether some of them are the kubelet's own.
+    pub of_kubelet: bool,
     /// Time of the first line that has one, whoever wrote it.
     pub oldest: Option<Time>,
     /// Time of the kubelet's first line that has one.
@@ -69,12 +72,8 @@ pub struct Parser {
     entry: Option<(Entry, u64)>,
     /// The kubelet's last line that was not parsed.
     quiet: Kept,
-    /// The last line of context, while there is no trouble.
-    context: Kept,
     /// When the last trouble was, roughly; `None`: context is not wanted.
     trouble: Option<i64>,
-    /// Whether there was trouble at all.
-    troubled: bool,
     /// Whether lines have klog headers, so that those without are parts of others.
     headers: bool,
     last_host: String,
@@ -82,6 +81,7 @@ pub struct Parser {
     first: Option<When>,
     last: Option<(u64, When)>,
     facts: Vec<Facts>,
+    memo: Memo,
 }
 
 /// A copy of a raw line.
@@ -109,20 +109,24 @@ impl Parser {
             open: Open::default(),
             entry: None,
             quiet: Kept::default(),
-            context: Kept::default(),
             trouble: None,
-            troubled: false,
             headers: false,
             last_host: String::new(),
             oldest: None,
             first: None,
             last: None,
             facts: Vec::new(),
+            memo: Memo::new(),
         }
     }
 
     /// Takes in one line, without its newline; appends the events that are ready.
     pub fn line(&mut self, raw: &[u8], out: &mut Vec<Event>) {
+        self.line_as(raw, None, out);
+    }
+
+    /// Takes in one line of which the screen may have been asked already.
+    pub(crate) fn line_as(&mut self, raw: &[u8], hit: Option<Hit>, out: &mut Vec<Event>) {
         self.told.lines += 1;
         let raw = if raw.len() > LONGEST {
             self.told.cut += 1;
@@ -134,12 +138,48 @@ impl Parser {
             return;
         }
         let raw = raw.strip_suffix(b"\r").unwrap_or(raw);
-        match screen(raw).or_else(|| is_fatal(raw).then_some(Hit::Message)) {
+        let fatal = || is_fatal(raw).then_some(Hit::Message);
+        match hit.or_else(|| screen(raw)).or_else(fatal) {
             None => self.quiet(raw, out),
             Some(Hit::Bulk) => self.bulk(raw, out),
             Some(Hit::Note) => self.note(raw, out),
             Some(hit) => self.hit(raw, hit, out),
         }
+    }
+
+    /// Counts lines that the screen rejects, or that are context that is not wanted.
+    pub(crate) fn pass(&mut self, lines: u64) {
+        self.told.lines += lines;
+    }
+
+    /// Returns whether the next line is to be handed over, whatever it is: it may go on with the one before, or
+    /// show when the log begins.
+    pub(crate) fn is_attentive(&self) -> bool {
+        let begins = self.oldest.is_none() || (self.told.of_kubelet && self.first.is_none());
+        self.open.is_open() || self.entry.is_some() || begins
+    }
+
+    /// Returns whether messages that are context only are to be handed over, too.
+    pub(crate) fn wants_context(&self) -> bool {
+        self.trouble.is_some()
+    }
+
+    /// Returns whether a line of the kubelet was seen that tells a time.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.first.is_some()
+    }
+
+    /// Takes note of the kubelet's last line so far, which the screen rejected.
+    pub(crate) fn passed_last(&mut self, line: u64, raw: &[u8]) {
+        self.told.of_kubelet = true;
+        if line > self.quiet.line {
+            self.quiet.keep(line, raw);
+        }
+    }
+
+    /// Returns how many lines there were so far.
+    pub(crate) fn lines(&self) -> u64 {
+        self.told.lines
     }
 
     /// Ends the source; appends the events that were held back.
@@ -148,23 +188,17 @@ impl Parser {
             self.entry_ended(entry, line, out);
         }
         self.flush(out);
-        let context = std::mem::take(&mut self.context);
         let quiet = std::mem::take(&mut self.quiet);
-        if self.troubled {
-            // Perhaps the only sign that the trouble ended.
-            self.emit_context(&context, out);
-        }
-        for kept in [context, quiet] {
-            if kept.line > self.last.map_or(0, |(line, _)| line) {
-                let peeled = envelope::peel(&kept.raw);
-                let (stamp, _) = times(&peeled);
-                let when = self
-                    .hold
-                    .calendar
-                    .see(stamp, peeled.stamp.or(record_stamp(&peeled)));
-                if when.rough_micros().is_some() {
-                    self.last = Some((kept.line, when));
-                }
+        if quiet.line > self.last.map_or(0, |(line, _)| line) {
+            let peeled = envelope::peel(&quiet.raw);
+            self.note_host(peeled.host.as_deref());
+            let (stamp, _) = times(&peeled);
+            let when = self
+                .hold
+                .calendar
+                .see(stamp, peeled.stamp.or(record_stamp(&peeled)));
+            if when.rough_micros().is_some() {
+                self.last = Some((quiet.line, when));
             }
         }
         self.hold.finish(out);
@@ -205,28 +239,24 @@ impl Parser {
         if self.oldest.is_none() {
             self.note_oldest(raw);
         }
-        if let Some(own) = own(raw) {
-            self.told.kubelet_lines += 1;
+        if is_own(raw) {
+            self.told.of_kubelet = true;
             self.quiet.keep(line, raw);
-            self.note_own(&own, raw);
+            if self.first.is_none() {
+                self.note_first(raw);
+            }
         }
     }
 
-    /// A line of context: without trouble only a copy of the last one is kept.
+    /// A line of context: without trouble it tells no more than any other.
     fn bulk(&mut self, raw: &[u8], out: &mut Vec<Event>) {
         self.flush(out);
         if self.trouble.is_some() {
             return self.hit(raw, Hit::Bulk, out);
         }
-        match own(raw) {
-            Some(own) => self.note_own(&own, raw),
-            // A message without a header, or another program's.
-            None if envelope::peel(raw).owner == Owner::Other => return self.quiet(raw, out),
-            None if self.first.is_none() => self.note_first(raw),
-            None => {}
+        if may_have_time(raw) {
+            self.unparsed(self.told.lines, raw);
         }
-        self.told.kubelet_lines += 1;
-        self.context.keep(self.told.lines, raw);
     }
 
     /// A line that may be a known message.
@@ -250,7 +280,7 @@ impl Parser {
         line: u64,
         out: &mut Vec<Event>,
     ) {
-        let header = klog::header(&peeled.message);
+        let header = peeled.header;
         let record = record_stamp(peeled);
         if header.is_none() && record.is_none() {
             let another = self.open.is_bare() && !self.open.is_block();
@@ -262,12 +292,11 @@ impl Parser {
         }
         self.flush(out);
         self.headers = true;
-        self.told.kubelet_lines += 1;
+        self.told.of_kubelet = true;
         self.note_host(peeled.host.as_deref());
         let stamp = header.map(|header| header.stamp);
         let when = self.see(stamp, peeled.stamp, record, line);
         if hit == Hit::Bulk && self.trouble.is_none() {
-            self.context.keep(line, raw);
             return;
         }
         self.open.start(peeled, raw, header, when, line);
@@ -295,68 +324,22 @@ impl Parser {
             return;
         }
         self.open.close();
-        let text = lossy(self.open.text());
-        classify_into(&text, self.open.severity, &mut self.facts);
-        if self.facts.is_empty() {
-            return;
-        }
         let (when, line, severity) = (self.open.when, self.open.line, self.open.severity);
-        let cited = match text {
-            Cow::Borrowed(_) => None,
-            Cow::Owned(text) => Some(text),
-        };
-        let mut facts = std::mem::take(&mut self.facts);
-        if self.trouble.is_none() {
-            self.replay_context(out);
-        }
-        if facts.iter().any(Facts::is_trouble) {
-            self.troubled = true;
+        let read = self.memo.read(self.open.text(), severity);
+        if read.facts.iter().any(Facts::is_trouble) {
             self.trouble = Some(when.rough_micros().unwrap_or(i64::MAX / 2));
-        } else if self.is_long_past(&when) && facts.iter().any(Facts::is_recovery) {
+        } else if self.is_long_past(&when) && read.facts.iter().any(Facts::is_recovery) {
             // The first sign that it ended is wanted, however late it comes.
             self.trouble = None;
         }
-        let open = std::mem::take(&mut self.open);
-        let text = cited
-            .as_deref()
-            .or_else(|| std::str::from_utf8(open.text()).ok())
-            .unwrap_or("");
-        for facts in facts.drain(..) {
+        for facts in &read.facts {
             if let Some(told) = facts.told {
                 self.hold.anchor(&when, told, out);
             }
-            self.hold.push(facts, severity, when, line, text, out);
-        }
-        self.facts = facts;
-        self.open = open;
-    }
-
-    /// Emits the last context before another message, in the log's order.
-    fn replay_context(&mut self, out: &mut Vec<Event>) {
-        let kept = std::mem::take(&mut self.context);
-        self.emit_context(&kept, out);
-    }
-
-    fn emit_context(&mut self, kept: &Kept, out: &mut Vec<Event>) {
-        if kept.line == 0 {
-            return;
-        }
-        let peeled = envelope::peel(&kept.raw);
-        if peeled.owner == Owner::Other {
-            return;
-        }
-        let (stamp, message) = times(&peeled);
-        let when = self
-            .hold
-            .calendar
-            .see(stamp, peeled.stamp.or(record_stamp(&peeled)));
-        let text = lossy(message);
-        let mut facts = Vec::new();
-        classify_into(&text, Severity::Info, &mut facts);
-        for facts in facts {
             self.hold
-                .push(facts, Severity::Info, when, kept.line, &text, out);
+                .push(facts.clone(), severity, when, line, &read.cited, out);
         }
+        self.memo.keep(read);
     }
 
     /// Returns whether the last trouble is long past at that time.
@@ -381,14 +364,6 @@ impl Parser {
             self.last = Some((line, when));
         }
         when
-    }
-
-    /// Takes from the kubelet's own lines what is not known yet: the first time, and each host.
-    fn note_own(&mut self, own: &Own<'_>, raw: &[u8]) {
-        let host = own.host.as_deref();
-        if self.first.is_none() || host.is_some_and(|host| host != self.last_host) {
-            self.note_first(raw);
-        }
     }
 
     /// Takes the time of the source's first line that has one, whoever wrote it.

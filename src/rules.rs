@@ -177,10 +177,10 @@ fn node(evidence: &Evidence) -> Subject {
 fn cite_probe(call: &str, runtime: &Runtime, probe: &Probe) -> Citation {
     Citation {
         is_call: true,
-        source: call.to_owned(),
+        source: call.to_owned().into(),
         line: None,
         time: Some(runtime.asked_at),
-        text: probe_text(probe),
+        text: probe_text(probe).into(),
     }
 }
 

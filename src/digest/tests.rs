@@ -36,7 +36,7 @@ pub(crate) fn digest(lines: &[String]) -> Log {
         name: "kubelet.log".to_owned(),
         bytes: 0,
         lines: told.lines,
-        kubelet_lines: told.kubelet_lines,
+        of_kubelet: told.of_kubelet,
         first: told.first,
         last: told.last,
         guessed_times: told.guessed_times,
@@ -69,7 +69,10 @@ fn a_container_gets_its_pod_from_the_line_behind_it() {
     assert_eq!(pod.to_string(), "prod/payments-db-node-1");
     assert_eq!(uid.unwrap().as_str(), "de17858b93b5459e01e9992c835cd6a8");
     let group = log.of(&[Kind::ContainerStatusFailed]).next().unwrap();
-    assert_eq!(group.first.pod.as_ref().unwrap().name, "payments-db-node-1");
+    assert_eq!(
+        &*group.first.pod.as_ref().unwrap().name,
+        "payments-db-node-1"
+    );
 }
 
 #[test]
@@ -95,7 +98,7 @@ fn an_id_cut_short_finds_its_pod() {
     )]);
     for short in [&ID[..12], &ID[..13], ID] {
         let found = log.pod_of(&ContainerId::parse(short).unwrap());
-        assert_eq!(found.unwrap().0.namespace, "prod", "{short}");
+        assert_eq!(&*found.unwrap().0.namespace, "prod", "{short}");
     }
     assert_eq!(
         log.pod_of(&ContainerId::parse("16f838fe6439").unwrap()),

@@ -116,6 +116,7 @@ impl Entry {
             message: Cow::Owned(fields.message?),
             partial: false,
             enveloped: true,
+            header: None,
         }))
     }
 

@@ -219,7 +219,7 @@ fn push(mut facts: Facts, lists: &Lists<'_>, message: &str, out: &mut Vec<Facts>
             if facts
                 .error
                 .as_ref()
-                .is_none_or(|error| error.text == "<nil>") =>
+                .is_none_or(|error| &*error.text == "<nil>") =>
         {
             return;
         }

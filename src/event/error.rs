@@ -4,7 +4,7 @@
 //! cri-dockerd, dockerd, containerd, CRI-O.
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// Longest text kept, in bytes.
 const LONGEST: usize = 600;
@@ -40,7 +40,7 @@ pub struct ErrorTail {
     /// What kind.
     pub class: ErrorClass,
     /// Its text, as logged (unquoted).
-    pub text: String,
+    pub text: Arc<str>,
     /// `TooLarge`: bytes of the message, and the limit.
     pub sizes: Option<(u64, u64)>,
 }
@@ -53,7 +53,7 @@ impl ErrorTail {
         let sizes = (class == TooLarge).then(|| sizes(text)).flatten();
         Self {
             class,
-            text: bounded(text, LONGEST).to_owned(),
+            text: bounded(text, LONGEST).into(),
             sizes,
         }
     }

@@ -1,9 +1,10 @@
 //! The screen: rejects lines that hold no known message, before anything is parsed.
 //!
-//! A few short literals cover the whole table; most stand in the middle of their message, where what they
-//! begin with is rare in kubelet logs. They have to be at most 64: that many fit one packed (SIMD) search.
+//! A few literals cover the whole table: fragments that several messages share, chosen so that what they begin
+//! with is rare in kubelet logs. Whole blocks are searched for them at once (`find`), a single line with `screen`.
+//! At most 48: a packed (SIMD) search gets slower with each, and cannot take more than 64.
 
-use aho_corasick::{AhoCorasick, MatchKind, packed};
+use aho_corasick::{AhoCorasick, Input, MatchKind, Span, packed};
 use std::sync::LazyLock;
 
 /// What a line may be, by the first literal in it.
@@ -17,112 +18,158 @@ pub(crate) enum Hit {
     Note,
 }
 
-/// At one place in a line the first that fits counts: a failed relist is no bulk.
-const MESSAGE_BEFORE: &[&str] = &["GenericPLEG: Unable"];
-const BULK: &[&str] = &["SyncLoop (PLEG)", "GenericPLEG", "Generic (PLEG)"];
-const NOTE: &[&str] = &[
-    "Suppressed ",
-    "rate-limiting",
-    "Running on machine: ",
-    "Log file created at: ",
-];
+/// Messages; each literal stands in one line.
 const MESSAGE: &[&str] = &[
-    "PLEG is not healthy",
+    // Most calls that fail say it in one of these two ways.
+    " failed",
+    "ailed to ",
+    "ailed cleaning",
+    "PLEG is not",
     "PLEG: ",
-    "discard this relist",
+    "this relist",
     "ipping pod sync",
     "ontainer runtime ",
-    "untime version failed",
-    "rom runtime service failed",
-    "onnect remote runtime",
-    "kubelet main sync loop",
-    "pdate channel is closed",
-    "sync Loop took",
-    "Housekeeping took",
-    "ailed cleaning pods",
-    "ListPodSandbox",
-    "list pod sandboxes",
-    "list sandboxes for pod",
-    "getKubeletContainers",
-    "ListContainers",
-    "recv failed",
+    "kubelet main sync",
+    "pdate channel is",
+    "Loop took",
+    "keeping took",
     "PodSandboxStatus of",
-    "pod sandbox status",
-    "ContainerStatus",
-    "ailed to stop sandbox",
-    "ailed to remove sandbox",
-    "ailed to create sandbox",
-    "reatePodSandbox for pod",
-    "termination failed with",
-    "illContainer",
-    "Kill container failed",
-    "ailed to remove container",
-    "ailed to stop container",
-    "killPodWithSyncResult",
+    "ListContainers error",
+    "ContainerStatus ",
     "reStop hook",
-    "became not ready",
-    "event message for node",
+    "became ",
+    "event message for",
     " node status",
     " lease",
     "registered node",
     "rror syncing pod",
-    "SyncLoop (DEL",
-    "SyncLoop (REM",
-    "SyncLoop DEL",
-    "SyncLoop REM",
-    "ontainer garbage collection failed",
-    "get summary stats",
+    // `SyncLoop (DELETE, "api")`, `SyncLoop DELETE`
+    "DELETE",
+    "REMOVE",
     "Using dockershim",
-    "ocker cri networking",
-    "onnecting to docker on",
+    "cri networking",
+    "to docker on",
     "--container-runtime=",
+    "KubeletReady",
     "KubeletNotReady",
     "NodeStatusUnknown",
-    "KubeletReady",
     // A fatal line's letter and month, behind a blank or a quote.
     " F0",
     " F1",
     "\"F0",
     "\"F1",
 ];
+/// What tells of losses.
+const NOTE: &[&str] = &["Suppressed ", "rate-limiting"];
+/// klog's header of a file.
+const HEADER: &[&str] = &["Running on machine: ", "Log file created at: "];
+/// Context, of which healthy logs are full. At one place in a line the first that fits counts: a failed relist is
+/// no bulk.
+const MESSAGE_BEFORE: &[&str] = &["GenericPLEG: Unable"];
+const BULK: &[&str] = &["SyncLoop (PLEG", GENERIC, "Generic (PLEG"];
+const GENERIC: &str = "GenericPLEG";
+/// In blocks only: a fatal line, or the first line of an entry of several lines (`envelope::Entry`).
+const START: &[&str] = &["\nF0", "\nF1", "\n{\n", "\n[\n", "__CURSOR=", " [s="];
 
-/// The search, packed where the machine can.
+/// A search, packed where the machine can.
 enum Search {
     Packed(packed::Searcher),
     Plain(AhoCorasick),
     Never,
 }
 
-static SEARCH: LazyLock<Search> = LazyLock::new(|| {
-    let literals = || [MESSAGE_BEFORE, BULK, NOTE, MESSAGE].concat();
-    if let Some(searcher) = packed::Searcher::new(literals()) {
-        return Search::Packed(searcher);
+impl Search {
+    fn new(literals: &[&str]) -> Self {
+        match packed::Searcher::new(literals) {
+            Some(searcher) => Self::Packed(searcher),
+            None => Self::plain(literals),
+        }
     }
-    AhoCorasick::builder()
-        .match_kind(MatchKind::LeftmostFirst)
-        .build(literals())
-        .map_or(Search::Never, Search::Plain)
-});
+
+    /// For processors without the instructions that a packed search needs.
+    fn plain(literals: &[&str]) -> Self {
+        AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostFirst)
+            .build(literals)
+            .map_or(Self::Never, Self::Plain)
+    }
+
+    /// Returns the first match in `text` from `at` on: its start, and which literal it is.
+    fn find(&self, text: &[u8], at: usize) -> Option<(usize, usize)> {
+        let span = Span::from(at..text.len());
+        let found = match self {
+            Self::Packed(searcher) => searcher.find_in(text, span)?,
+            Self::Plain(automaton) => automaton.find(Input::new(text).span(span))?,
+            // An automaton that cannot be built rejects nothing.
+            Self::Never => return (at < text.len()).then_some((at, MESSAGE_BEFORE.len())),
+        };
+        Some((found.start(), found.pattern().as_usize()))
+    }
+}
+
+/// For a line: of context only, of messages, of notes, in this order.
+static LINE: LazyLock<Search> =
+    LazyLock::new(|| Search::new(&[MESSAGE_BEFORE, BULK, NOTE, HEADER, MESSAGE].concat()));
+static BLOCK: LazyLock<Search> =
+    LazyLock::new(|| Search::new(&[NOTE, HEADER, MESSAGE, START].concat()));
+static BLOCK_WITH_CONTEXT: LazyLock<Search> =
+    LazyLock::new(|| Search::new(&[BULK, NOTE, HEADER, MESSAGE, START].concat()));
+static CONTEXT: LazyLock<Search> = LazyLock::new(|| Search::new(BULK));
 
 /// Returns what `line` may be; `None` if it is nothing that is known.
 pub(crate) fn screen(line: &[u8]) -> Option<Hit> {
-    // Short lines are below what a packed search can take.
-    let pattern = match &*SEARCH {
-        Search::Packed(searcher) => searcher.find(line)?.pattern(),
-        Search::Plain(automaton) => automaton.find(line)?.pattern(),
-        Search::Never => return Some(Hit::Message),
-    }
-    .as_usize();
+    let (_, literal) = LINE.find(line, 0)?;
     let bulk = MESSAGE_BEFORE.len();
     let note = bulk + BULK.len();
-    let message = note + NOTE.len();
-    Some(if (bulk..note).contains(&pattern) {
+    let message = note + NOTE.len() + HEADER.len();
+    Some(if (bulk..note).contains(&literal) {
         Hit::Bulk
-    } else if (note..message).contains(&pattern) {
+    } else if (note..message).contains(&literal) {
         Hit::Note
     } else {
         Hit::Message
     })
+}
+
+/// What is looked for in a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// All but messages that are context only.
+    Messages,
+    /// All.
+    All,
+    /// Messages that are context only.
+    Context,
+}
+
+/// Returns a place in the first line of `block` from `at` on, a line's start, that may be something known; and what
+/// `screen` says of that line, where that is certain.
+pub(crate) fn find(block: &[u8], at: usize, wanted: Wanted) -> Option<(usize, Option<Hit>)> {
+    let search = match wanted {
+        Wanted::Messages => &BLOCK,
+        Wanted::All => &BLOCK_WITH_CONTEXT,
+        Wanted::Context => &CONTEXT,
+    };
+    // Some literals begin with the newline before their line.
+    let (start, literal) = search.find(block, at.saturating_sub(1))?;
+    let start = start + usize::from(block[start] == b'\n');
+    let hit = (wanted == Wanted::All).then(|| hit_of(literal)).flatten();
+    Some((start.max(at), hit))
+}
+
+/// Returns what a line is whose first literal is that one of the search for all.
+fn hit_of(literal: usize) -> Option<Hit> {
+    let note = BULK.len();
+    let message = note + NOTE.len() + HEADER.len();
+    let start = message + MESSAGE.len();
+    match literal {
+        // Also what `MESSAGE_BEFORE` begins with.
+        _ if BULK.get(literal) == Some(&GENERIC) => None,
+        _ if literal < note => Some(Hit::Bulk),
+        _ if literal < message => Some(Hit::Note),
+        _ if literal < start => Some(Hit::Message),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -140,6 +187,13 @@ mod tests {
                     bulk || screen(text.as_bytes()) == Some(Hit::Message),
                     "{text}"
                 );
+                let wanted = if bulk { Wanted::All } else { Wanted::Messages };
+                let block = format!("I1130 \nE1130 x] {text}\nI1130");
+                let found = find(block.as_bytes(), 7, wanted);
+                assert!(found.is_some_and(|(at, _)| at < block.len() - 6), "{text}");
+                let line = &block.as_bytes()[7..block.len() - 6];
+                let all = find(block.as_bytes(), 7, Wanted::All).and_then(|(_, hit)| hit);
+                assert!(all.is_none() || all == screen(line), "{text}");
             }
         }
     }
@@ -164,8 +218,44 @@ mod tests {
     }
 
     #[test]
-    fn the_literals_fit_one_packed_search() {
-        let count = MESSAGE_BEFORE.len() + BULK.len() + NOTE.len() + MESSAGE.len();
-        assert!(count <= 64, "{count}");
+    fn a_lines_start_is_found_with_the_newline_before_it() {
+        for (block, at, found) in [
+            ("I1\nF1130 x\n", 3, Some(3)),
+            ("I1\nF1130 x\n", 0, Some(3)),
+            ("I1\n{\n", 3, Some(3)),
+            ("I1\nI2 PLEG: x", 3, Some(6)),
+            ("I1 PLEG: x\nI2", 11, None),
+        ] {
+            let got = find(block.as_bytes(), at, Wanted::Messages);
+            assert_eq!(got.map(|(at, _)| at), found, "{block}");
+        }
+    }
+
+    #[test]
+    fn without_a_packed_search_the_same_is_found() {
+        let literals = [BULK, NOTE, HEADER, MESSAGE, START].concat();
+        let (fast, plain) = (Search::new(&literals), Search::plain(&literals));
+        assert!(matches!(plain, Search::Plain(_)));
+        let mut text = String::new();
+        for (number, literal) in literals.iter().enumerate() {
+            text.push_str(&format!("{number} {literal} and {}", &literal[1..]));
+        }
+        let all = |search: &Search| {
+            let mut found = Vec::new();
+            let mut at = 0;
+            while let Some((start, literal)) = search.find(text.as_bytes(), at) {
+                found.push((start, literal));
+                at = start + 1;
+            }
+            found
+        };
+        assert!(all(&plain).len() >= literals.len());
+        assert_eq!(all(&fast), all(&plain));
+    }
+
+    #[test]
+    fn the_literals_are_few_enough() {
+        let all = [BULK, NOTE, HEADER, MESSAGE, START].concat();
+        assert!(all.len() <= 48, "{}", all.len());
     }
 }

@@ -3,21 +3,24 @@
 
 use super::{
     UNKNOWN,
+    crew::{self, Crew, Ended},
     feed::{self, Feed},
     intake::Opening,
     names::Family,
     open::{Failure, Found, Log},
+    spots::Spots,
     tail::{self, Limits},
     tape,
 };
 use crate::{event::Time, parser::Hints};
 use std::{
-    io::{self, Read as _, Seek as _, SeekFrom},
+    fs::File,
+    io::{self, Read as _},
     path::{Path, PathBuf},
     time::Instant,
 };
 
-/// How much is read at a time.
+/// How much is read of a stream at a time.
 pub(super) const BLOCK: usize = 256 << 10;
 
 /// What streaming tells, in order.
@@ -28,6 +31,8 @@ pub(super) enum Piece<'a> {
     Start(&'a str, Opening),
     /// Its next bytes.
     Block(&'a [u8]),
+    /// Its next bytes, which somebody has looked at.
+    Looked(&'a [u8], &'a Spots),
     /// Its next bytes are from the middle of a later line.
     Skip,
     /// Something of it was not seen.
@@ -40,13 +45,18 @@ pub(super) enum Piece<'a> {
 pub(super) type Emit<'a> = dyn FnMut(Piece<'_>) -> bool + 'a;
 
 /// Streams what `paths` name (`-`: standard input), in whole. Returns what could not be read.
-pub(super) fn read(paths: &[PathBuf], hints: Hints, emit: &mut Emit<'_>) -> Vec<Failure> {
+pub(super) fn read(
+    paths: &[PathBuf],
+    hints: Hints,
+    crew: &Crew,
+    emit: &mut Emit<'_>,
+) -> Vec<Failure> {
     let mut found = Found::default();
     for path in paths {
         found.open(path, hints);
     }
     found.order();
-    stream_all(found, hints, None, emit)
+    stream_all(found, hints, crew, None, emit)
 }
 
 /// Streams the newest part of a directory's `family`, as far as `limits` allow. Returns what could not be read.
@@ -57,6 +67,7 @@ pub(super) fn read_tail(
     dir: &Path,
     family: Family<'_>,
     hints: Hints,
+    crew: &Crew,
     limits: &Limits,
     emit: &mut Emit<'_>,
 ) -> anyhow::Result<Vec<Failure>> {
@@ -67,12 +78,13 @@ pub(super) fn read_tail(
     found.open_family(dir, family, hints)?;
     found.order();
     tail::shorten(&mut found.logs, hints, limits, emit);
-    Ok(stream_all(found, hints, Some(limits), emit))
+    Ok(stream_all(found, hints, crew, Some(limits), emit))
 }
 
 fn stream_all(
     mut found: Found,
     hints: Hints,
+    crew: &Crew,
     limits: Option<&Limits>,
     emit: &mut Emit<'_>,
 ) -> Vec<Failure> {
@@ -82,7 +94,7 @@ fn stream_all(
     let mut logs = found.logs.into_iter();
     while let Some(mut log) = logs.next() {
         emit(Piece::Ahead(earliest(logs.as_slice())));
-        let streamed = stream_any(&mut log, logs.len() > 0, hints, limits, emit);
+        let streamed = stream_any(&mut log, logs.len() > 0, hints, crew, limits, emit);
         match streamed {
             Ok(true) => {}
             Ok(false) => break,
@@ -103,6 +115,7 @@ fn stream_any(
     log: &mut Log,
     others: bool,
     hints: Hints,
+    crew: &Crew,
     limits: Option<&Limits>,
     emit: &mut Emit<'_>,
 ) -> anyhow::Result<bool> {
@@ -110,7 +123,7 @@ fn stream_any(
         return tape::stream(&log.name, pipe, hints, emit);
     }
     let Some(mut reader) = log.reader()? else {
-        return stream_plain(log, limits, emit);
+        return stream_plain(log, crew, limits, emit);
     };
     let feed = Feed {
         name: &log.name,
@@ -124,11 +137,12 @@ fn stream_any(
 /// Streams one log that is what is in its file or pipe, and says if that was written anew meanwhile.
 fn stream_plain(
     log: &mut Log,
+    crew: &Crew,
     limits: Option<&Limits>,
     emit: &mut Emit<'_>,
 ) -> anyhow::Result<bool> {
     let mut said = false;
-    let go_on = stream(log, limits, &mut |piece| {
+    let go_on = stream(log, crew, limits, &mut |piece| {
         said |= matches!(piece, Piece::Gap(..));
         emit(piece)
     })?;
@@ -140,56 +154,86 @@ fn stream_plain(
 }
 
 /// Streams one log: a regular file within its span, a stream to its end. Returns whether to go on.
-fn stream(log: &mut Log, limits: Option<&Limits>, emit: &mut Emit<'_>) -> anyhow::Result<bool> {
+fn stream(
+    log: &mut Log,
+    crew: &Crew,
+    limits: Option<&Limits>,
+    emit: &mut Emit<'_>,
+) -> anyhow::Result<bool> {
     let name = log.name.clone();
-    let (head, span, begin) = (std::mem::take(&mut log.head), log.span, log.begin);
-    let file = log.file()?;
-    // From the middle: one byte earlier, so that a line that starts just there is not taken for a torn one.
-    let (from, start) = match span {
-        Some((start, _)) if start > begin => (Opening::Middle, start - 1),
-        _ => (Opening::Start, begin),
+    let Some(span) = log.span else {
+        let head = std::mem::take(&mut log.head);
+        let go_on = emit(Piece::Start(&name, Opening::Start)) && emit(Piece::Block(&head));
+        return Ok(go_on && stream_on(&name, log.file()?, head.len() as u64, emit));
     };
-    if span.is_some() {
-        file.seek(SeekFrom::Start(start))?;
-    }
-    if !emit(Piece::Start(&name, from)) || !emit(Piece::Block(&head)) {
-        return Ok(false);
-    }
-    let end = span.map_or(u64::MAX, |(_, end)| end);
-    let mut at = start;
+    // From the middle: one byte earlier, so that a line that starts just there is not taken for a torn one.
+    let (from, start) = match span.0 {
+        start if start > log.begin => (Opening::Middle, start - 1),
+        start => (Opening::Start, start),
+    };
+    let file = log.file()?;
+    Ok(emit(Piece::Start(&name, from))
+        && stream_span(&name, file, (start, span.1), crew, limits, emit))
+}
+
+/// Streams what comes after the first `at` bytes of a pipe.
+fn stream_on(name: &str, file: &mut File, mut at: u64, emit: &mut Emit<'_>) -> bool {
     let mut block = vec![0; BLOCK];
-    let (began, mut hurried) = (Instant::now(), false);
-    while at < end {
-        if let Some(skipped) = limits
-            .filter(|_| !hurried)
-            .and_then(|limits| limits.hurry(began, Instant::now(), at - start, end - at))
-        {
-            hurried = true;
-            at += skipped;
-            file.seek(SeekFrom::Start(at))?;
-            emit(Piece::Gap(&name, tail::skipped(skipped)));
-            emit(Piece::Skip);
-        }
-        let room = usize::try_from(end - at).map_or(BLOCK, |left| left.min(BLOCK));
-        let read = match file.read(&mut block[..room]) {
-            Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+    loop {
+        match file.read(&mut block) {
+            Ok(0) => return true,
+            Ok(read) => {
+                at += read as u64;
+                if !emit(Piece::Block(&block[..read])) {
+                    return false;
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
                 let why = format!("reading it failed after {at} bytes: {error}");
-                return Ok(emit(Piece::Gap(&name, why)));
+                return emit(Piece::Gap(name, why));
             }
-        };
-        if read == 0 && span.is_some() {
-            let why = format!("it was cut short to {at} bytes while it was read; it had {end}");
-            return Ok(emit(Piece::Gap(&name, why)));
-        }
-        if read == 0 {
-            break;
-        }
-        at += read as u64;
-        if !emit(Piece::Block(&block[..read])) {
-            return Ok(false);
         }
     }
-    Ok(true)
+}
+
+/// Streams a part of a file; where time runs out, its end in any case.
+fn stream_span(
+    name: &str,
+    file: &File,
+    (start, end): (u64, u64),
+    crew: &Crew,
+    limits: Option<&Limits>,
+    emit: &mut Emit<'_>,
+) -> bool {
+    let began = Instant::now();
+    let late = |at: u64| limits?.hurry(began, Instant::now(), at - start, end - at);
+    let (mut at, mut skip) = (start, late(start));
+    let mut ended = Ended::Enough;
+    if skip.is_none() {
+        ended = crew::read(file, (start, end), crew, &mut |block, spots| {
+            at += block.len() as u64;
+            let go_on = emit(Piece::Looked(block, spots));
+            skip = late(at);
+            go_on && skip.is_none()
+        });
+    }
+    if let Some(skipped) = skip {
+        let go_on = emit(Piece::Gap(name, tail::skipped(skipped))) && emit(Piece::Skip);
+        if !go_on {
+            return false;
+        }
+        ended = crew::read(file, (at + skipped, end), crew, &mut |block, spots| {
+            emit(Piece::Looked(block, spots))
+        });
+    }
+    let why = match ended {
+        Ended::Whole => return true,
+        Ended::Enough => return false,
+        Ended::Short(at) => {
+            format!("it was cut short to {at} bytes while it was read; it had {end}")
+        }
+        Ended::Failed(at, error) => format!("reading it failed after {at} bytes: {error}"),
+    };
+    emit(Piece::Gap(name, why))
 }

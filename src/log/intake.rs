@@ -3,9 +3,11 @@
 
 use super::{
     Reading, Source,
-    lines::Lines,
+    crew::Wishes,
+    lines::{LONGEST, Lines},
     overlap::{Overlap, Tally},
     reel::Reel,
+    spots::Spots,
 };
 use crate::{
     cli::Moments,
@@ -22,6 +24,8 @@ pub(super) struct Intake<'a> {
     /// Leave out what happened before.
     since: Option<Time>,
     sink: &'a mut dyn FnMut(Event),
+    /// What those who look at blocks are to look for.
+    pub(super) wishes: Wishes,
     /// Where what is read is kept.
     pub(super) reel: Option<&'a mut Reel>,
     current: Option<Current>,
@@ -45,8 +49,6 @@ struct Current {
     is_file: bool,
     bytes: u64,
     lines: Lines,
-    /// Drop what comes before the next line's start: the reading began in the middle of a line.
-    torn: bool,
     parser: Parser,
 }
 
@@ -102,6 +104,7 @@ impl<'a> Intake<'a> {
             moments: *moments,
             since: moments.since,
             sink,
+            wishes: Wishes::default(),
             reel: None,
             current: None,
             events: Vec::new(),
@@ -130,20 +133,32 @@ impl<'a> Intake<'a> {
         if let Some(reel) = &mut self.reel {
             reel.start(name, picked, from);
         }
+        let mut lines = Lines::default();
+        if from == Opening::Middle {
+            lines.tear();
+        }
+        self.wishes.set(false, false);
         self.current = Some(Current {
             name: name.to_owned(),
             picked,
             numbered: from == Opening::Start,
             is_file: from != Opening::Unnumbered,
             bytes: 0,
-            lines: Lines::default(),
-            torn: from == Opening::Middle,
+            lines,
             parser: Parser::new(name, hints(&self.moments)),
         });
     }
 
     /// Takes the next bytes of the source begun.
-    pub(super) fn block(&mut self, mut block: &[u8]) {
+    pub(super) fn block(&mut self, block: &[u8]) {
+        for part in block.chunks(LONGEST) {
+            let spots = self.wishes.look(part);
+            self.looked_at(part, &spots);
+        }
+    }
+
+    /// Takes the next bytes of the source begun, at most `LONGEST`, which somebody has looked at.
+    pub(super) fn looked_at(&mut self, block: &[u8], spots: &Spots) {
         let Some(current) = &mut self.current else {
             return;
         };
@@ -151,24 +166,16 @@ impl<'a> Intake<'a> {
             reel.block(block);
         }
         current.bytes += block.len() as u64;
-        if current.torn {
-            let Some(end) = memchr::memchr(b'\n', block) else {
-                return;
-            };
-            block = &block[end + 1..];
-            current.torn = false;
-        }
         let Current { lines, parser, .. } = current;
-        let events = &mut self.events;
-        lines.push(block, &mut |line| parser.line(line, events));
+        lines.push(block, spots, parser, &mut self.events);
+        self.wishes.set(parser.wants_context(), parser.has_begun());
         self.hand_on();
     }
 
     /// Goes on in the middle of a later line of the source begun.
     pub(super) fn skip(&mut self) {
         if let Some(current) = &mut self.current {
-            current.lines.forget();
-            current.torn = true;
+            current.lines.tear();
             current.numbered = false;
         }
         if let Some(reel) = &mut self.reel {
@@ -183,7 +190,7 @@ impl<'a> Intake<'a> {
         };
         let Current { lines, parser, .. } = current;
         let events = &mut self.events;
-        lines.finish(&mut |line| parser.line(line, events));
+        lines.finish(parser, events);
         parser.finish(events);
         self.hand_on();
         if let Some(current) = self.current.take() {
@@ -211,9 +218,10 @@ impl<'a> Intake<'a> {
         });
     }
 
-    /// Returns how many lines of the kubelet were read so far.
-    pub(super) fn kubelet_lines(&self) -> u64 {
-        self.reading.sources.iter().map(|s| s.kubelet_lines).sum()
+    /// Returns how many of the sources read so far have lines of the kubelet.
+    pub(super) fn of_kubelet(&self) -> usize {
+        let sources = self.reading.sources.iter();
+        sources.filter(|source| source.of_kubelet).count()
     }
 
     fn enter(&mut self, current: Current) {
@@ -252,7 +260,7 @@ impl<'a> Intake<'a> {
             name,
             bytes: current.bytes,
             lines: told.lines,
-            kubelet_lines: told.kubelet_lines,
+            of_kubelet: told.of_kubelet,
             first: told.first,
             last: told.last,
             guessed_times: told.guessed_times,

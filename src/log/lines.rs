@@ -1,61 +1,134 @@
-//! Physical lines out of blocks of bytes, in constant memory. What a line means is the parser's business.
+//! Lines out of blocks of bytes, in constant memory, handed to the parser: those that may matter, and those that
+//! it waits for. The others are counted. What comes of it is the same however the blocks fall.
 
-use memchr::memchr;
+use super::spots::{self, Spot, Spots};
+use crate::{
+    event::{Event, screen::Wanted},
+    parser::Parser,
+};
+use memchr::{memchr, memrchr};
 
 /// Longest line that is kept whole; of a longer one its first bytes are, the rest is skipped. The kubelet's
 /// longest lines (a node's status in one error) have some hundred KiB.
 pub(super) const LONGEST: usize = 1 << 20;
 
 /// Cuts blocks into lines. Only a line that crosses blocks is copied.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Lines {
     /// The beginning of the line that the last block ended in.
     begun: Vec<u8>,
     /// Whether that line is longer than what was kept.
     over: bool,
+    /// Whether what comes before the next newline is a line's end, and of no use.
+    torn: bool,
     /// Lines that were longer than `LONGEST`.
     pub(super) cut: u64,
 }
 
 impl Lines {
-    /// Hands the lines that end in `block` to `each`, without their ends (`\n`, `\r\n`).
-    pub(super) fn push(&mut self, mut block: &[u8], each: &mut dyn FnMut(&[u8])) {
-        while let Some(end) = memchr(b'\n', block) {
-            if self.begun.is_empty() && end <= LONGEST {
-                each(without_return(&block[..end]));
-            } else {
-                self.keep(&block[..end]);
-                self.flush(each);
-            }
-            block = &block[end + 1..];
+    /// Hands the lines that end in `block`, of at most `LONGEST` bytes, to `parser`, as far as `spots` of that block
+    /// and the parser itself say that they matter.
+    pub(super) fn push(
+        &mut self,
+        block: &[u8],
+        spots: &Spots,
+        parser: &mut Parser,
+        out: &mut Vec<Event>,
+    ) {
+        let (Some(head), Some(tail)) = (memchr(b'\n', block), memrchr(b'\n', block)) else {
+            return self.keep(block);
+        };
+        if std::mem::take(&mut self.torn) {
+            // It is no line.
+        } else if self.begun.is_empty() {
+            parser.line(without_return(&block[..head]), out);
+        } else {
+            self.keep(&block[..head]);
+            self.flush(parser, out);
         }
-        self.keep(block);
+        inside(&block[..=tail], head + 1, spots, parser, out);
+        self.keep(&block[tail + 1..]);
     }
 
     /// Hands on the last line, which nothing ended.
-    pub(super) fn finish(&mut self, each: &mut dyn FnMut(&[u8])) {
+    pub(super) fn finish(&mut self, parser: &mut Parser, out: &mut Vec<Event>) {
         if !self.begun.is_empty() {
-            self.flush(each);
+            self.flush(parser, out);
         }
     }
 
-    /// Forgets the line begun: what follows is from elsewhere.
-    pub(super) fn forget(&mut self) {
+    /// Forgets the line begun: what follows is from the middle of another.
+    pub(super) fn tear(&mut self) {
+        self.forget();
+        self.torn = true;
+    }
+
+    fn forget(&mut self) {
         self.begun.clear();
         self.over = false;
     }
 
     fn keep(&mut self, part: &[u8]) {
+        if self.torn {
+            return;
+        }
         let room = LONGEST - self.begun.len();
         self.over |= part.len() > room;
         self.begun.extend_from_slice(&part[..part.len().min(room)]);
     }
 
-    fn flush(&mut self, each: &mut dyn FnMut(&[u8])) {
-        each(without_return(&self.begun));
+    fn flush(&mut self, parser: &mut Parser, out: &mut Vec<Event>) {
+        parser.line(without_return(&self.begun), out);
         self.cut += u64::from(self.over);
         self.forget();
     }
+}
+
+/// Hands on lines of `block`, which ends with a newline, from the second one's start, `at`, on.
+fn inside(block: &[u8], mut at: usize, spots: &Spots, parser: &mut Parser, out: &mut Vec<Event>) {
+    let above = parser.lines();
+    let mut before = 1;
+    let mut hits = spots.hits.iter().copied().peekable();
+    while at < block.len() {
+        while hits.next_if(|hit| hit.start < at).is_some() {}
+        let spot = if parser.is_attentive() || at >= spots.until {
+            let hit = hits.peek().copied().filter(|hit| hit.start == at);
+            hit.or_else(|| spots::here(block, at, before))
+        } else {
+            let first = spots.first.filter(|_| !parser.has_begun());
+            let context = context(block, at, before, hits.peek(), spots, parser);
+            let all = [hits.peek().copied(), first, context];
+            let next = all.into_iter().flatten().filter(|spot| spot.start >= at);
+            next.min_by_key(|spot| spot.start)
+        };
+        let Some(spot) = spot else {
+            break;
+        };
+        parser.pass(spot.before - before);
+        parser.line_as(without_return(&block[spot.start..spot.end]), spot.hit, out);
+        (at, before) = (spot.end + 1, spot.before + 1);
+    }
+    parser.pass(spots.newlines - before);
+    if let Some(last) = spots.last {
+        let raw = without_return(&block[last.start..last.end]);
+        parser.passed_last(above + last.before, raw);
+    }
+}
+
+/// Returns the next line of context before the next hit, if the parser wants it and it was not looked for.
+fn context(
+    block: &[u8],
+    at: usize,
+    before: u64,
+    hit: Option<&Spot>,
+    spots: &Spots,
+    parser: &Parser,
+) -> Option<Spot> {
+    if !parser.wants_context() || spots.wanted == Wanted::All {
+        return None;
+    }
+    let end = hit.map_or(spots.until.min(block.len()), |hit| hit.start);
+    spots::next(&block[..end], at, before, Wanted::Context)
 }
 
 fn without_return(line: &[u8]) -> &[u8] {
@@ -63,68 +136,5 @@ fn without_return(line: &[u8]) -> &[u8] {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn lines(blocks: &[&[u8]]) -> (Vec<Vec<u8>>, u64) {
-        let mut lines = Lines::default();
-        let mut got = Vec::new();
-        for block in blocks {
-            lines.push(block, &mut |line| got.push(line.to_vec()));
-        }
-        lines.finish(&mut |line| got.push(line.to_vec()));
-        (got, lines.cut)
-    }
-
-    #[test]
-    fn lines_are_the_same_however_the_blocks_fall() {
-        let text = b"one\n\nthree\r\n\0\xff\nlast";
-        let expected: Vec<&[u8]> = vec![b"one", b"", b"three", b"\0\xff", b"last"];
-        for size in 1..=text.len() {
-            let blocks: Vec<&[u8]> = text.chunks(size).collect();
-            assert_eq!(lines(&blocks).0, expected, "in blocks of {size}");
-        }
-    }
-
-    #[test]
-    fn nothing_has_no_line_and_an_ended_line_is_the_last() {
-        assert!(lines(&[]).0.is_empty());
-        assert!(lines(&[b""]).0.is_empty());
-        assert_eq!(lines(&[b"a\n"]).0, [b"a"]);
-    }
-
-    #[test]
-    fn of_an_overlong_line_the_beginning_is_kept_and_the_next_line_is_whole() {
-        let long = vec![b'x'; LONGEST + 5];
-        for blocks in [
-            vec![[long.as_slice(), b"\nnext\n"].concat()],
-            long.chunks(1000)
-                .map(<[u8]>::to_vec)
-                .chain([b"\nnext\n".to_vec()])
-                .collect(),
-        ] {
-            let blocks: Vec<&[u8]> = blocks.iter().map(Vec::as_slice).collect();
-            let (got, cut) = lines(&blocks);
-            assert_eq!(
-                (got[0].len(), got[1].as_slice(), cut),
-                (LONGEST, b"next".as_slice(), 1)
-            );
-        }
-    }
-
-    #[test]
-    fn a_line_of_just_the_limit_is_whole() {
-        let (got, cut) = lines(&[&vec![b'x'; LONGEST], b"\n"]);
-        assert_eq!((got.len(), got[0].len(), cut), (1, LONGEST, 0));
-    }
-
-    #[test]
-    fn a_forgotten_line_leaves_no_trace() {
-        let mut lines = Lines::default();
-        let mut got = Vec::new();
-        lines.push(b"lost", &mut |line| got.push(line.to_vec()));
-        lines.forget();
-        lines.push(b"kept\n", &mut |line| got.push(line.to_vec()));
-        assert_eq!(got, [b"kept"]);
-    }
-}
+#[path = "tests/lines.rs"]
+mod tests;

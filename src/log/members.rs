@@ -157,7 +157,7 @@ impl Candidate {
         }
         parser.finish(&mut events);
         self.first = parser.told().oldest;
-        self.kubelets = parser.told().kubelet_lines > 0;
+        self.kubelets = parser.told().of_kubelet;
     }
 
     /// Whether its name is that of a kubelet's or a system's log.

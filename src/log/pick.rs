@@ -4,19 +4,26 @@
 use super::{
     DockerLog, Places, Reading, Source,
     container::{self, Part, There},
+    crew::Crew,
     files::{self, Piece},
     intake::{self, Intake},
     names::Family,
     open::Failure,
     pump::{self, Ended},
+    spots::Spots,
     stored,
     tail::Limits,
     units::{self, Journal},
 };
-use crate::{cli::Moments, event::Time, evidence::Gap};
+use crate::{
+    cli::{LogArgs, Moments},
+    event::Time,
+    evidence::Gap,
+};
 use anyhow::{anyhow, bail};
 use chrono::TimeDelta;
 use std::{
+    num::NonZeroUsize,
     path::Path,
     time::{Duration, Instant},
 };
@@ -40,6 +47,7 @@ enum Message {
     Ahead(Option<Time>),
     Start(String, intake::Opening),
     Block(Vec<u8>),
+    Looked(Vec<u8>, Spots),
     Skip,
     Gap(String, String),
     Note(String),
@@ -51,6 +59,7 @@ struct Bounds {
     started: Instant,
     timeout: Duration,
     oldest: Time,
+    threads: NonZeroUsize,
 }
 
 impl Bounds {
@@ -74,18 +83,19 @@ pub(super) fn read(
     moments: &Moments,
     docker: DockerLog<'_>,
     places: &Places<'_>,
-    timeout: Duration,
+    args: &LogArgs,
     intake: &mut Intake<'_>,
 ) {
     let bounds = Bounds {
         started: Instant::now(),
-        timeout,
+        timeout: args.log_timeout,
         oldest: oldest(moments),
+        threads: args.threads(),
     };
     intake.not_before(bounds.oldest);
     let mut failures: Vec<Failure> = Vec::new();
     failures.extend(from_journal(moments, places, &bounds, intake).err());
-    if intake.kubelet_lines() == 0 && docker.asked {
+    if intake.of_kubelet() == 0 && docker.asked {
         let read = from_container(docker, &bounds, intake);
         failures.extend(
             read.err()
@@ -93,7 +103,7 @@ pub(super) fn read(
         );
     }
     for (name, dir, family) in FILES {
-        if intake.kubelet_lines() == 0 {
+        if intake.of_kubelet() == 0 {
             let name = places.root.join(name).display().to_string();
             let dir = places.root.join(dir);
             failures.extend(from_files(moments, &dir, &name, family, &bounds, intake));
@@ -108,10 +118,8 @@ pub(super) fn read(
 /// Decides what is missing, now that all places were looked at.
 fn settle(moments: &Moments, bounds: &Bounds, reading: &mut Reading) {
     reading.sources.retain(|source| source.lines > 0);
-    let (read, silent): (Vec<&Source>, Vec<&Source>) = reading
-        .sources
-        .iter()
-        .partition(|source| source.kubelet_lines > 0);
+    let (read, silent): (Vec<&Source>, Vec<&Source>) =
+        reading.sources.iter().partition(|source| source.of_kubelet);
     if read.is_empty() {
         let silent: Vec<&str> = silent.iter().map(|source| source.name.as_str()).collect();
         let looked = match silent.is_empty() {
@@ -211,12 +219,16 @@ fn from_files(
         deadline: bounds.deadline(),
     };
     let dir = dir.to_owned();
+    let crew = Crew {
+        threads: bounds.threads,
+        wishes: intake.wishes.clone(),
+    };
     let (mut failures, mut begun) = (Vec::new(), None);
     let ended = pump::pump(
         bounds.deadline(),
         move |to| {
             let mut emit = |piece: Piece<'_>| to.send(Message::from(piece)).is_ok();
-            let read = files::read_tail(&dir, family, hints, &limits, &mut emit);
+            let read = files::read_tail(&dir, family, hints, &crew, &limits, &mut emit);
             let failures = read.unwrap_or_else(|error| vec![(dir.display().to_string(), error)]);
             drop(to.send(Message::Failed(failures)));
         },
@@ -228,6 +240,7 @@ fn from_files(
                 }
                 Message::Ahead(ahead) => intake.expect(ahead),
                 Message::Block(block) => intake.block(&block),
+                Message::Looked(block, spots) => intake.looked_at(&block, &spots),
                 Message::Skip => intake.skip(),
                 Message::Gap(name, why) => intake.gap(name, why),
                 Message::Note(note) => intake.reading.notes.push(note),
@@ -257,6 +270,7 @@ impl From<Piece<'_>> for Message {
             Piece::Start(name, from) => Self::Start(name.to_owned(), from),
             Piece::Ahead(ahead) => Self::Ahead(ahead),
             Piece::Block(block) => Self::Block(block.to_vec()),
+            Piece::Looked(block, spots) => Self::Looked(block.to_vec(), spots.clone()),
             Piece::Skip => Self::Skip,
             Piece::Gap(name, why) => Self::Gap(name.to_owned(), why),
             Piece::Note(note) => Self::Note(note),

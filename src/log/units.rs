@@ -64,7 +64,7 @@ pub(super) fn read(journal: &Journal<'_>, intake: &mut Intake<'_>) -> Result<(),
         Some(unit) => std::slice::from_ref(unit),
         None => known.as_slice(),
     };
-    let before = intake.kubelet_lines();
+    let before = intake.of_kubelet();
     let mut complaints = Vec::new();
     let mut read = false;
     for unit in units {
@@ -78,7 +78,7 @@ pub(super) fn read(journal: &Journal<'_>, intake: &mut Intake<'_>) -> Result<(),
             Ok(Some(entries)) => read |= entries,
             Err(error) => return Err((name, error)),
         }
-        if intake.kubelet_lines() > before {
+        if intake.of_kubelet() > before {
             break;
         }
     }

@@ -2,6 +2,7 @@
 
 use super::{
     MOST, Parser, conditions,
+    hold::cited,
     lines::{is_fatal, is_loss, may_have_time, record_stamp, times},
 };
 use crate::{
@@ -10,33 +11,28 @@ use crate::{
         Event, Severity, bounded,
         screen::{Hit, screen},
     },
-    klog,
     time::{Stamp, klog_created},
 };
 
 impl Parser {
     /// Emits the conditions that `conditions::read` left in `facts`.
     pub(super) fn conditions(&mut self, text: &[u8], line: u64, out: &mut Vec<Event>) {
-        let text = String::from_utf8_lossy(text);
+        let text = cited(String::from_utf8_lossy(text).trim()).into();
         let mut told = None;
-        if self.trouble.is_none() {
-            self.replay_context(out);
-        }
         // Pasted from elsewhere, but it is the kubelet's own word on its node.
-        self.told.kubelet_lines += 1;
+        self.told.of_kubelet = true;
         for facts in std::mem::take(&mut self.facts) {
             told = facts.told.or(told);
             let when = self.hold.calendar.see(None, told.map(Stamp::Exact));
             let severity = Severity::Info;
-            self.hold
-                .push(facts, severity, when, line, text.trim(), out);
+            self.hold.push(facts, severity, when, line, &text, out);
         }
     }
 
     /// A line about the log itself.
     pub(super) fn note(&mut self, raw: &[u8], out: &mut Vec<Event>) {
         let peeled = envelope::peel(raw);
-        if klog::header(&peeled.message).is_some() || record_stamp(&peeled).is_some() {
+        if peeled.header.is_some() || record_stamp(&peeled).is_some() {
             return self.hit(raw, Hit::Message, out);
         }
         self.flush(out);
@@ -86,7 +82,7 @@ impl Parser {
             let raw = peeled.message.clone().into_owned();
             return self.message(&peeled, &raw, hit, line, out);
         }
-        self.told.kubelet_lines += 1;
+        self.told.of_kubelet = true;
         self.note_host(peeled.host.as_deref());
         let (stamp, _) = times(&peeled);
         self.see(stamp, peeled.stamp, None, line);

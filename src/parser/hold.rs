@@ -5,7 +5,7 @@ use crate::{
     finding::Citation,
     time::{Calendar, Hints, When},
 };
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 /// Most events held back; then the hints have to do.
 const MOST: usize = 16_384;
@@ -15,7 +15,7 @@ const CITED: usize = 400;
 /// The way out.
 #[derive(Debug)]
 pub(super) struct Hold {
-    source: String,
+    source: Arc<str>,
     pub(super) calendar: Calendar,
     held: VecDeque<(Event, When)>,
 }
@@ -23,7 +23,7 @@ pub(super) struct Hold {
 impl Hold {
     pub(super) fn new(source: &str, hints: Hints) -> Self {
         Self {
-            source: source.to_owned(),
+            source: source.into(),
             calendar: Calendar::new(hints),
             held: VecDeque::new(),
         }
@@ -42,7 +42,7 @@ impl Hold {
         severity: Severity,
         when: When,
         line: u64,
-        text: &str,
+        text: &Arc<str>,
         out: &mut Vec<Event>,
     ) {
         self.release(out);
@@ -89,7 +89,7 @@ impl Hold {
         event
     }
 
-    fn event(&self, facts: Facts, severity: Severity, line: u64, text: &str) -> Event {
+    fn event(&self, facts: Facts, severity: Severity, line: u64, text: &Arc<str>) -> Event {
         Event {
             kind: facts.kind,
             at: None,
@@ -108,17 +108,17 @@ impl Hold {
             carrier: facts.carrier,
             citation: Citation {
                 is_call: false,
-                source: self.source.clone(),
+                source: Arc::clone(&self.source),
                 line: Some(line),
                 time: None,
-                text: cited(text).to_owned(),
+                text: Arc::clone(text),
             },
         }
     }
 }
 
 /// Returns as much of `text` as is cited.
-fn cited(text: &str) -> &str {
+pub(super) fn cited(text: &str) -> &str {
     if text.len() <= CITED {
         return text;
     }

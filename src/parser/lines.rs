@@ -31,7 +31,7 @@ pub(super) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
 
 /// Returns klog's stamp and the message after its header.
 pub(super) fn times<'a>(peeled: &'a Peeled<'_>) -> (Option<Yearless>, &'a [u8]) {
-    match klog::header(&peeled.message) {
+    match peeled.header {
         Some(header) => (Some(header.stamp), &peeled.message[header.len..]),
         None => (None, &peeled.message),
     }
@@ -74,21 +74,14 @@ pub(super) fn may_have_time(raw: &[u8]) -> bool {
     }
 }
 
-/// A line that the kubelet wrote.
-pub(super) struct Own<'a> {
-    /// The host that its envelope names.
-    pub(super) host: Option<Cow<'a, str>>,
-}
-
-/// Returns what stands around a line that is not parsed, if the kubelet wrote it. Only unusual envelopes are taken
-/// off for that: in a log of all programs most lines are not the kubelet's.
-pub(super) fn own(raw: &[u8]) -> Option<Own<'_>> {
-    let nameless = Own { host: None };
+/// Returns whether the kubelet wrote a line that is not parsed. Only unusual envelopes are taken off for that: in a
+/// log of all programs most lines are not the kubelet's.
+pub(crate) fn is_own(raw: &[u8]) -> bool {
     if is_klog(raw) || raw.starts_with(b"{\"ts\"") {
-        return Some(nameless);
+        return true;
     }
     if let Some(log) = raw.strip_prefix(b"{\"log\":\"") {
-        return (log.starts_with(br#"{\"ts\""#) || is_klog(log)).then_some(nameless);
+        return log.starts_with(br#"{\"ts\""#) || is_klog(log);
     }
     let head = &raw[..raw.len().min(160)];
     if head.first().is_some_and(u8::is_ascii_digit)
@@ -97,50 +90,44 @@ pub(super) fn own(raw: &[u8]) -> Option<Own<'_>> {
         // A container's log as its runtime keeps it (`<stamp> stderr F <message>`), or as a client prints it.
         let rest = &raw[stamp + 1..];
         let stream = rest.starts_with(b"stderr ") || rest.starts_with(b"stdout ");
-        let message = if stream { rest.get(9..)? } else { rest };
+        let message = if stream {
+            rest.get(9..).unwrap_or(b"")
+        } else {
+            rest
+        };
         if is_klog(message) || message.starts_with(b"{\"ts\"") {
-            return Some(nameless);
+            return true;
         }
         if stream {
-            return None;
+            return false;
         }
     }
     if matches!(head.first(), Some(b'{' | b'<')) {
-        return peeled_own(raw);
+        return is_own_inside(raw);
     }
     let Some(end) = memchr::memmem::find(head, b": ") else {
-        return peeled_own(raw);
+        return is_own_inside(raw);
     };
     let start = memchr::memrchr(b' ', &head[..end]).map_or(0, |blank| blank + 1);
     // Behind klog's `file.go:12] ` it is no tag.
     if memchr::memchr(b']', head.get(1..start).unwrap_or(b"")).is_some() {
-        return peeled_own(raw);
+        return is_own_inside(raw);
     }
     let tag = &head[start..end];
     let ident = memchr::memchr(b'[', tag).map_or(tag, |pid| &tag[..pid]);
-    if envelope::owner_of(ident) != Owner::Kubelet {
-        // The kubelet's line may be inside another program's.
-        return may_have_time(&raw[end + 2..]).then(|| peeled_own(raw))?;
-    }
-    let before = head[..start].trim_ascii_end();
-    let host = memchr::memrchr(b' ', before).map_or(before, |blank| &before[blank + 1..]);
-    let is_time = host.first().is_none_or(u8::is_ascii_digit) && host.contains(&b':');
-    Some(Own {
-        host: (!is_time && !host.is_empty()).then(|| String::from_utf8_lossy(host)),
-    })
+    // The kubelet's line may be inside another program's.
+    envelope::owner_of(ident) == Owner::Kubelet
+        || (may_have_time(&raw[end + 2..]) && is_own_inside(raw))
 }
 
 /// Takes all envelopes off to see whether the kubelet wrote a line.
-fn peeled_own(raw: &[u8]) -> Option<Own<'_>> {
+fn is_own_inside(raw: &[u8]) -> bool {
     let peeled = envelope::peel(raw);
-    let is_own = match peeled.owner {
+    match peeled.owner {
         Owner::Kubelet => true,
         Owner::Other => false,
-        Owner::Unnamed => {
-            klog::header(&peeled.message).is_some() || record_stamp(&peeled).is_some()
-        }
-    };
-    is_own.then_some(Own { host: peeled.host })
+        Owner::Unnamed => peeled.header.is_some() || record_stamp(&peeled).is_some(),
+    }
 }
 
 /// A cheap guess at whether klog's header stands in front: `I1130 03:26:06.839445`.

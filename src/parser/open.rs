@@ -136,7 +136,7 @@ impl Open {
             return self.mend(raw, cut);
         }
         let peeled = envelope::peel(raw);
-        if klog::header(&peeled.message).is_some() || peeled.owner == Owner::Other {
+        if peeled.header.is_some() || peeled.owner == Owner::Other {
             return false;
         }
         let message: &[u8] = match (self.enveloped, peeled.enveloped) {

@@ -98,7 +98,7 @@ impl Page<'_> {
     fn citations(&self, citations: &[Citation], out: &mut dyn Write) -> io::Result<()> {
         let place = |citation: &Citation| match citation.line {
             Some(line) => format!("{}:{line}", base(&citation.source)),
-            None => citation.source.clone(),
+            None => citation.source.to_string(),
         };
         let places: Vec<_> = citations.iter().take(CITATIONS).map(place).collect();
         let widest = places
@@ -270,7 +270,7 @@ impl Page<'_> {
     fn source(&self, source: &crate::digest::Source) -> String {
         let span = match source.first.zip(source.last) {
             Some((first, last)) => format!(", {} to {}", self.clock(first), self.clock(last)),
-            None if source.kubelet_lines == 0 => ", none of the kubelet's".to_owned(),
+            None if !source.of_kubelet => ", none of the kubelet's".to_owned(),
             None => ", without times".to_owned(),
         };
         let picked = if source.picked {

@@ -154,11 +154,11 @@ fn cite_trouble(evidence: &Evidence, trouble: &Trouble<'_>, of: usize) -> Vec<Ci
             error => format!("; {error}"),
         };
         citations.push(Citation {
-            source: inspect_call(container, of),
+            source: inspect_call(container, of).into(),
             is_call: true,
             line: None,
             time: Some(runtime.asked_at),
-            text: format!("state {}{error}", inspected.state),
+            text: format!("state {}{error}", inspected.state).into(),
         });
     }
     citations

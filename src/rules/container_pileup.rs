@@ -71,11 +71,11 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
         citations: vec![
             cite_probe("docker list", runtime, &runtime.list),
             Citation {
-                source: "docker inspect".to_owned(),
+                source: "docker inspect".to_owned().into(),
                 is_call: true,
                 line: None,
                 time: Some(runtime.asked_at),
-                text: format!("{median:.0} ms each at the median"),
+                text: format!("{median:.0} ms each at the median").into(),
             },
         ],
         remedies: remedies(evidence),

@@ -74,11 +74,11 @@ pub(super) fn cite(runtime: &Runtime, calls: &[&Call]) -> Citation {
     };
     let told: Vec<_> = calls.iter().take(NAMED).map(goroutine).collect();
     Citation {
-        source: "dockerd's stacks".to_owned(),
+        source: "dockerd's stacks".to_owned().into(),
         is_call: true,
         line: None,
         time: Some(runtime.asked_at),
-        text: told.join("; "),
+        text: told.join("; ").into(),
     }
 }
 

@@ -149,14 +149,15 @@ fn cite_states(runtime: &Runtime, container: &Container, of: usize) -> Citation 
     let (status, listed) = (&container.listed_status, &container.listed_state);
     let listed = if status.is_empty() { listed } else { status };
     Citation {
-        source: inspect_call(container, of),
+        source: inspect_call(container, of).into(),
         is_call: true,
         line: None,
         time: Some(runtime.asked_at),
         text: format!(
             "state {state}, while the list says \"{listed}\"{}",
             error.unwrap_or_default()
-        ),
+        )
+        .into(),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     runtime::DEFAULT_ENDPOINT,
 };
 use chrono::TimeDelta;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// An OCI runtime command is done within seconds, on a loaded node too; one of this age is stuck.
 pub(super) const STUCK: Duration = Duration::from_secs(30);
@@ -184,14 +184,14 @@ impl Holder<'_> {
 }
 
 /// Returns what was seen of the host as a citation.
-pub(super) fn cite(evidence: &Evidence, source: impl Into<String>, text: String) -> Citation {
+pub(super) fn cite(evidence: &Evidence, source: impl Into<Arc<str>>, text: String) -> Citation {
     Citation {
         source: source.into(),
         // Nor is it a line of a log.
         is_call: true,
         line: None,
         time: Some(evidence.now),
-        text,
+        text: text.into(),
     }
 }
 

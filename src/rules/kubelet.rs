@@ -29,10 +29,10 @@ pub(super) fn of(evidence: &Evidence) -> Option<&Kubelet> {
 pub(super) fn cite(kubelet: &Kubelet, text: String) -> Citation {
     Citation {
         is_call: true,
-        source: METRICS.to_owned(),
+        source: METRICS.to_owned().into(),
         line: None,
         time: Some(kubelet.asked_at),
-        text,
+        text: text.into(),
     }
 }
 
@@ -65,7 +65,7 @@ pub(super) fn support(evidence: &Evidence, findings: &mut [Finding]) {
     let hung = |finding: &&Finding| finding.id == "hung-container" && finding.active;
     let only_one = findings.iter().filter(hung).count() == 1;
     for finding in findings {
-        let cited = finding.citations.iter().any(|it| it.source == METRICS);
+        let cited = finding.citations.iter().any(|it| &*it.source == METRICS);
         if cited || !finding.active || !is_cause(finding) {
             continue;
         }

@@ -168,11 +168,11 @@ fn cite(evidence: &Evidence, case: &Case<'_>, of: usize) -> Vec<Citation> {
             ""
         };
         citations.push(Citation {
-            source: inspect_call(container, of),
+            source: inspect_call(container, of).into(),
             is_call: true,
             line: None,
             time: Some(runtime.asked_at),
-            text: format!("state {}{process}{again}", inspected.state),
+            text: format!("state {}{process}{again}", inspected.state).into(),
         });
     }
     if let Some(shim) = case.shim {

@@ -77,11 +77,11 @@ fn cite_list(runtime: &Runtime) -> Citation {
     let containers = count(runtime.containers.len(), "container");
     let (stopped, bytes) = (stopped(runtime), runtime.list_bytes);
     Citation {
-        source: "docker list".to_owned(),
+        source: "docker list".to_owned().into(),
         is_call: true,
         line: None,
         time: Some(runtime.asked_at),
-        text: format!("{containers}, {stopped} of them stopped, {bytes} bytes as JSON"),
+        text: format!("{containers}, {stopped} of them stopped, {bytes} bytes as JSON").into(),
     }
 }
 

@@ -264,6 +264,6 @@ fn message(event: &Event) -> Option<&str> {
     event
         .error
         .as_ref()
-        .map(|error| error.text.as_str())
+        .map(|error| &*error.text)
         .filter(|text| !text.is_empty())
 }

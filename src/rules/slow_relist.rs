@@ -182,7 +182,7 @@ fn own(runtime: &Runtime) -> Option<Slow> {
     };
     let mut summed = cite_probe("docker inspect", runtime, &statuses);
     let asked = count(relist.asked, "container");
-    summed.text = format!("{asked} of pods answered in {} together", took(&statuses));
+    summed.text = format!("{asked} of pods answered in {} together", took(&statuses)).into();
     Some(Slow {
         text,
         cited: vec![cite_probe("docker list", runtime, &runtime.list), summed],

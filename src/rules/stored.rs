@@ -32,11 +32,11 @@ pub(super) fn cite(evidence: &Evidence, container: &Container) -> Option<Citatio
         error => format!("; {error}"),
     };
     Some(Citation {
-        source: format!("Docker's file of {}", container.id.short()),
+        source: format!("Docker's file of {}", container.id.short()).into(),
         is_call: true,
         line: None,
         time: stored.written,
-        text: format!("{}{error}", told(evidence, stored)),
+        text: format!("{}{error}", told(evidence, stored)).into(),
     })
 }
 

@@ -107,7 +107,7 @@ fn waiting(host: &Host) -> Vec<&Process> {
 /// Returns the log's last lines that name systemd, if they go on.
 fn logged(evidence: &Evidence) -> Lines<'_> {
     let names = |event: &Event| {
-        let error = event.error.as_ref().map_or("", |error| error.text.as_str());
+        let error = event.error.as_ref().map_or("", |error| &*error.text);
         SIGNS.iter().any(|sign| error.contains(sign))
     };
     let log = evidence.log.iter().flat_map(|log| &log.groups);

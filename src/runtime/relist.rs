@@ -140,8 +140,8 @@ pub(super) mod tests {
                 None => ContainerKind::Other,
             },
             pod: pod.map(|name| PodName {
-                namespace: "default".to_owned(),
-                name: name.to_owned(),
+                namespace: "default".into(),
+                name: name.into(),
             }),
             probe: probe(outcome, millis),
             ..Container::unlisted(id)

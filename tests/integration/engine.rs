@@ -84,7 +84,7 @@ fn a_healthy_daemon_answers_all_at_once_and_containers_are_joined_with_their_pod
     assert_eq!(runtime.containers.len(), 7);
     assert_eq!(runtime.stacks_probe.outcome, Outcome::NotProbed);
     let jobs = runtime.containers.iter().filter(|container| {
-        let batch = |pod: &PodName| pod.namespace == "jobs" && pod.name.starts_with("batch-");
+        let batch = |pod: &PodName| &*pod.namespace == "jobs" && pod.name.starts_with("batch-");
         container.pod.as_ref().is_some_and(batch)
     });
     assert!(

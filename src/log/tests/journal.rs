@@ -102,8 +102,8 @@ fn the_journal_is_read_in_order_and_each_entry_once() {
         panic!("{:?}", reading.sources)
     };
     assert_eq!(
-        (source.lines, source.kubelet_lines, source.picked),
-        (8, 8, false)
+        (source.lines, source.of_kubelet, source.picked),
+        (8, true, false)
     );
     assert!(reading.hosts.contains("worker-3"));
     assert!(reading.gaps.is_empty(), "{:?}", reading.gaps);

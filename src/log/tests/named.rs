@@ -35,10 +35,10 @@ fn a_file_is_read_whole_with_its_line_numbers() {
         (
             source.name.as_str(),
             source.lines,
-            source.kubelet_lines,
+            source.of_kubelet,
             source.picked
         ),
-        (text(&file), 3, 2, false)
+        (text(&file), 3, true, false)
     );
     assert_eq!(source.bytes, fs::metadata(&file).unwrap().len());
     assert_eq!(

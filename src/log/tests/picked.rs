@@ -2,6 +2,7 @@
 
 use super::{directory, gaps, outcome_in, script, stale};
 use crate::log::{
+    crew::{Crew, Wishes},
     files::{self, Piece},
     intake,
     names::Family,
@@ -10,6 +11,7 @@ use crate::log::{
 use std::{
     fs,
     io::Write as _,
+    num::NonZeroUsize,
     path::Path,
     process,
     time::{Duration, Instant},
@@ -213,9 +215,13 @@ pub(super) fn tail(
 ) -> (Vec<u8>, Vec<String>) {
     let hints = intake::hints(&super::args(&[]).moments().unwrap());
     let (mut read, mut gaps) = (Vec::new(), Vec::new());
-    let failures = files::read_tail(dir, Family::Any, hints, limits, &mut |piece| {
+    let crew = Crew {
+        threads: NonZeroUsize::MIN,
+        wishes: Wishes::default(),
+    };
+    let failures = files::read_tail(dir, Family::Any, hints, &crew, limits, &mut |piece| {
         match piece {
-            Piece::Block(block) => {
+            Piece::Block(block) | Piece::Looked(block, _) => {
                 read.extend_from_slice(block);
                 each(block);
             }

@@ -122,8 +122,7 @@ fn left_alone(it: &Unseen) -> LeftAlone<'_> {
 }
 
 fn pod(pod: Option<&PodName>) -> (Option<&str>, Option<&str>) {
-    pod.map(|pod| (pod.name.as_str(), pod.namespace.as_str()))
-        .unzip()
+    pod.map(|pod| (&*pod.name, &*pod.namespace)).unzip()
 }
 
 fn stamp(time: Time) -> String {

@@ -98,8 +98,8 @@ impl<'a> From<&Call<'a>> for CallV1<'a> {
             call: call.name,
             id: container.map(|container| container.id.as_str()),
             name: container.map(|container| container.name.as_str()),
-            pod: pod.map(|pod| pod.name.as_str()),
-            namespace: pod.map(|pod| pod.namespace.as_str()),
+            pod: pod.map(|pod| &*pod.name),
+            namespace: pod.map(|pod| &*pod.namespace),
             listed_state: container.map(|container| container.listed_state.as_str()),
             probe: ProbeV1::from(call.probe),
         }
@@ -128,8 +128,8 @@ impl<'a> From<&'a Pod> for PodV1<'a> {
     fn from(pod: &'a Pod) -> Self {
         let name = pod.name.as_ref();
         Self {
-            pod: name.map(|name| name.name.as_str()),
-            namespace: name.map(|name| name.namespace.as_str()),
+            pod: name.map(|name| &*name.name),
+            namespace: name.map(|name| &*name.namespace),
             containers: pod.containers,
             seconds: seconds(pod.took),
         }

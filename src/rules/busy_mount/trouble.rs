@@ -99,7 +99,7 @@ fn trouble<'a>(id: ContainerId, runtime: Option<&'a Runtime>, busy: &[&'a Group]
     let about = |group: &&&Group| group.first.subject().is_some_and(|own| own.matches(&id));
     let lines = Lines(busy.iter().filter(about).copied().collect());
     let told = lines.0.iter().filter_map(|group| group.last.error.as_ref());
-    let mut errors: Vec<&str> = told.map(|error| error.text.as_str()).collect();
+    let mut errors: Vec<&str> = told.map(|error| &*error.text).collect();
     errors.extend(container.into_iter().flat_map(errors_of));
     let inspected = container.and_then(|container| container.inspected.as_ref());
     let mut own: BTreeSet<Place> = inspected

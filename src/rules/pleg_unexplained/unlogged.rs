@@ -56,13 +56,14 @@ fn cite_health(evidence: &Evidence, health: &Health) -> Citation {
     let failed: Vec<_> = health.failed().map(|check| check.name.as_str()).collect();
     Citation {
         is_call: true,
-        source: "kubelet healthz".to_owned(),
+        source: "kubelet healthz".to_owned().into(),
         line: None,
         time: Some(evidence.now),
         text: format!(
             "not well: {}, in {}",
             failed.join(", "),
             took(&health.probe)
-        ),
+        )
+        .into(),
     }
 }

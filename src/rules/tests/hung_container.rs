@@ -350,9 +350,9 @@ fn the_daemons_stacks_name_the_call_that_holds_the_lock_but_confirm_nothing() {
     let says = "show who holds its lock: a start that waits for containerd (tasks.Create); 3 calls wait behind it.";
     assert!(found.explanation.contains(says), "{}", found.explanation);
     let cited = found.citations.last().unwrap();
-    assert_eq!(cited.source, "dockerd's stacks");
+    assert_eq!(&*cited.source, "dockerd's stacks");
     assert_eq!(
-        cited.text,
+        &*cited.text,
         "goroutine 128 [select]: (*Daemon).ContainerStart … (*tasksClient).Create"
     );
     assert_eq!(found.confidence, Confidence::Suspected);

@@ -60,7 +60,7 @@ fn carriage_returns_nul_and_invalid_utf8_do_no_harm() {
     let (events, _) = read(log);
     assert_eq!(shown(&events[0]), "relist-failed Other");
     assert_eq!(
-        events[0].error.as_ref().unwrap().text,
+        &*events[0].error.as_ref().unwrap().text,
         "\0\u{fffd}\u{fffd}\u{fffd}"
     );
 }
@@ -148,7 +148,7 @@ fn a_record_that_never_ends_takes_one_line_with_it_at_most() {
     let log = format!("{record}\nfirst\nsecond\nI0314 09:30:00.000000    2261 a.go:1] last");
     let (events, told) = read(log);
     assert_eq!(shown_all(&events), "list-containers-failed Other");
-    assert_eq!(events[0].error.as_ref().unwrap().text, "xfirst");
+    assert_eq!(events[0].error.as_ref().unwrap().text[..], *"xfirst");
     assert!(told.last > events[0].at);
 }
 
@@ -246,7 +246,7 @@ fn ten_thousand_equal_lines_are_ten_thousand_events() {
 }
 
 #[test]
-fn context_is_read_around_trouble_only() {
+fn context_is_read_after_trouble_only() {
     let at =
         |minute: u32, text: &str| format!("I0314 09:{minute:02}:00.000000    2261 a.go:1] {text}");
     let event = |n: u32| {
@@ -271,11 +271,7 @@ fn context_is_read_around_trouble_only() {
         .iter()
         .filter_map(|event| event.citation.line)
         .collect();
-    assert_eq!(lines, [2, 3, 4, 5, 6, 8, 9]);
-    assert_eq!(
-        events[0].at.unwrap().to_rfc3339(),
-        "2023-03-14T09:01:00+00:00"
-    );
+    assert_eq!(lines, [3, 4, 5, 6, 9]);
 }
 
 #[test]
@@ -293,15 +289,10 @@ fn recovery_is_seen_however_long_after_the_trouble() {
         .iter()
         .filter_map(|event| Some((event.kind.id(), event.citation.line?)))
         .collect();
-    // The first shows when it was over, the last how long it stayed so.
+    // The first shows when it was over.
     assert_eq!(
         seen[1..],
-        [
-            ("pleg-stale", 1),
-            ("pleg-relisting", 2),
-            ("pleg-event", 3),
-            ("pleg-event", 5)
-        ]
+        [("pleg-stale", 1), ("pleg-relisting", 2), ("pleg-event", 3),]
     );
 }
 
@@ -313,7 +304,7 @@ fn a_healthy_log_gives_no_context() {
     let log = format!("{KLOG}{event}\n").repeat(100);
     let (events, told) = read(log);
     assert!(events.is_empty());
-    assert_eq!(told.kubelet_lines, 100);
+    assert!(told.of_kubelet);
 }
 
 #[test]
@@ -322,10 +313,7 @@ fn citations_tell_where_and_what() {
         "first\nMar 14 09:26:53 h kubelet[1]: {KLOG}{STALE}"
     ));
     let citation = &events[1].citation;
-    assert_eq!(
-        (citation.source.as_str(), citation.line),
-        ("kubelet.log", Some(2))
-    );
-    assert_eq!(citation.text, STALE);
+    assert_eq!((&*citation.source, citation.line), ("kubelet.log", Some(2)));
+    assert_eq!(&*citation.text, STALE);
     assert_eq!(citation.time, events[1].at);
 }

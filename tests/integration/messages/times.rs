@@ -229,7 +229,7 @@ fn first_and_last_lines_are_told_known_messages_or_not() {
     let (_, told) = read(log);
     assert_eq!(told.first, Some(time("2023-03-14T09:00:00Z")));
     assert_eq!(told.last, Some(time("2023-03-14T09:20:00Z")));
-    assert_eq!((told.lines, told.kubelet_lines), (5, 3));
+    assert_eq!((told.lines, told.of_kubelet), (5, true));
     let (_, told) = read("");
     assert_eq!(
         (told.first, told.last, told.guessed_times),
@@ -269,15 +269,18 @@ fn only_the_kubelets_lines_tell_when_it_first_and_last_spoke() {
             assert!(events.is_empty(), "{events:?}");
             let at = Some(time("2023-03-14T09:20:00Z"));
             assert_eq!(
-                (told.first, told.last, told.kubelet_lines),
-                (at, at, 1),
+                (told.first, told.last, told.of_kubelet),
+                (at, at, true),
                 "{envelope}: {other}"
             );
             assert_eq!(told.oldest, Some(time("2023-03-14T09:30:00Z")), "{other}");
         }
     }
     let (_, told) = read(others.join("\n"));
-    assert_eq!((told.first, told.last, told.kubelet_lines), (None, None, 0));
+    assert_eq!(
+        (told.first, told.last, told.of_kubelet),
+        (None, None, false)
+    );
 }
 
 #[test]

@@ -1,0 +1,183 @@
+use super::*;
+use crate::{
+    event::Time,
+    parser::{Hints, Told},
+};
+use std::{fmt::Write as _, fs, path::Path};
+
+fn hints() -> Hints {
+    Hints {
+        now: Time::parse_from_rfc3339("2026-11-30T12:00:00Z").unwrap(),
+        utc_offset: None,
+    }
+}
+
+/// Feeds `blocks`; what is looked for in each is the parser's wish, or what `guess` says.
+fn read<'a>(
+    blocks: impl IntoIterator<Item = &'a [u8]>,
+    mut guess: impl FnMut() -> Option<Wanted>,
+) -> (Vec<Event>, Told, u64) {
+    let (mut lines, mut events) = (Lines::default(), Vec::new());
+    let mut parser = Parser::new("kubelet.log", hints());
+    for block in blocks {
+        let wanted = guess().unwrap_or(match parser.wants_context() {
+            true => Wanted::All,
+            false => Wanted::Messages,
+        });
+        let spots = Spots::of(block, wanted, !parser.has_begun());
+        lines.push(block, &spots, &mut parser, &mut events);
+    }
+    lines.finish(&mut parser, &mut events);
+    parser.finish(&mut events);
+    (events, parser.told().clone(), lines.cut)
+}
+
+/// Hands every line to the parser.
+fn line_by_line(text: &[u8]) -> (Vec<Event>, Told, u64) {
+    let (mut parser, mut events) = (Parser::new("kubelet.log", hints()), Vec::new());
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        parser.line(
+            without_return(line.strip_suffix(b"\n").unwrap_or(line)),
+            &mut events,
+        );
+    }
+    parser.finish(&mut events);
+    (events, parser.told().clone(), 0)
+}
+
+/// A reproducible sequence (xorshift).
+struct Dice(u64);
+
+impl Dice {
+    fn throw(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % sides as u64).unwrap()
+    }
+}
+
+fn cut<'a>(mut text: &'a [u8], dice: &mut Dice, largest: usize) -> Vec<&'a [u8]> {
+    let mut blocks = Vec::new();
+    while !text.is_empty() {
+        let (block, rest) = text.split_at((1 + dice.throw(largest)).min(text.len()));
+        blocks.push(block);
+        text = rest;
+    }
+    blocks
+}
+
+fn case(name: &str) -> Vec<u8> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cases");
+    fs::read(root.join(name)).unwrap()
+}
+
+/// Logs of all kinds: plain, JSON, a mixed syslog, structured, entries of several lines, hits at every edge.
+fn logs() -> Vec<Vec<u8>> {
+    let mut logs: Vec<Vec<u8>> = [
+        "stale-volume/kubelet.log",
+        "json-format/kubelet.log",
+        "busy-removal/messages",
+        "hung-sandbox-structured/journal.txt",
+        "healthy-log/kubelet.log",
+        "describe-node/condition.txt",
+    ]
+    .map(case)
+    .to_vec();
+    let mut odd = String::from("no time here\n\n\r\nOct  1 10:00:00 n sshd[1]: first of all\n");
+    let stamp = "I1130 10:00:00.000000    2261 a.go:1] ";
+    let event = "\"SyncLoop (PLEG): event for pod\" pod=\"a/b\" event={\"ID\":\"9b0e7a4c-52f4-4f5b-8c6e-0f5b8a0a4a1f\",\"Type\":\"ContainerDied\",\"Data\":\"c\"}";
+    for minute in 10..60 {
+        let at = stamp.replace("10:00", &format!("10:{minute}"));
+        write!(
+            odd,
+            "{at}nothing\r\n{at}{event}\n{at}quiet failed\n{}GenericPLEG: Unable to retrieve pods: rpc error: code = DeadlineExceeded desc = context deadline exceeded\n goes on\n\n{at}{event}\nF1130 10:{minute}:01.000000 1 a.go:1] the end\ngoroutine 1\n{{\n \"reason\": \"KubeletNotReady\",\n}}\n{at}x\n",
+            at.replace('I', "E")
+        )
+        .unwrap();
+        if minute % 9 == 0 {
+            odd.push_str(
+                "Nov 30 11:30:00 other-node kubelet[7]: I1130 11:30:00.000000 7 a.go:1] nothing\n",
+            );
+        }
+    }
+    odd.push_str("I1130 11:59:00.000000    2261 a.go:1] the last, without an end");
+    logs.push(odd.clone().into_bytes());
+    logs.push(odd.replace('\n', "\r\n").into_bytes());
+    logs
+}
+
+#[test]
+fn events_are_the_same_however_the_blocks_fall() {
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    for (number, log) in logs().iter().enumerate() {
+        let expected = line_by_line(log);
+        assert!(number == 4 || !expected.0.is_empty(), "log {number}");
+        for largest in [3, 40, 300, 5000, 1 << 20] {
+            let blocks = cut(log, &mut dice, largest);
+            let got = read(blocks.iter().copied(), || None);
+            assert_eq!(got, expected, "log {number}, blocks up to {largest}");
+            // A thread that looks ahead may not know yet what is wanted.
+            let got = read(blocks, || {
+                Some([Wanted::All, Wanted::Messages][dice.throw(2)])
+            });
+            assert_eq!(got, expected, "log {number}, blocks up to {largest}");
+        }
+    }
+}
+
+#[test]
+fn a_block_of_more_hits_than_are_noted_is_read_to_its_end() {
+    let line = "I1130 10:00:00.000000 1 a.go:1] killPodWithSyncResult failed: x\n";
+    let short = "PLEG: \n".repeat(40_000);
+    let log = format!("{line}{short}{line}");
+    let got = read([log.as_bytes()], || None);
+    assert_eq!(got, line_by_line(log.as_bytes()));
+    assert_eq!((got.0.len(), got.1.lines), (2, 40_002));
+}
+
+#[test]
+fn nothing_has_no_line() {
+    for text in ["", "\n"] {
+        let (events, told, _) = read([text.as_bytes()], || None);
+        assert!(events.is_empty());
+        assert_eq!(told.lines, text.len() as u64);
+    }
+}
+
+#[test]
+fn of_an_overlong_line_the_beginning_is_kept_and_the_next_line_is_whole() {
+    let hit = "E1130 10:00:00.000000 1 a.go:1] killPodWithSyncResult failed: ";
+    let next = "\nE1130 10:00:01.000000 1 a.go:1] Failed to stop sandbox \"1\": x\n";
+    let long = [hit.as_bytes(), &vec![b'x'; 3 * LONGEST], next.as_bytes()].concat();
+    for size in [LONGEST, 1000] {
+        let (events, told, cut) = read(long.chunks(size), || None);
+        assert_eq!(
+            (events.len(), told.lines, cut),
+            (2, 2, 1),
+            "blocks of {size}"
+        );
+        assert_eq!(events[1].citation.line, Some(2));
+    }
+    let just = [hit.as_bytes(), &vec![b'x'; LONGEST - hit.len()], b"\n"].concat();
+    assert_eq!(read(just.chunks(1000), || None).2, 0);
+}
+
+#[test]
+fn a_torn_line_leaves_no_trace() {
+    let (mut lines, mut events) = (Lines::default(), Vec::new());
+    let mut parser = Parser::new("kubelet.log", hints());
+    let mut push = |lines: &mut Lines, block: &str| {
+        let spots = Spots::of(block.as_bytes(), Wanted::All, true);
+        lines.push(block.as_bytes(), &spots, &mut parser, &mut events);
+    };
+    push(&mut lines, "lost");
+    lines.tear();
+    push(&mut lines, "torn");
+    push(
+        &mut lines,
+        " too\nE1130 10:00:00.000000 1 a.go:1] Failed to stop sandbox \"1\": x\n",
+    );
+    parser.finish(&mut events);
+    assert_eq!((events.len(), parser.told().lines), (1, 1));
+}
