@@ -238,7 +238,7 @@ mod tests {
         assert!(matches!(plain, Search::Plain(_)));
         let mut text = String::new();
         for (number, literal) in literals.iter().enumerate() {
-            text.push_str(&format!("{number} {literal} and {}", &literal[1..]));
+            text += &format!("{number} {literal} and {}", &literal[1..]));
         }
         let all = |search: &Search| {
             let mut found = Vec::new();

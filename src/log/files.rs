@@ -2,14 +2,17 @@
 //! that it had when it was opened. What plegdoctor picked by itself is limited: see `tail`.
 
 use super::{
+    UNKNOWN,
     crew::{self, Crew, Ended},
+    feed::{self, Feed},
     intake::Opening,
     names::Family,
     open::{Failure, Found, Log},
     spots::Spots,
     tail::{self, Limits},
+    tape,
 };
-use crate::parser::Hints;
+use crate::{event::Time, parser::Hints};
 use std::{
     fs::File,
     io::{self, Read as _},
@@ -22,6 +25,8 @@ pub(super) const BLOCK: usize = 256 << 10;
 
 /// What streaming tells, in order.
 pub(super) enum Piece<'a> {
+    /// When the earliest of the logs begins that come after the next one; `None`: none comes.
+    Ahead(Option<Time>),
     /// A log begins.
     Start(&'a str, Opening),
     /// Its next bytes.
@@ -51,8 +56,7 @@ pub(super) fn read(
         found.open(path, hints);
     }
     found.order();
-    found.fail_compressed();
-    stream_all(found, crew, None, emit)
+    stream_all(found, hints, crew, None, emit)
 }
 
 /// Streams the newest part of a directory's `family`, as far as `limits` allow. Returns what could not be read.
@@ -73,34 +77,80 @@ pub(super) fn read_tail(
     }
     found.open_family(dir, family, hints)?;
     found.order();
-    let older_too = tail::shorten(&mut found.logs, hints, limits, emit);
-    match (found.logs.first(), found.compressed.last()) {
-        (Some(oldest), Some(compressed)) if older_too => {
-            let why = format!(
-                "what is older is compressed and was not read: zcat {compressed} | plegdoctor diagnose --log -"
-            );
-            emit(Piece::Gap(&oldest.name, why));
-        }
-        (None, Some(_)) => found.fail_compressed(),
-        _ => {}
-    }
-    Ok(stream_all(found, crew, Some(limits), emit))
+    tail::shorten(&mut found.logs, hints, limits, emit);
+    Ok(stream_all(found, hints, crew, Some(limits), emit))
 }
 
 fn stream_all(
     mut found: Found,
+    hints: Hints,
     crew: &Crew,
     limits: Option<&Limits>,
     emit: &mut Emit<'_>,
 ) -> Vec<Failure> {
-    for mut log in found.logs {
-        match stream(&mut log, crew, limits, emit) {
+    for note in found.notes {
+        emit(Piece::Note(note));
+    }
+    let mut logs = found.logs.into_iter();
+    while let Some(mut log) = logs.next() {
+        emit(Piece::Ahead(earliest(logs.as_slice())));
+        let streamed = stream_any(&mut log, logs.len() > 0, hints, crew, limits, emit);
+        match streamed {
             Ok(true) => {}
             Ok(false) => break,
             Err(error) => found.failures.push((log.name, error)),
         }
     }
     found.failures
+}
+
+/// Returns when the earliest of these logs begins, or a time before all others if that is not known.
+fn earliest(logs: &[Log]) -> Option<Time> {
+    let first = |log: &Log| log.first.unwrap_or(UNKNOWN);
+    logs.iter().map(first).min()
+}
+
+/// Streams one log, whatever it comes out of; `others` come after it. Returns whether to go on.
+fn stream_any(
+    log: &mut Log,
+    others: bool,
+    hints: Hints,
+    crew: &Crew,
+    limits: Option<&Limits>,
+    emit: &mut Emit<'_>,
+) -> anyhow::Result<bool> {
+    if let Some(pipe) = log.tape() {
+        return tape::stream(&log.name, pipe, hints, emit);
+    }
+    let Some(mut reader) = log.reader()? else {
+        return stream_plain(log, crew, limits, emit);
+    };
+    let feed = Feed {
+        name: &log.name,
+        skip: log.skip,
+        limits,
+        others,
+    };
+    Ok(feed::stream(&feed, &mut reader, emit))
+}
+
+/// Streams one log that is what is in its file or pipe, and says if that was written anew meanwhile.
+fn stream_plain(
+    log: &mut Log,
+    crew: &Crew,
+    limits: Option<&Limits>,
+    emit: &mut Emit<'_>,
+) -> anyhow::Result<bool> {
+    let mut said = false;
+    let go_on = stream(log, crew, limits, &mut |piece| {
+        said |= matches!(piece, Piece::Gap(..));
+        emit(piece)
+    })?;
+    if go_on && !said && log.is_rewritten() {
+        let why = "it was truncated and written anew while it was read: lines of before may be missing; its rotation may hold them";
+        return Ok(emit(Piece::Gap(&log.name, why.to_owned())));
+    }
+    Ok(go_on)
 }
 
 /// Streams one log: a regular file within its span, a stream to its end. Returns whether to go on.
@@ -118,8 +168,8 @@ fn stream(
     };
     // From the middle: one byte earlier, so that a line that starts just there is not taken for a torn one.
     let (from, start) = match span.0 {
-        0 => (Opening::Start, 0),
-        start => (Opening::Middle, start - 1),
+        start if start > log.begin => (Opening::Middle, start - 1),
+        start => (Opening::Start, start),
     };
     let file = log.file()?;
     Ok(emit(Piece::Start(&name, from))

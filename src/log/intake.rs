@@ -5,6 +5,7 @@ use super::{
     Reading, Source,
     crew::Wishes,
     lines::{LONGEST, Lines, Out},
+    overlap::{Overlap, Tally},
     reel::Reel,
     spots::Spots,
 };
@@ -28,6 +29,10 @@ pub(super) struct Intake<'a> {
     /// Where what is read is kept.
     pub(super) reel: Option<&'a mut Reel>,
     current: Option<Current>,
+    /// What several logs hold.
+    overlap: Overlap,
+    /// The sources that hold lines of others.
+    pub(super) shared: BTreeSet<String>,
     /// What was read so far.
     pub(super) reading: Reading,
     /// The hosts that lines of files name. A journal or a container is of one node, however often it was renamed.
@@ -101,6 +106,8 @@ impl<'a> Intake<'a> {
             wishes: Wishes::default(),
             reel: None,
             current: None,
+            overlap: Overlap::default(),
+            shared: BTreeSet::new(),
             reading: Reading::default(),
             nodes: BTreeSet::new(),
         }
@@ -109,6 +116,13 @@ impl<'a> Intake<'a> {
     /// Leaves out what happened before `oldest`, too.
     pub(super) fn not_before(&mut self, oldest: Time) {
         self.since = self.since.max(Some(oldest));
+    }
+
+    /// Tells when the earliest of the sources begins that come after the next one, as far as that is known; `None`:
+    /// none comes. What the next one says from then on they may say, too.
+    pub(super) fn expect(&mut self, ahead: Option<Time>) {
+        self.end();
+        self.overlap.expect(ahead);
     }
 
     /// Begins a source; ends the one before.
@@ -152,7 +166,7 @@ impl<'a> Intake<'a> {
         current.bytes += block.len() as u64;
         let window = (self.since, self.moments.until);
         let numbered = current.numbered;
-        let mut sink = |event| hand_on(event, window, numbered, self.sink);
+        let mut sink = |event| hand_on(event, window, numbered, &mut self.overlap, self.sink);
         let Current { lines, parser, .. } = current;
         lines.push(block, spots, parser, &mut Out::new(&mut sink));
         self.wishes.set(parser.wants_context(), parser.has_begun());
@@ -176,7 +190,7 @@ impl<'a> Intake<'a> {
         };
         let window = (self.since, self.moments.until);
         let numbered = current.numbered;
-        let mut sink = |event| hand_on(event, window, numbered, self.sink);
+        let mut sink = |event| hand_on(event, window, numbered, &mut self.overlap, self.sink);
         let Current { lines, parser, .. } = current;
         lines.finish(parser, &mut Out::new(&mut sink));
         if let Some(current) = self.current.take() {
@@ -190,6 +204,7 @@ impl<'a> Intake<'a> {
     /// Forgets the source begun: nothing came of it.
     pub(super) fn abandon(&mut self) {
         self.current = None;
+        self.overlap.end();
         if let Some(reel) = &mut self.reel {
             reel.abandon();
         }
@@ -224,6 +239,19 @@ impl<'a> Intake<'a> {
                 why: loss.clone(),
             });
         }
+        let Tally { again, unknown } = self.overlap.end();
+        if again > 0 {
+            self.shared.insert(name.clone());
+            self.reading.notes.push(format!(
+                "{name}: {again} of its lines stand in a log before it, too, and were counted once"
+            ));
+        }
+        if unknown > 0 {
+            self.reading.gaps.push(Gap {
+                what: name.clone(),
+                why: format!("{unknown} of its lines may stand in a log before it, too, and count twice: there are too many to tell"),
+            });
+        }
         self.reading.hosts.extend(told.hosts.iter().cloned());
         if current.is_file {
             self.nodes.extend(told.hosts.iter().map(|host| plain(host)));
@@ -241,18 +269,19 @@ impl<'a> Intake<'a> {
     }
 }
 
-/// Hands an event on that happened within the window; one without a time did.
+/// Hands an event on that happened within the window, as one without a time did, and that no log before told.
 fn hand_on(
     mut event: Event,
     (since, until): (Option<Time>, Option<Time>),
     numbered: bool,
+    overlap: &mut Overlap,
     sink: &mut dyn FnMut(Event),
 ) {
     let when = event.at.or(event.received);
     let within = when.is_none_or(|when| {
         since.is_none_or(|since| when >= since) && until.is_none_or(|until| when <= until)
     });
-    if within {
+    if within && !overlap.is_again(&event) {
         if !numbered {
             event.citation.line = None;
         }
