@@ -238,7 +238,10 @@ mod tests {
         assert!(matches!(plain, Search::Plain(_)));
         let mut text = String::new();
         for (number, literal) in literals.iter().enumerate() {
-            text += &format!("{number} {literal} and {}", &literal[1..]));
+            text += number.to_string().as_str();
+            text += literal;
+            text += " and ";
+            text += &literal[1..];
         }
         let all = |search: &Search| {
             let mut found = Vec::new();
