@@ -257,6 +257,18 @@ mod tests {
     }
 
     #[test]
+    fn the_benchmarks_give_other_tools_the_same_literals() {
+        // But those of more than one line, which no line-based tool can look for.
+        let all = [BULK, NOTE, HEADER, MESSAGE, START].concat();
+        let lines: Vec<&str> = all
+            .into_iter()
+            .filter(|text| !text.contains('\n'))
+            .collect();
+        let phrases = include_str!("../../benches/phrases");
+        assert_eq!(phrases.lines().collect::<Vec<_>>(), lines);
+    }
+
+    #[test]
     fn the_literals_are_few_enough() {
         let all = [BULK, NOTE, HEADER, MESSAGE, START].concat();
         assert!(all.len() <= 48, "{}", all.len());
