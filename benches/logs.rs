@@ -26,14 +26,8 @@ use std::{
     path::Path,
 };
 
-/// What is of interest in the fixtures' logs.
-const WORDS: [&str; 5] = [
-    "PLEG",
-    " failed",
-    "ailed to ",
-    "became not ready",
-    "rror syncing pod",
-];
+/// What is of interest: a line that holds one of these.
+const PHRASES: &str = include_str!("phrases");
 /// The moment of the last line.
 const END: &str = "2026-11-30T03:59:59Z";
 const STEP: TimeDelta = TimeDelta::milliseconds(5);
@@ -77,7 +71,7 @@ fn main() {
 }
 
 fn make(kind: &str, bytes: u64, mut out: impl Write) -> io::Result<()> {
-    let is_of_interest = |line: &str| WORDS.iter().any(|word| line.contains(word));
+    let is_of_interest = |line: &str| PHRASES.lines().any(|phrase| line.contains(phrase));
     let calm = Pool::of("healthy-log/kubelet.log", |line| !is_of_interest(line));
     let sick = Pool::of("list-too-large/kubelet.log", is_of_interest);
     let every = match kind.strip_prefix("share-") {

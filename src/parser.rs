@@ -33,6 +33,8 @@ pub(crate) use lines::is_own;
 
 /// Longest line, put together, that is read; the rest of a longer one is cut off.
 pub const LONGEST: usize = 1 << 20;
+/// The log's form shows in so many lines; they are all looked at.
+const HEAD: u64 = 16;
 /// How long after trouble context is still read, in microseconds.
 const AROUND: i64 = 10 * 60 * 1_000_000;
 /// Most losses and hosts that are kept.
@@ -76,6 +78,10 @@ pub struct Parser {
     trouble: Option<i64>,
     /// Whether lines have klog headers, so that those without are parts of others.
     headers: bool,
+    /// Whether several lines make an entry: the journal's forms, of which a log is full or has none.
+    entries: bool,
+    /// Whether klog's header of a file goes on in the next line.
+    heading: bool,
     last_host: String,
     oldest: Option<When>,
     first: Option<When>,
@@ -111,6 +117,8 @@ impl Parser {
             quiet: Kept::default(),
             trouble: None,
             headers: false,
+            entries: false,
+            heading: false,
             last_host: String::new(),
             oldest: None,
             first: None,
@@ -138,11 +146,12 @@ impl Parser {
             return;
         }
         let raw = raw.strip_suffix(b"\r").unwrap_or(raw);
+        let heading = std::mem::take(&mut self.heading);
         let fatal = || is_fatal(raw).then_some(Hit::Message);
         match hit.or_else(|| screen(raw)).or_else(fatal) {
             None => self.quiet(raw, out),
             Some(Hit::Bulk) => self.bulk(raw, out),
-            Some(Hit::Note) => self.note(raw, out),
+            Some(Hit::Note) => self.note(raw, heading, out),
             Some(hit) => self.hit(raw, hit, out),
         }
     }
@@ -155,8 +164,11 @@ impl Parser {
     /// Returns whether the next line is to be handed over, whatever it is: it may go on with the one before, or
     /// show when the log begins.
     pub(crate) fn is_attentive(&self) -> bool {
-        let begins = self.oldest.is_none() || (self.told.of_kubelet && self.first.is_none());
-        self.open.is_open() || self.entry.is_some() || begins
+        let begins = self.told.lines < HEAD
+            || self.oldest.is_none()
+            || (self.told.of_kubelet && self.first.is_none());
+        let goes_on = self.open.is_open() || self.entry.is_some() || self.heading;
+        begins || goes_on || self.entries
     }
 
     /// Returns whether messages that are context only are to be handed over, too.
@@ -217,7 +229,8 @@ impl Parser {
 
     /// A line with no known message: perhaps it goes on with the open one, or begins an entry.
     fn quiet(&mut self, raw: &[u8], out: &mut Vec<Event>) {
-        let entry = Entry::begin(raw).filter(|_| !self.open.is_block());
+        let may_begin = raw == b"{" || self.entries || self.told.lines <= HEAD;
+        let entry = Entry::begin(raw).filter(|_| may_begin && !self.open.is_block());
         if self.open.is_open() {
             if entry.is_none() && self.open.goes_on(raw, &mut self.told.cut) {
                 return;
@@ -225,6 +238,7 @@ impl Parser {
             self.flush(out);
         }
         if let Some(entry) = entry {
+            self.entries |= raw != b"{";
             self.entry = Some((entry, self.told.lines));
             return;
         }

@@ -576,13 +576,10 @@ pub const MESSAGES: &[Message] = &[
         summary: "This kubelet drives Docker.",
         old: &[
             "Using dockershim is deprecated<any>",
-            "Docker cri networking managed by <any>",
             "Connecting to docker on <any>",
-            "FLAG: --container-runtime=\"docker\"",
         ],
         new: &[
             "Using dockershim is deprecated, please consider using a full-fledged CRI implementation",
-            "Docker cri networking managed by the network plugin",
             "Connecting to docker on the dockerEndpoint",
         ],
     },

@@ -16,8 +16,8 @@ use std::{
     thread,
 };
 
-/// How much is read at a time.
-pub(super) const BLOCK: usize = 1 << 20;
+/// How much is read at a time: it is searched while it lies in the cache that the kernel copied it to.
+pub(super) const BLOCK: usize = 256 << 10;
 /// Blocks a thread may be ahead of the parser, the one that it works on not counted.
 const AHEAD: usize = 2;
 

@@ -151,7 +151,7 @@ fn context(
         return None;
     }
     let end = hit.map_or(spots.until.min(block.len()), |hit| hit.start);
-    spots::next(&block[..end], at, before, Wanted::Context)
+    spots::context(&block[..end], at, before)
 }
 
 fn without_return(line: &[u8]) -> &[u8] {

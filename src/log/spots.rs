@@ -2,7 +2,7 @@
 //! and after it, so that several threads can do it.
 
 use crate::{
-    event::screen::{self, Hit, Wanted},
+    event::screen::{Hit, Seek, Wanted},
     parser,
 };
 use memchr::{memchr, memchr_iter, memrchr};
@@ -55,7 +55,8 @@ impl Spots {
             return spots;
         };
         let (mut at, mut lines) = (head + 1, 1);
-        while let Some(spot) = next(block, at, lines, wanted) {
+        let mut seek = Seek::new(block, wanted);
+        while let Some(spot) = next(&mut seek, block, at, lines) {
             spots.hits.push(spot);
             (at, lines) = (spot.end + 1, spot.before + 1);
             if spots.hits.len() == MOST {
@@ -73,8 +74,8 @@ impl Spots {
 }
 
 /// Returns the next whole line from `at` on, a line's start with `lines` before it, in which what is wanted may be.
-pub(super) fn next(block: &[u8], at: usize, lines: u64, wanted: Wanted) -> Option<Spot> {
-    let (place, hit) = screen::find(block, at, wanted)?;
+fn next(seek: &mut Seek<'_>, block: &[u8], at: usize, lines: u64) -> Option<Spot> {
+    let (place, hit) = seek.find(at)?;
     let end = place + memchr(b'\n', &block[place..])?;
     let start = memrchr(b'\n', &block[at..place]).map_or(at, |newline| at + newline + 1);
     let before = lines + count(&block[at..start]);
@@ -84,6 +85,11 @@ pub(super) fn next(block: &[u8], at: usize, lines: u64, wanted: Wanted) -> Optio
         before,
         hit,
     })
+}
+
+/// Returns the next line of context in `block` from `at` on.
+pub(super) fn context(block: &[u8], at: usize, lines: u64) -> Option<Spot> {
+    next(&mut Seek::new(block, Wanted::Context), block, at, lines)
 }
 
 /// Returns the line that starts at `at`.

@@ -29,8 +29,8 @@ impl Parser {
         }
     }
 
-    /// A line about the log itself.
-    pub(super) fn note(&mut self, raw: &[u8], out: &mut Vec<Event>) {
+    /// A line about the log itself; `heading`: the line before began klog's header of a file.
+    pub(super) fn note(&mut self, raw: &[u8], heading: bool, out: &mut Vec<Event>) {
         let peeled = envelope::peel(raw);
         if peeled.header.is_some() || record_stamp(&peeled).is_some() {
             return self.hit(raw, Hit::Message, out);
@@ -38,8 +38,11 @@ impl Parser {
         self.flush(out);
         let message = String::from_utf8_lossy(&peeled.message);
         if let Some(local) = klog_created(&message) {
+            self.heading = true;
             self.hold.calendar.created(local);
-        } else if let Some((_, host)) = message.split_once("Running on machine: ") {
+        } else if let Some((_, host)) = message.split_once("Running on machine: ")
+            && heading
+        {
             self.note_host(Some(host.trim()));
         } else if is_loss(&message) && self.told.losses.len() < MOST {
             self.told

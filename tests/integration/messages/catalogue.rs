@@ -624,14 +624,6 @@ fn node_status_network_and_pods() {
             "lease-update-failed Other",
         ),
         (
-            "Successfully registered node worker-3",
-            "node-registered node:worker-3",
-        ),
-        (
-            r#""Successfully registered node" node="worker-3""#,
-            "node-registered node:worker-3",
-        ),
-        (
             r#"Error syncing pod <UID> ("web-2_default(<UID>)"), skipping: error killing pod: failed to "KillPodSandbox" for "<UID>" with KillPodSandboxError: "DEADLINE""#,
             "pod-sync-error default/web-2 uid Deadline",
         ),
@@ -680,13 +672,10 @@ fn node_status_network_and_pods() {
             "Using dockershim is deprecated, please consider using a full-fledged CRI implementation",
             "dockershim-used",
         ),
-        ("Docker cri networking managed by cni", "dockershim-used"),
         (
             "Connecting to docker on unix:///var/run/docker.sock",
             "dockershim-used",
         ),
-        (r#"FLAG: --container-runtime="docker""#, "dockershim-used"),
-        (r#"FLAG: --container-runtime="remote""#, ""),
     ]);
 }
 
@@ -694,6 +683,14 @@ fn node_status_network_and_pods() {
 #[test]
 fn context_after_trouble() {
     for (message, expected) in [
+        (
+            "Successfully registered node worker-3",
+            "node-registered node:worker-3",
+        ),
+        (
+            r#""Successfully registered node" node="worker-3""#,
+            "node-registered node:worker-3",
+        ),
         ("GenericPLEG: Relisting", "pleg-relisting"),
         (r#""GenericPLEG: Relisting""#, "pleg-relisting"),
         (
