@@ -289,6 +289,9 @@ pub struct LookArgs {
 #[command(next_help_heading = "The kubelet's log")]
 pub struct LogArgs {
     /// Read this file, this directory's kubelet logs, or standard input (-); may be repeated
+    ///
+    /// Each may be compressed (gzip, zstd, xz, bzip2), whatever its name, or a tar archive of logs. Logs are read in the
+    /// order of their first lines; what several of them hold is counted once.
     #[arg(long = "log", value_name = "PATH|-")]
     pub log: Vec<PathBuf>,
     /// Read this unit's journal [default unit: kubelet, or k3s or rke2 where that is what runs]

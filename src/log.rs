@@ -1,24 +1,33 @@
 //! Where the kubelet's log comes from. Opens what the command line names, or picks what is there, and hands the
 //! events of each source on, in order; what could not be read is a gap. What an event means is not known here.
 
+mod archive;
 mod container;
 mod crew;
+mod deck;
+mod feed;
 mod files;
 mod intake;
 mod journal;
 mod lines;
+mod measure;
+mod members;
 mod names;
 mod open;
+mod overlap;
 mod pick;
 pub(crate) mod pump;
 mod reel;
 mod replay;
+mod section;
 mod spots;
 mod stored;
 mod tail;
+mod tape;
 #[cfg(test)]
 mod tests;
 mod units;
+pub(crate) mod unpack;
 
 use crate::{
     cli::{LogArgs, Moments},
@@ -27,7 +36,7 @@ use crate::{
     evidence::Gap,
 };
 use anyhow::bail;
-use chrono::TimeDelta;
+use chrono::{FixedOffset, NaiveDateTime, TimeDelta};
 use container::Part;
 use crew::Crew;
 use files::Piece;
@@ -84,6 +93,13 @@ pub struct Reading {
 
 /// How long a journal or a container's log may take that was asked for; a file may take as long as it needs.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// When a log begins of which that is not known: before all others.
+const UNKNOWN: Time = Time::from_naive_utc_and_offset(NaiveDateTime::MIN, ZONE);
+const ZONE: FixedOffset = match FixedOffset::east_opt(0) {
+    Some(zone) => zone,
+    None => unreachable!(),
+};
 
 /// How many nodes are named whose lines are mixed.
 const NAMED: usize = 4;
@@ -166,7 +182,7 @@ fn read_into(
     judge_empty(moments, &mut intake);
     judge_nodes(&mut intake);
     judge_window(moments, &mut intake);
-    note_overlaps(&mut intake.reading);
+    note_overlaps(&mut intake);
     Ok(intake.reading)
 }
 
@@ -181,10 +197,20 @@ fn read_named(
         threads: args.threads(),
         wishes: intake.wishes.clone(),
     };
-    let mut failures = files::read(&args.log, intake::hints(moments), &crew, &mut |piece| {
-        take(intake, piece)
+    let (journal, container) = (args.journal.is_some(), args.log_container.is_some());
+    let hints = intake::hints(moments);
+    let mut failures = files::read(&args.log, hints, &crew, &mut |piece| {
+        let ahead = |ahead| match journal || container {
+            true => Some(UNKNOWN),
+            false => ahead,
+        };
+        match piece {
+            Piece::Ahead(files) => intake.expect(ahead(files)),
+            piece => take(intake, piece),
+        }
+        true
     });
-    intake.end();
+    intake.expect(container.then_some(UNKNOWN));
     if let Some(unit) = &args.journal {
         let journal = Journal {
             program: places.journalctl,
@@ -201,6 +227,7 @@ fn read_named(
         failures.extend(units::read(&journal, intake).err());
     }
     if let Some(name) = &args.log_container {
+        intake.expect(None);
         let part = Part {
             picked: false,
             since: moments.since,
@@ -215,8 +242,9 @@ fn read_named(
 }
 
 /// Hands a piece of a named file to the intake.
-fn take(intake: &mut Intake<'_>, piece: Piece<'_>) -> bool {
+fn take(intake: &mut Intake<'_>, piece: Piece<'_>) {
     match piece {
+        Piece::Ahead(ahead) => intake.expect(ahead),
         Piece::Start(name, from) => intake.start(name, false, from),
         Piece::Block(block) => intake.block(block),
         Piece::Looked(block, spots) => intake.looked_at(block, spots),
@@ -224,7 +252,6 @@ fn take(intake: &mut Intake<'_>, piece: Piece<'_>) -> bool {
         Piece::Gap(name, why) => intake.gap(name, why),
         Piece::Note(note) => intake.reading.notes.push(note),
     }
-    true
 }
 
 /// Notes each named log that holds nothing of the kubelet: what it does not say proves nothing.
@@ -315,8 +342,9 @@ fn judge_nodes(intake: &mut Intake<'_>) {
     intake.gap("the log", why);
 }
 
-/// Notes logs that go back behind the one before: copies, or other nodes'.
-fn note_overlaps(reading: &mut Reading) {
+/// Notes logs that go back behind the one before and hold none of its lines: their lines are not in one order.
+fn note_overlaps(intake: &mut Intake<'_>) {
+    let reading = &mut intake.reading;
     for pair in reading.sources.windows(2) {
         let [before, after] = pair else { continue };
         let back = before
@@ -324,9 +352,10 @@ fn note_overlaps(reading: &mut Reading) {
             .zip(after.first)
             .map(|(last, first)| last - first);
         // Lines are a little out of order in a healthy log, too.
-        if back.is_some_and(|back| back > TimeDelta::minutes(1)) {
+        let late = back.is_some_and(|back| back > TimeDelta::minutes(1));
+        if late && !intake.shared.contains(&after.name) {
             reading.notes.push(format!(
-                "{} begins before {} ends: the same lines may count twice",
+                "{} begins before {} ends: what they say is taken one after the other",
                 after.name, before.name
             ));
         }

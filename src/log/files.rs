@@ -2,14 +2,17 @@
 //! that it had when it was opened. What plegdoctor picked by itself is limited: see `tail`.
 
 use super::{
+    UNKNOWN,
     crew::{self, Crew, Ended},
+    feed::{self, Feed},
     intake::Opening,
     names::Family,
     open::{Failure, Found, Log},
     spots::Spots,
     tail::{self, Limits},
+    tape,
 };
-use crate::parser::Hints;
+use crate::{event::Time, parser::Hints};
 use std::{
     fs::File,
     io::{self, Read as _},
@@ -22,6 +25,8 @@ pub(super) const BLOCK: usize = 256 << 10;
 
 /// What streaming tells, in order.
 pub(super) enum Piece<'a> {
+    /// When the earliest of the logs begins that come after the next one; `None`: none comes.
+    Ahead(Option<Time>),
     /// A log begins.
     Start(&'a str, Opening),
     /// Its next bytes.
@@ -51,8 +56,7 @@ pub(super) fn read(
         found.open(path, hints);
     }
     found.order();
-    found.fail_compressed();
-    stream_all(found, crew, None, emit)
+    stream_all(found, hints, crew, None, emit)
 }
 
 /// Streams the newest part of a directory's `family`, as far as `limits` allow. Returns what could not be read.
@@ -73,28 +77,30 @@ pub(super) fn read_tail(
     }
     found.open_family(dir, family, hints)?;
     found.order();
-    let older_too = tail::shorten(&mut found.logs, hints, limits, emit);
-    match (found.logs.first(), found.compressed.last()) {
-        (Some(oldest), Some(compressed)) if older_too => {
-            let why = format!(
-                "what is older is compressed and was not read: zcat {compressed} | plegdoctor diagnose --log -"
-            );
-            emit(Piece::Gap(&oldest.name, why));
-        }
-        (None, Some(_)) => found.fail_compressed(),
-        _ => {}
-    }
-    Ok(stream_all(found, crew, Some(limits), emit))
+    tail::shorten(&mut found.logs, hints, limits, emit);
+    Ok(stream_all(found, hints, crew, Some(limits), emit))
 }
 
 fn stream_all(
     mut found: Found,
+    hints: Hints,
     crew: &Crew,
     limits: Option<&Limits>,
     emit: &mut Emit<'_>,
 ) -> Vec<Failure> {
-    for mut log in found.logs {
-        match stream(&mut log, crew, limits, emit) {
+    for note in found.notes {
+        emit(Piece::Note(note));
+    }
+    let mut logs = found.logs.into_iter();
+    while let Some(mut log) = logs.next() {
+        emit(Piece::Ahead(earliest(logs.as_slice())));
+        let means = Means {
+            hints,
+            crew,
+            limits,
+            others: logs.len() > 0,
+        };
+        match stream_any(&mut log, &means, emit) {
             Ok(true) => {}
             Ok(false) => break,
             Err(error) => found.failures.push((log.name, error)),
@@ -103,13 +109,54 @@ fn stream_all(
     found.failures
 }
 
+/// Returns when the earliest of these logs begins, or a time before all others if that is not known.
+fn earliest(logs: &[Log]) -> Option<Time> {
+    let first = |log: &Log| log.first.unwrap_or(UNKNOWN);
+    logs.iter().map(first).min()
+}
+
+/// What it takes to stream a log, besides itself.
+struct Means<'a> {
+    hints: Hints,
+    crew: &'a Crew,
+    limits: Option<&'a Limits>,
+    /// Whether others come after it.
+    others: bool,
+}
+
+/// Streams one log, whatever it comes out of. Returns whether to go on.
+fn stream_any(log: &mut Log, means: &Means<'_>, emit: &mut Emit<'_>) -> anyhow::Result<bool> {
+    if let Some(pipe) = log.tape() {
+        return tape::stream(&log.name, pipe, means.hints, emit);
+    }
+    let Some(mut reader) = log.reader()? else {
+        return stream_plain(log, means, emit);
+    };
+    let feed = Feed {
+        name: &log.name,
+        skip: log.skip,
+        limits: means.limits,
+        others: means.others,
+    };
+    Ok(feed::stream(&feed, &mut reader, emit))
+}
+
+/// Streams one log that is what is in its file or pipe, and says if that was written anew meanwhile.
+fn stream_plain(log: &mut Log, means: &Means<'_>, emit: &mut Emit<'_>) -> anyhow::Result<bool> {
+    let mut said = false;
+    let go_on = stream(log, means, &mut |piece| {
+        said |= matches!(piece, Piece::Gap(..));
+        emit(piece)
+    })?;
+    if go_on && !said && log.is_rewritten() {
+        let why = "it was truncated and written anew while it was read: lines of before may be missing; its rotation may hold them";
+        return Ok(emit(Piece::Gap(&log.name, why.to_owned())));
+    }
+    Ok(go_on)
+}
+
 /// Streams one log: a regular file within its span, a stream to its end. Returns whether to go on.
-fn stream(
-    log: &mut Log,
-    crew: &Crew,
-    limits: Option<&Limits>,
-    emit: &mut Emit<'_>,
-) -> anyhow::Result<bool> {
+fn stream(log: &mut Log, means: &Means<'_>, emit: &mut Emit<'_>) -> anyhow::Result<bool> {
     let name = log.name.clone();
     let Some(span) = log.span else {
         let head = std::mem::take(&mut log.head);
@@ -117,13 +164,12 @@ fn stream(
         return Ok(go_on && stream_on(&name, log.file()?, head.len() as u64, emit));
     };
     // From the middle: one byte earlier, so that a line that starts just there is not taken for a torn one.
-    let (from, start) = match span.0 {
-        0 => (Opening::Start, 0),
-        start => (Opening::Middle, start - 1),
+    let (from, start) = match span.0 > log.begin {
+        true => (Opening::Middle, span.0 - 1),
+        false => (Opening::Start, span.0),
     };
     let file = log.file()?;
-    Ok(emit(Piece::Start(&name, from))
-        && stream_span(&name, file, (start, span.1), crew, limits, emit))
+    Ok(emit(Piece::Start(&name, from)) && stream_span(&name, file, (start, span.1), means, emit))
 }
 
 /// Streams what comes after the first `at` bytes of a pipe.
@@ -152,12 +198,15 @@ fn stream_span(
     name: &str,
     file: &File,
     (start, end): (u64, u64),
-    crew: &Crew,
-    limits: Option<&Limits>,
+    means: &Means<'_>,
     emit: &mut Emit<'_>,
 ) -> bool {
-    let began = Instant::now();
-    let late = |at: u64| limits?.hurry(began, Instant::now(), at - start, end - at);
+    let (began, crew) = (Instant::now(), means.crew);
+    let late = |at: u64| {
+        means
+            .limits?
+            .hurry(began, Instant::now(), at - start, end - at)
+    };
     let (mut at, mut skip) = (start, late(start));
     let mut ended = Ended::Enough;
     if skip.is_none() {

@@ -5,6 +5,7 @@ use super::{
     Reading, Source,
     crew::Wishes,
     lines::{LONGEST, Lines},
+    overlap::{Overlap, Tally},
     reel::Reel,
     spots::Spots,
 };
@@ -29,6 +30,10 @@ pub(super) struct Intake<'a> {
     pub(super) reel: Option<&'a mut Reel>,
     current: Option<Current>,
     events: Vec<Event>,
+    /// What several logs hold.
+    overlap: Overlap,
+    /// The sources that hold lines of others.
+    pub(super) shared: BTreeSet<String>,
     /// What was read so far.
     pub(super) reading: Reading,
     /// The hosts that lines of files name. A journal or a container is of one node, however often it was renamed.
@@ -103,6 +108,8 @@ impl<'a> Intake<'a> {
             reel: None,
             current: None,
             events: Vec::new(),
+            overlap: Overlap::default(),
+            shared: BTreeSet::new(),
             reading: Reading::default(),
             nodes: BTreeSet::new(),
         }
@@ -111,6 +118,13 @@ impl<'a> Intake<'a> {
     /// Leaves out what happened before `oldest`, too.
     pub(super) fn not_before(&mut self, oldest: Time) {
         self.since = self.since.max(Some(oldest));
+    }
+
+    /// Tells when the earliest of the sources begins that come after the next one, as far as that is known; `None`:
+    /// none comes. What the next one says from then on they may say, too.
+    pub(super) fn expect(&mut self, ahead: Option<Time>) {
+        self.end();
+        self.overlap.expect(ahead);
     }
 
     /// Begins a source; ends the one before.
@@ -190,6 +204,7 @@ impl<'a> Intake<'a> {
     /// Forgets the source begun: nothing came of it.
     pub(super) fn abandon(&mut self) {
         self.current = None;
+        self.overlap.end();
         if let Some(reel) = &mut self.reel {
             reel.abandon();
         }
@@ -224,6 +239,19 @@ impl<'a> Intake<'a> {
                 why: loss.clone(),
             });
         }
+        let Tally { again, unknown } = self.overlap.end();
+        if again > 0 {
+            self.shared.insert(name.clone());
+            self.reading.notes.push(format!(
+                "{name}: {again} of its lines stand in a log before it, too, and were counted once"
+            ));
+        }
+        if unknown > 0 {
+            self.reading.gaps.push(Gap {
+                what: name.clone(),
+                why: format!("{unknown} of its lines may stand in a log before it, too, and count twice: there are too many to tell"),
+            });
+        }
         self.reading.hosts.extend(told.hosts.iter().cloned());
         if current.is_file {
             self.nodes.extend(told.hosts.iter().map(|host| plain(host)));
@@ -248,7 +276,7 @@ impl<'a> Intake<'a> {
                 self.since.is_none_or(|since| when >= since)
                     && self.moments.until.is_none_or(|until| when <= until)
             });
-            if within {
+            if within && !self.overlap.is_again(&event) {
                 if !numbered {
                     event.citation.line = None;
                 }

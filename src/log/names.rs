@@ -22,7 +22,8 @@ const COMPRESSED: [&str; 5] = [".gz", ".xz", ".zst", ".bz2", ".lz4"];
 pub(super) fn choose<'a>(family: Family<'_>, names: &[&'a str]) -> Vec<&'a str> {
     let of = |base: &str| -> Vec<&'a str> {
         let rotation = |name: &str| {
-            name.strip_prefix(base)
+            unpacked(name)
+                .strip_prefix(base)
                 .is_some_and(|rest| rest.is_empty() || is_rotation(rest))
         };
         names
@@ -46,15 +47,22 @@ pub(super) fn choose<'a>(family: Family<'_>, names: &[&'a str]) -> Vec<&'a str> 
     chosen
 }
 
-/// Returns whether `name` says that the file is compressed.
-pub(super) fn is_compressed(name: &str) -> bool {
-    COMPRESSED.iter().any(|end| name.ends_with(end))
+/// Returns whether `name` is that of a kubelet's or a system's log, or of a rotation.
+pub(super) fn is_log(name: &str) -> bool {
+    let of = |base| !choose(Family::Of(base), &[name]).is_empty();
+    is_kubelets(name) || of("messages") || of("syslog")
+}
+
+/// Returns the name that it would have if it were not compressed.
+fn unpacked(name: &str) -> &str {
+    let plain = COMPRESSED.iter().find_map(|end| name.strip_suffix(end));
+    plain.unwrap_or(name)
 }
 
 /// Returns whether `name` is that of a kubelet's log: `kubelet.log`, `kubelet-node1.log.2`, `kubelet.INFO`,
 /// `kubelet.<host>.<user>.log.INFO.<date>-<time>.<pid>`.
 fn is_kubelets(name: &str) -> bool {
-    let Some(rest) = name.strip_prefix("kubelet") else {
+    let Some(rest) = unpacked(name).strip_prefix("kubelet") else {
         return false;
     };
     if rest.strip_prefix('.').is_some_and(|l| LEVELS.contains(&l)) {
@@ -94,10 +102,7 @@ fn level(name: &str) -> Option<usize> {
 
 /// Orders rotations: dated ones by date, then numbered ones from the highest number down, then the rest.
 fn age(name: &str) -> (u8, Reverse<u64>, String) {
-    let plain = COMPRESSED
-        .iter()
-        .find_map(|end| name.strip_suffix(end))
-        .unwrap_or(name);
+    let plain = unpacked(name);
     let number = plain
         .rsplit_once('.')
         .and_then(|(_, end)| end.parse::<u64>().ok());

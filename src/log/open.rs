@@ -1,6 +1,13 @@
-//! Opens logs and looks at their beginnings: what kind of file it is, and when its first line was logged.
+//! Opens logs and looks at their beginnings: what kind of file it is, and when its first line was logged. A log is
+//! either plain, and can be read from anywhere in its span, or comes out of a reader, from its beginning on.
 
-use super::names::{self, Family};
+use super::{
+    archive,
+    deck::{Deck, Part},
+    names::{self, Family},
+    section::{Ahead, Section},
+    unpack::{self, Unpack},
+};
 use crate::{
     event::Time,
     parser::{Hints, Parser},
@@ -9,13 +16,21 @@ use anyhow::{Context as _, anyhow, bail};
 use std::{
     collections::BTreeSet,
     fs::{self, File},
-    io::{self, Read as _, Seek as _, SeekFrom},
-    os::{fd::AsFd as _, unix::fs::MetadataExt as _},
+    io::{self, Read, Seek as _, SeekFrom},
+    os::{
+        fd::AsFd as _,
+        unix::fs::{FileExt as _, MetadataExt as _},
+    },
     path::{Path, PathBuf},
+    sync::{Arc, Mutex},
 };
 
+mod unfold;
+
 /// How much of a log's beginning is looked at for its kind and its first time.
-const HEAD: u64 = 64 << 10;
+pub(super) const HEAD: u64 = 64 << 10;
+/// How much of a log's beginning is kept to tell whether it is still the same.
+const PRINT: usize = 512;
 /// How many files are kept open while they wait to be read; the usual limit is 1024 descriptors.
 const OPEN: usize = 256;
 
@@ -27,15 +42,53 @@ pub(super) struct Log {
     path: Option<PathBuf>,
     /// Open, unless too many are.
     file: Option<File>,
-    /// Device and inode.
-    id: (u64, u64),
-    /// Where reading starts and ends; `None` for a stream.
+    /// Device and inode, and where in the file it begins.
+    id: (u64, u64, u64),
+    /// Where in its file it begins.
+    pub(super) begin: u64,
+    /// Where reading starts and ends; `None` for a stream, and for what comes out of a reader.
     pub(super) span: Option<(u64, u64)>,
     /// What was read of a stream already.
     pub(super) head: Vec<u8>,
-    /// When its first line was logged.
+    /// When its first line was logged, if its beginning tells.
     pub(super) first: Option<Time>,
+    /// By when it is put among the others.
+    place: Option<Time>,
+    /// What stood at this place of the file, its beginning, when it was opened.
+    print: (u64, Vec<u8>),
+    /// What it comes out of.
+    form: Form,
+    /// How many bytes of what comes out of a reader are to be left out at the beginning.
+    pub(super) skip: u64,
 }
+
+/// What a log comes out of.
+enum Form {
+    /// It is what is in the file or pipe.
+    Plain,
+    /// Its file holds it compressed, between these places.
+    Packed(u64, u64),
+    /// It is compressed, and comes through a pipe.
+    Piped(Option<Reader>),
+    /// It is a part of a compressed archive, between these places of what that unpacks to.
+    Part {
+        deck: Arc<Mutex<Deck>>,
+        start: u64,
+        end: u64,
+        packed: bool,
+    },
+    /// It is an archive that comes through a pipe.
+    Tape(Option<Pipe>),
+}
+
+/// What comes through a pipe, unpacked.
+pub(super) struct Pipe {
+    reader: Reader,
+    need: u64,
+}
+
+/// What gives a log's bytes, from its beginning on.
+pub(super) type Reader = Box<dyn Read + Send>;
 
 /// What could not be read, and why.
 pub(super) type Failure = (String, anyhow::Error);
@@ -47,8 +100,8 @@ pub(super) struct Found {
     pub(super) logs: Vec<Log>,
     /// What looks like a log and cannot be read.
     pub(super) failures: Vec<Failure>,
-    /// Paths of compressed rotations, oldest first.
-    pub(super) compressed: Vec<String>,
+    /// What is to be known of those that can.
+    pub(super) notes: Vec<String>,
 }
 
 impl Log {
@@ -58,12 +111,69 @@ impl Log {
             let path = self.path.as_deref().context("it was closed")?;
             let file = File::open(path)?;
             let metadata = file.metadata()?;
-            if (metadata.dev(), metadata.ino()) != self.id {
+            if (metadata.dev(), metadata.ino()) != (self.id.0, self.id.1) {
                 bail!("it was rotated while it waited to be read: run plegdoctor again");
             }
             self.file = Some(file);
         }
         self.file.as_mut().context("it was closed")
+    }
+
+    /// Returns whether the file was truncated since it was opened, as rotation by copy does, and is by now as long as
+    /// it was: what was read of it is then of both.
+    pub(super) fn is_rewritten(&mut self) -> bool {
+        let (Some((_, end)), Some(file)) = (self.span, &self.file) else {
+            return false;
+        };
+        let (start, print) = &self.print;
+        let mut now = vec![0; print.len()];
+        let read = file.read_exact_at(&mut now, *start);
+        let long = file.metadata().is_ok_and(|it| it.len() >= end);
+        long && read.is_ok() && now != *print
+    }
+
+    /// Returns what gives its bytes; `None` for a plain one, which is read from its file.
+    pub(super) fn reader(&mut self) -> anyhow::Result<Option<Reader>> {
+        match &mut self.form {
+            Form::Plain => Ok(None),
+            Form::Packed(from, to) => {
+                let (from, to) = (*from, *to);
+                let given = self.given().to_owned();
+                let section = Section::new(self.file()?.try_clone()?, from, to);
+                Ok(Some(Box::new(Unpack::new(section, unpack::MOST, &given))))
+            }
+            Form::Piped(reader) => Ok(Some(reader.take().context("it was read already")?)),
+            Form::Part {
+                deck,
+                start,
+                end,
+                packed,
+            } => {
+                let part = Part::new(deck, *start, *end);
+                let need = part.need();
+                Ok(Some(match packed {
+                    true => Box::new(Unpack::new(part, unpack::MOST.saturating_sub(need), "FILE")),
+                    false => Box::new(part),
+                }))
+            }
+            Form::Tape(_) => Ok(None),
+        }
+    }
+
+    /// Returns what an archive that comes through a pipe comes out of.
+    pub(super) fn tape(&mut self) -> Option<Pipe> {
+        match &mut self.form {
+            Form::Tape(pipe) => pipe.take(),
+            _ => None,
+        }
+    }
+
+    /// Returns what to call it in a command.
+    fn given(&self) -> &str {
+        match self.path.as_deref() {
+            Some(path) if path.as_os_str() == self.name.as_str() => &self.name,
+            _ => "FILE",
+        }
     }
 }
 
@@ -71,13 +181,12 @@ impl Found {
     /// Opens what `path` names: a file, a pipe, the kubelet's logs in a directory, or (`-`) standard input.
     pub(super) fn open(&mut self, path: &Path, hints: Hints) {
         let opened = if path.as_os_str() == "-" {
-            open_stdin(hints).map(|log| self.add(log))
+            open_stdin(hints).and_then(|log| self.take(log, hints))
         } else if path.is_dir() {
             self.open_family(path, Family::Any, hints).and_then(|()| {
                 // Another directory may have given the rest.
                 let inside = |name: &str| Path::new(name).starts_with(path);
                 let any = self.logs.iter().any(|log| inside(&log.name))
-                    || self.compressed.iter().any(|name| inside(name))
                     || self.failures.iter().any(|(name, _)| inside(name));
                 if any {
                     return Ok(());
@@ -85,7 +194,7 @@ impl Found {
                 bail!("no log of the kubelet is there (kubelet*.log, kubelet.INFO, messages, syslog or their rotations): name a file with --log")
             })
         } else {
-            open_file(path, hints).map(|log| self.add(log))
+            open_file(path, hints).and_then(|log| self.take(log, hints))
         };
         if let Err(error) = opened {
             let name = if path.as_os_str() == "-" {
@@ -126,59 +235,54 @@ impl Found {
         });
         for name in files.into_iter().chain(links) {
             let path = dir.join(name);
-            if names::is_compressed(name) {
-                self.compressed.push(path.display().to_string());
-                continue;
-            }
-            match open_file(&path, hints) {
-                Ok(log) => self.add(log),
-                Err(error) => self.failures.push((path.display().to_string(), error)),
+            if let Err(error) = open_file(&path, hints).and_then(|log| self.take(log, hints)) {
+                self.failures.push((path.display().to_string(), error));
             }
         }
         Ok(())
     }
 
-    /// Orders the logs by their first times; one that tells none stays after the one before it.
+    /// Orders the logs by their first times; one that tells none stays after the one before it. Those of a compressed
+    /// archive stay in its order where theirs would unpack it too often.
     pub(super) fn order(&mut self) {
         let mut before = None;
         for log in &mut self.logs {
-            log.first = log.first.or(before);
-            before = log.first;
+            log.place = log.first.or(before);
+            before = log.place;
         }
-        self.logs.sort_by_key(|log| log.first);
+        self.logs.sort_by_key(|log| log.place);
+        if self.spare_turns() {
+            self.logs.sort_by_key(|log| log.place);
+        }
     }
 
-    /// Turns compressed rotations into one failure that names the cure.
-    pub(super) fn fail_compressed(&mut self) {
-        let Some(newest) = self.compressed.last().cloned() else {
-            return;
-        };
-        let others = match self.compressed.len() - 1 {
-            0 => String::new(),
-            others => format!(", like {others} older ones"),
-        };
-        let why = anyhow!("it is compressed{others}: zcat {newest} | plegdoctor diagnose --log -");
-        self.failures.push((newest, why));
+    /// Takes in a log, or those of an archive.
+    fn take(&mut self, looked: Looked, hints: Hints) -> anyhow::Result<()> {
+        match looked {
+            Looked::Log(log) => self.add(log),
+            Looked::Archive(log) => self.unfold(log, hints)?,
+        }
+        Ok(())
     }
 
     fn add(&mut self, mut log: Log) {
         if self.logs.iter().any(|other| other.id == log.id) {
             return;
         }
-        if log.span.is_some() && log.path.is_some() && self.logs.len() >= OPEN {
+        if log.path.is_some() && !log.is_stream() && self.logs.len() >= OPEN {
             log.file = None;
         }
         self.logs.push(log);
     }
 }
 
-fn open_file(path: &Path, hints: Hints) -> anyhow::Result<Log> {
+fn open_file(path: &Path, hints: Hints) -> anyhow::Result<Looked> {
     let file = File::open(path).map_err(|error| explain(&error))?;
     look(path.display().to_string(), Some(path), file, hints)
 }
 
 /// Opens standard input, through a descriptor of its own.
-fn open_stdin(hints: Hints) -> anyhow::Result<Log> {
+fn open_stdin(hints: Hints) -> anyhow::Result<Looked> {
     let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     if file.metadata()?.is_dir() {
         bail!("it is a directory: name it with --log DIR");
@@ -186,7 +290,15 @@ fn open_stdin(hints: Hints) -> anyhow::Result<Log> {
     look("standard input".to_owned(), None, file, hints)
 }
 
-fn look(name: String, path: Option<&Path>, mut file: File, hints: Hints) -> anyhow::Result<Log> {
+/// What a file or pipe turned out to be.
+enum Looked {
+    /// One log.
+    Log(Log),
+    /// An archive of logs, in a file.
+    Archive(Log),
+}
+
+fn look(name: String, path: Option<&Path>, mut file: File, hints: Hints) -> anyhow::Result<Looked> {
     let metadata = file.metadata()?;
     // Of standard input somebody may have read a part.
     let start = match metadata.is_file() {
@@ -195,30 +307,152 @@ fn look(name: String, path: Option<&Path>, mut file: File, hints: Hints) -> anyh
     };
     let mut head = Vec::new();
     (&mut file).take(HEAD).read_to_end(&mut head)?;
-    if let Some((kind, cure)) = not_text(&head) {
-        let given = if path.is_some() { &name } else { "FILE" };
-        bail!(
+    let end = metadata.len().max(start);
+    let mut log = Log {
+        path: path.map(Path::to_owned),
+        id: (metadata.dev(), metadata.ino(), 0),
+        begin: 0,
+        span: None,
+        head: Vec::new(),
+        first: None,
+        place: None,
+        print: (0, Vec::new()),
+        form: Form::Plain,
+        skip: 0,
+        file: None,
+        name,
+    };
+    let packed = unpack::Kind::of(&head).is_some();
+    if !metadata.is_file() {
+        return log.through_pipe(head, file, packed, hints).map(Looked::Log);
+    }
+    file.seek(SeekFrom::Start(start))?;
+    log.file = Some(file);
+    if !packed {
+        log.span = Some((start, end));
+        log.print = (start, head[..head.len().min(PRINT)].to_owned());
+        return log.of_text(&head, hints);
+    }
+    log.form = Form::Packed(start, end);
+    let mut reader = log.reader()?.context("it was closed")?;
+    match beginning(&mut reader) {
+        (text, Some(error)) if text.is_empty() => Err(error.into()),
+        (text, _) => log.of_text(&text, hints),
+    }
+}
+
+/// Returns the beginning of what a reader gives, and what ended it too early.
+pub(super) fn beginning(reader: &mut dyn Read) -> (Vec<u8>, Option<io::Error>) {
+    let mut head = Vec::new();
+    let trouble = reader.take(HEAD).read_to_end(&mut head).err();
+    (head, trouble)
+}
+
+/// Refuses what is neither text nor compressed text.
+///
+/// # Errors
+/// It is; with the command that makes it text.
+pub(super) fn refuse(head: &[u8], given: &str) -> anyhow::Result<()> {
+    match not_text(head) {
+        Some((kind, cure)) => bail!(
             "it is {kind}: {} | plegdoctor diagnose --log -",
             cure.replace("{}", given)
+        ),
+        None => Ok(()),
+    }
+}
+
+impl Log {
+    /// Judges a file by its beginning, unpacked.
+    ///
+    /// # Errors
+    /// It is no text; with the cure.
+    fn of_text(mut self, head: &[u8], hints: Hints) -> anyhow::Result<Looked> {
+        if archive::is_tar(head) {
+            return Ok(Looked::Archive(self));
+        }
+        self.refuse(head)?;
+        self.first = first_time(&self.name, head, hints);
+        Ok(Looked::Log(self))
+    }
+
+    /// Takes in what comes through a pipe and begins with `head`.
+    ///
+    /// # Errors
+    /// It is no text; with the cure.
+    fn through_pipe(
+        mut self,
+        head: Vec<u8>,
+        file: File,
+        packed: bool,
+        hints: Hints,
+    ) -> anyhow::Result<Self> {
+        if !packed {
+            if archive::is_tar(&head) {
+                let reader = Box::new(io::Cursor::new(head).chain(file));
+                self.form = Form::Tape(Some(Pipe { reader, need: 0 }));
+                return Ok(self);
+            }
+            self.refuse(&head)?;
+            self.first = first_time(&self.name, &head, hints);
+            (self.head, self.file) = (head, Some(file));
+            return Ok(self);
+        }
+        let mut reader = Unpack::new(
+            io::Cursor::new(head).chain(file),
+            unpack::MOST,
+            self.given(),
         );
+        let (text, trouble) = beginning(&mut reader);
+        if let Some(error) = trouble.as_ref().filter(|_| text.is_empty()) {
+            bail!("{error}");
+        }
+        let need = reader.need();
+        let is_tar = archive::is_tar(&text);
+        if !is_tar {
+            self.refuse(&text)?;
+        }
+        self.first = first_time(&self.name, &text, hints).filter(|_| !is_tar);
+        let reader: Reader = Box::new(Ahead::new(text, trouble, reader));
+        self.form = match is_tar {
+            true => Form::Tape(Some(Pipe { reader, need })),
+            false => Form::Piped(Some(reader)),
+        };
+        Ok(self)
     }
-    let first = first_time(&name, &head, hints);
-    let span = metadata
-        .is_file()
-        .then(|| (start, metadata.len().max(start)));
-    if span.is_some() {
-        file.seek(SeekFrom::Start(start))?;
-        head = Vec::new();
+
+    /// Refuses what is no text where it was compressed, and what is neither text nor compressed where it was not.
+    fn refuse(&self, head: &[u8]) -> anyhow::Result<()> {
+        let plain = matches!(self.form, Form::Plain) && self.file.is_some();
+        if unpack::Kind::of(head).is_some() {
+            bail!("it is compressed twice: unpack it once");
+        }
+        match plain {
+            true => refuse(head, self.given()),
+            false => refuse(head, "-").context("it is compressed, and what it holds is no text"),
+        }
     }
-    Ok(Log {
-        name,
-        path: path.map(Path::to_owned),
-        file: Some(file),
-        id: (metadata.dev(), metadata.ino()),
-        span,
-        head,
-        first,
-    })
+
+    fn is_stream(&self) -> bool {
+        match self.form {
+            Form::Plain => self.span.is_none(),
+            Form::Packed(..) | Form::Part { .. } => false,
+            Form::Piped(_) | Form::Tape(_) => true,
+        }
+    }
+}
+
+impl Pipe {
+    /// Returns how much memory unpacking it takes.
+    pub(super) fn need(&self) -> u64 {
+        self.need
+    }
+}
+
+impl Read for Pipe {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.reader.read(out)
+    }
 }
 
 /// Returns the first time that the lines in `bytes` tell.
@@ -239,11 +473,11 @@ pub(super) fn first_time(name: &str, bytes: &[u8], hints: Hints) -> Option<Time>
 /// Returns what kind of file begins with `head`, if it is no text, and the command that makes it one.
 fn not_text(head: &[u8]) -> Option<(&'static str, &'static str)> {
     const KINDS: [(&[u8], &str, &str); 8] = [
-        (b"\x1f\x8b", "compressed (gzip)", "zcat {}"),
-        (b"\x28\xb5\x2f\xfd", "compressed (zstd)", "zstdcat {}"),
-        (b"\xfd7zXZ\0", "compressed (xz)", "xzcat {}"),
-        (b"BZh", "compressed (bzip2)", "bzcat {}"),
+        (b"\x04\x22\x4d\x18", "compressed (lz4)", "lz4 -dc {}"),
+        (b"\x1f\x9d", "compressed (compress)", "gzip -dc {}"),
+        (b"\x1f\xa0", "compressed (lzh)", "gzip -dc {}"),
         (b"PK\x03\x04", "a zip archive", "unzip -p {}"),
+        (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z x -so {}"),
         (
             b"LPKSHHRH",
             "journald's own form",

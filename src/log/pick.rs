@@ -44,6 +44,7 @@ const FILES: [(&str, &str, Family<'_>); 4] = [
 
 /// What the thread that reads files tells.
 enum Message {
+    Ahead(Option<Time>),
     Start(String, intake::Opening),
     Block(Vec<u8>),
     Looked(Vec<u8>, Spots),
@@ -237,6 +238,7 @@ fn from_files(
                     intake.start(&name, true, from);
                     begun = Some(name);
                 }
+                Message::Ahead(ahead) => intake.expect(ahead),
                 Message::Block(block) => intake.block(&block),
                 Message::Looked(block, spots) => intake.looked_at(&block, &spots),
                 Message::Skip => intake.skip(),
@@ -266,6 +268,7 @@ impl From<Piece<'_>> for Message {
     fn from(piece: Piece<'_>) -> Self {
         match piece {
             Piece::Start(name, from) => Self::Start(name.to_owned(), from),
+            Piece::Ahead(ahead) => Self::Ahead(ahead),
             Piece::Block(block) => Self::Block(block.to_vec()),
             Piece::Looked(block, spots) => Self::Looked(block.to_vec(), spots.clone()),
             Piece::Skip => Self::Skip,

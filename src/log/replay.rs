@@ -1,7 +1,7 @@
 //! Reads logs that a capture holds: the same lines in the same order as when they were kept.
 
 use super::{
-    Reading,
+    Reading, UNKNOWN,
     intake::{self, Intake, Opening},
     judge_empty, judge_nodes, judge_window, note_overlaps, open, pick,
     reel::Reel,
@@ -38,7 +38,9 @@ pub fn replay(
 ) -> Reading {
     let mut intake = Intake::new(moments, sink);
     intake.reel = reel;
-    for log in logs {
+    for (number, log) in logs.iter().enumerate() {
+        let later = logs[number + 1..].iter();
+        intake.expect(later.map(|log| log.beginning(moments)).min());
         if log.picked {
             intake.not_before(pick::oldest(moments));
         }
@@ -60,7 +62,7 @@ pub fn replay(
     judge_empty(moments, &mut intake);
     judge_nodes(&mut intake);
     judge_window(moments, &mut intake);
-    note_overlaps(&mut intake.reading);
+    note_overlaps(&mut intake);
     intake.reading
 }
 
@@ -76,6 +78,17 @@ pub fn order(logs: &mut Vec<Recorded<'_>>, moments: &Moments) {
     }
     dated.sort_by_key(|(first, _)| *first);
     logs.extend(dated.into_iter().map(|(_, log)| log));
+}
+
+impl Recorded<'_> {
+    /// Returns when it begins, or a time before all others.
+    fn beginning(&self, moments: &Moments) -> Time {
+        let head = &self.bytes[..self.bytes.len().min(HEAD)];
+        let first = open::first_time(self.name, head, intake::hints(moments));
+        first
+            .filter(|_| self.from != Opening::Unnumbered)
+            .unwrap_or(UNKNOWN)
+    }
 }
 
 impl<'a> From<(&'a str, &'a [u8])> for Recorded<'a> {

@@ -97,10 +97,11 @@ fn tell(source: &str, log: &disk::Log, intake: &mut Intake<'_>) {
         let why = format!("{} older bytes of its file were left out", log.left);
         intake.gap(source, why);
     }
-    if let Some(newest) = log.compressed.first() {
-        let why = format!(
-            "older files are compressed, {newest} and perhaps more: zcat FILE | plegdoctor diagnose --log -"
-        );
+    for why in &log.broken {
+        intake.gap(source, why);
+    }
+    if log.older > 0 {
+        let why = format!("{} older compressed files of it were left out", log.older);
         intake.gap(source, why);
     }
     if let Some(pid) = log.survivor {

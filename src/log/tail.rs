@@ -3,6 +3,7 @@
 
 use super::{
     files::{Emit, Piece},
+    measure,
     open::{self, Log},
 };
 use crate::{event::Time, parser::Hints};
@@ -10,9 +11,9 @@ use anyhow::Context as _;
 use std::{os::unix::fs::FileExt as _, time::Instant};
 
 /// How much is looked at a time on the way back.
-const STEP: u64 = 1 << 20;
+pub(super) const STEP: u64 = 1 << 20;
 /// How much of a step is searched for a time.
-const PROBE: usize = 64 << 10;
+pub(super) const PROBE: usize = 64 << 10;
 /// What is read at most of a file's end when time runs out.
 const END: u64 = 32 << 20;
 
@@ -55,7 +56,7 @@ pub(super) fn skipped(bytes: u64) -> String {
 }
 
 /// Why the way back ended.
-enum Turn {
+pub(super) enum Turn {
     /// At the file's beginning.
     Beginning,
     /// At lines that are too old.
@@ -67,30 +68,39 @@ enum Turn {
 }
 
 /// Moves the logs' starts so that the limits hold, and drops logs that are too old in whole. `logs` go from the
-/// oldest to the newest. Returns whether it came to the beginning of the oldest: older ones would matter, too.
+/// oldest to the newest.
 ///
 /// The way goes back block by block from the newest log's end. That reads from the disk what is read again right
 /// after, from the page cache; a start found by halving would cost less, and say nothing of how fast the disk is.
-pub(super) fn shorten(
-    logs: &mut Vec<Log>,
-    hints: Hints,
-    limits: &Limits,
-    emit: &mut Emit<'_>,
-) -> bool {
+pub(super) fn shorten(logs: &mut Vec<Log>, hints: Hints, limits: &Limits, emit: &mut Emit<'_>) {
     let mut room = limits.bytes;
     for at in (0..logs.len()).rev() {
+        let newer = logs.get(at + 1).map(|log| log.name.clone());
         let log = &mut logs[at];
-        let Some((begin, end)) = log.span else {
-            continue;
+        let found = match log.span {
+            Some(span) => way_back(log, span, room, hints, limits)
+                .map(|(start, turn)| (span.0, start, span.1, turn)),
+            None => measure::way_in(log, room, hints, limits)
+                .map(|(start, end, turn)| (0, start, end, turn)),
         };
-        let (start, turn) = match way_back(log, (begin, end), room, hints, limits) {
+        let (begin, start, end, turn) = match found {
             Ok(found) => found,
             Err(error) => {
                 emit(Piece::Gap(&log.name, format!("{error:#}")));
                 continue;
             }
         };
-        log.span = Some((start, end));
+        match log.span {
+            Some(_) => log.span = Some((start, end)),
+            // What is compressed can only be read from its beginning: for that there is no time, unless it is all.
+            None if matches!(turn, Turn::Time) => {
+                let Some(newer) = newer else { continue };
+                emit(Piece::Gap(&newer, too_slow(&log.name, at)));
+                logs.drain(..=at);
+                return;
+            }
+            None => log.skip = start,
+        }
         room -= end - start;
         let name = log.name.clone();
         let read = end - start;
@@ -121,9 +131,19 @@ pub(super) fn shorten(
             }
         }
         logs.drain(..at);
-        return false;
+        return;
     }
-    true
+}
+
+/// Returns why the compressed log `name` and the `older` ones were left out.
+fn too_slow(name: &str, older: usize) -> String {
+    let older = match older {
+        0 => String::new(),
+        older => format!(" and {older} older ones"),
+    };
+    format!(
+        "what is older is compressed, and {name}{older} were not read, since reading was slow: name them with --log, or give it more time with --log-timeout"
+    )
 }
 
 /// Returns where in `log` to start so that at most `room` bytes are read, and why there.

@@ -1,11 +1,13 @@
 //! Reading as the command line asks for it: what the tests share.
 
+mod archived;
 mod container;
 mod journal;
 mod named;
+mod packed;
 mod picked;
 
-use super::{DockerLog, Places, Reading, read_in};
+use super::{DockerLog, Places, Reading, read_in, unpack::Kind};
 use crate::{
     cli::{Cli, Command, LogArgs},
     event::Event,
@@ -110,6 +112,11 @@ fn cited(event: &Event) -> String {
 
 /// Makes a directory with these files.
 fn directory(files: &[(&str, String)]) -> (tempfile::TempDir, PathBuf) {
+    directory_of(files)
+}
+
+/// Makes a directory with these files, of text or not.
+fn directory_of<T: AsRef<[u8]>>(files: &[(&str, T)]) -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     for (name, text) in files {
         let path = dir.path().join(name);
@@ -128,4 +135,101 @@ fn gaps(reading: &Reading) -> Vec<String> {
         .iter()
         .map(|gap| format!("{}: {}", base(&gap.what), gap.why))
         .collect()
+}
+
+/// Compresses as the usual tools do.
+pub(super) fn pack(kind: Kind, bytes: &[u8]) -> Vec<u8> {
+    match kind {
+        Kind::Gzip => {
+            let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+            gz.write_all(bytes).unwrap();
+            gz.finish().unwrap()
+        }
+        Kind::Zstd => {
+            let mut zstd = zstd::stream::Encoder::new(Vec::new(), 3).unwrap();
+            // As the tool does.
+            zstd.include_checksum(true).unwrap();
+            zstd.write_all(bytes).unwrap();
+            zstd.finish().unwrap()
+        }
+        Kind::Xz => {
+            let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 6);
+            xz.write_all(bytes).unwrap();
+            xz.finish().unwrap()
+        }
+        Kind::Bzip2 => {
+            let mut bz = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
+            bz.write_all(bytes).unwrap();
+            bz.finish().unwrap()
+        }
+    }
+}
+
+/// An entry of an archive, which may be none that a well-meant program writes.
+pub(super) struct Entry {
+    name: String,
+    bytes: Vec<u8>,
+    kind: u8,
+    target: String,
+}
+
+impl Entry {
+    pub(super) fn file(name: &str, bytes: &[u8]) -> Self {
+        Self {
+            bytes: bytes.to_owned(),
+            ..Self::of_type(name, b'0')
+        }
+    }
+
+    pub(super) fn folder(name: &str) -> Self {
+        Self::of_type(name, b'5')
+    }
+
+    pub(super) fn link(name: &str, target: &str) -> Self {
+        Self {
+            target: target.to_owned(),
+            ..Self::of_type(name, b'2')
+        }
+    }
+
+    pub(super) fn hard_link(name: &str, target: &str) -> Self {
+        Self {
+            kind: b'1',
+            ..Self::link(name, target)
+        }
+    }
+
+    pub(super) fn of_type(name: &str, kind: u8) -> Self {
+        Self {
+            name: name.to_owned(),
+            bytes: Vec::new(),
+            kind,
+            target: String::new(),
+        }
+    }
+}
+
+/// Returns the archive of these entries, as GNU's tar writes it.
+pub(super) fn tar_of(entries: &[Entry]) -> Vec<u8> {
+    let mut tar = Vec::new();
+    let mut put = |name: &str, kind: u8, target: &str, bytes: &[u8]| {
+        let mut header = tar::Header::new_gnu();
+        let short = name.len().min(100);
+        header.as_mut_bytes()[..short].copy_from_slice(&name.as_bytes()[..short]);
+        header.as_mut_bytes()[157..157 + target.len()].copy_from_slice(target.as_bytes());
+        header.set_entry_type(tar::EntryType::new(kind));
+        header.set_size(bytes.len() as u64);
+        header.set_cksum();
+        tar.extend_from_slice(header.as_bytes());
+        tar.extend_from_slice(bytes);
+        tar.resize(tar.len().next_multiple_of(512), 0);
+    };
+    for entry in entries {
+        if entry.name.len() > 100 {
+            put("././@LongLink", b'L', "", entry.name.as_bytes());
+        }
+        put(&entry.name, entry.kind, &entry.target, &entry.bytes);
+    }
+    tar.resize(tar.len() + 1024, 0);
+    tar
 }

@@ -34,8 +34,11 @@ const OWNERS: &[(&str, &[&str])] = &[
             "capture",
         ],
     ),
-    ("flate2::", &["capture"]),
-    ("tar::", &["capture"]),
+    ("flate2::", &["capture", "log/unpack"]),
+    ("zstd::", &["log/unpack"]),
+    ("liblzma::", &["log/unpack"]),
+    ("bzip2::", &["log/unpack"]),
+    ("tar::", &["capture", "log/archive"]),
     ("std::process::Command", &["log", "child", "host", "apply"]),
     ("Command::new", &["log", "host", "apply", "child"]),
     // … and the names of signals and system calls that change something.

@@ -77,6 +77,68 @@ fn standard_input_is_read_from_a_pipe_and_from_a_file() {
     }
 }
 
+/// Packs with the system's own tool; `None` where it is not installed.
+fn packed(tool: &str, options: &[&str], input: &[u8]) -> Option<Vec<u8>> {
+    let mut command = Command::new(tool);
+    command.args(options).arg("-c").stdin(Stdio::piped());
+    let mut child = command.stdout(Stdio::piped()).spawn().ok()?;
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{tool}");
+    Some(output.stdout)
+}
+
+#[test]
+fn what_the_systems_tools_compress_is_read_from_a_file_and_from_a_pipe() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("kubelet.log");
+    let log = STALE.repeat(1000);
+    let mut tried = 0;
+    for (tool, options) in [
+        ("gzip", &["-9"][..]),
+        ("xz", &["-6"]),
+        ("xz", &["-9", "--check=sha256"]),
+        ("zstd", &["-q", "-3"]),
+        ("zstd", &["-q", "--long=27"]),
+        ("bzip2", &["-9"]),
+    ] {
+        let Some(bytes) = packed(tool, options, log.as_bytes()) else {
+            continue;
+        };
+        tried += 1;
+        // Twice the same tool's, one after the other.
+        let bytes = [bytes.clone(), bytes].concat();
+        fs::write(&file, &bytes).unwrap();
+        for output in [
+            plegdoctor(&["--log", file.to_str().unwrap()])
+                .output()
+                .unwrap(),
+            piped(plegdoctor(&["--log", "-"]), &bytes),
+        ] {
+            let (code, report) = told(&output);
+            assert_eq!(code, 1, "{tool}: {}", words(&output));
+            assert_eq!(report["log"]["sources"][0]["lines"], 2000, "{tool}");
+            assert_eq!(report["gaps"].as_array().unwrap().len(), 0, "{tool}");
+        }
+    }
+    assert!(tried > 0, "gzip at least is on every system");
+}
+
+#[test]
+fn a_window_that_is_too_large_is_refused_with_the_command_that_unpacks_it() {
+    let options = ["-q", "--long=28", "--single-thread"];
+    let Some(bytes) = packed("zstd", &options, STALE.as_bytes()) else {
+        return;
+    };
+    let output = piped(plegdoctor(&["--log", "-"]), &bytes);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        words(&output).contains("zstd -dc --long=31 FILE | plegdoctor diagnose --log -"),
+        "{}",
+        words(&output)
+    );
+}
+
 #[test]
 fn nothing_on_standard_input_answers_no_question() {
     let (code, report) = told(&plegdoctor(&["--log", "-"]).output().unwrap());

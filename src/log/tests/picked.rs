@@ -180,23 +180,6 @@ fn asking_for_more_than_24_hours_is_a_gap() {
 }
 
 #[test]
-fn compressed_rotations_are_a_gap_only_where_the_last_24_hours_reach_them() {
-    let (_dir, root) = directory(&[
-        ("var/log/kubelet.log", stale(30, "11:00:00")),
-        ("var/log/kubelet.log.1", stale(29, "11:00:00")),
-        ("var/log/kubelet.log.2.gz", "\u{1f}".to_owned()),
-    ]);
-    let (reading, _) = outcome_in(&root, &[]).unwrap();
-    assert!(reading.gaps.is_empty(), "{:?}", reading.gaps);
-    fs::remove_file(root.join("var/log/kubelet.log.1")).unwrap();
-    let (reading, _) = outcome_in(&root, &[]).unwrap();
-    assert!(
-        gaps(&reading)[0].starts_with("kubelet.log: what is older is compressed"),
-        "{reading:?}"
-    );
-}
-
-#[test]
 fn of_a_long_log_only_the_part_that_matters_is_read() {
     let old = stale(28, "11:00:00").repeat(20_000);
     let new = stale(30, "11:00:00").repeat(20_000);
@@ -225,7 +208,11 @@ fn a_pipe_is_nobodys_log() {
 }
 
 /// Reads `kubelet.log` in `dir` within limits. Returns what was read, and the gaps.
-fn tail(dir: &Path, limits: &Limits, mut each: impl FnMut(&[u8])) -> (Vec<u8>, Vec<String>) {
+pub(super) fn tail(
+    dir: &Path,
+    limits: &Limits,
+    mut each: impl FnMut(&[u8]),
+) -> (Vec<u8>, Vec<String>) {
     let hints = intake::hints(&super::args(&[]).moments().unwrap());
     let (mut read, mut gaps) = (Vec::new(), Vec::new());
     let crew = Crew {
@@ -247,7 +234,7 @@ fn tail(dir: &Path, limits: &Limits, mut each: impl FnMut(&[u8])) -> (Vec<u8>, V
     (read, gaps)
 }
 
-fn generous() -> Limits {
+pub(super) fn generous() -> Limits {
     let later = Instant::now() + Duration::from_secs(600);
     Limits {
         oldest: super::args(&[]).moments().unwrap().now - chrono::TimeDelta::hours(24),
@@ -312,6 +299,42 @@ fn where_time_runs_out_the_middle_is_left_out_and_the_end_is_read() {
         gaps.len() == 1 && gaps[0].contains("before its end were left out"),
         "{gaps:?}"
     );
+}
+
+#[test]
+fn a_log_that_is_truncated_and_written_anew_while_it_is_read_is_a_gap() {
+    let old = stale(30, "11:00:00").repeat(30_000);
+    let (_dir, dir) = directory(&[("kubelet.log", old)]);
+    let path = dir.join("kubelet.log");
+    // As rotation by copy does: the same file, emptied.
+    let new = stale(30, "11:01:00").repeat(40_000);
+    let mut anew = Some(new);
+    let (_, gaps) = tail(&dir, &generous(), |_| {
+        if let Some(new) = anew.take() {
+            fs::write(&path, new).unwrap();
+        }
+    });
+    assert!(
+        gaps.len() == 1 && gaps[0].starts_with("it was truncated and written anew"),
+        "{gaps:?}"
+    );
+}
+
+#[test]
+fn a_log_that_is_rotated_away_while_it_is_read_is_read_to_its_end_and_what_is_added_is_not() {
+    let log = stale(30, "11:00:00").repeat(30_000);
+    let (_dir, dir) = directory(&[("kubelet.log", log.clone())]);
+    let path = dir.join("kubelet.log");
+    let mut away = false;
+    let (read, gaps) = tail(&dir, &generous(), |_| {
+        if !std::mem::replace(&mut away, true) {
+            let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+            file.write_all(stale(30, "11:59:00").as_bytes()).unwrap();
+            fs::rename(&path, dir.join("kubelet.log.1")).unwrap();
+            fs::write(&path, stale(30, "11:59:59")).unwrap();
+        }
+    });
+    assert!(read == log.as_bytes() && gaps.is_empty(), "{gaps:?}");
 }
 
 #[test]

@@ -7,7 +7,10 @@ use super::{
 use crate::{
     child::{self as process, Running},
     id::ContainerId,
-    log::pump::{self, Ended},
+    log::{
+        pump::{self, Ended},
+        unpack::{self, Unpack},
+    },
 };
 use anyhow::{Context as _, bail};
 use rustix::{fs::OFlags, io::Errno};
@@ -23,6 +26,8 @@ use std::{
 const ROTATIONS: usize = 100;
 /// Most bytes of the line that stands before a log's bytes.
 const HEAD: usize = 64 << 10;
+/// How much is unpacked at a time.
+const BLOCK: usize = 256 << 10;
 
 /// What reading a container's log came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,8 +36,10 @@ pub struct Log {
     pub bytes: u64,
     /// Older ones that were left out.
     pub left: u64,
-    /// Rotations that are compressed, and were left out.
-    pub compressed: Vec<String>,
+    /// Compressed rotations that could not be unpacked to their end, each with the reason.
+    pub broken: Vec<String>,
+    /// Older compressed rotations that were left out, since what is newer is enough.
+    pub older: usize,
     /// Whether its end came.
     pub ended: bool,
     /// A child that the kernel does not let die.
@@ -108,7 +115,7 @@ pub fn read_log(
     if let Some(error) = head.error {
         bail!("{error}");
     }
-    (log.left, log.compressed) = (head.left, head.compressed);
+    (log.left, log.broken, log.older) = (head.left, head.broken, head.older);
     log.ended = log.bytes >= head.bytes;
     Ok(log)
 }
@@ -120,8 +127,10 @@ struct Head {
     bytes: u64,
     /// How many before them were left out.
     left: u64,
-    /// Rotations that are compressed, which were left out.
-    compressed: Vec<String>,
+    /// Compressed rotations that could not be unpacked to their end, each with the reason.
+    broken: Vec<String>,
+    /// How many older compressed ones were left out.
+    older: usize,
     /// Why nothing follows.
     error: Option<String>,
 }
@@ -147,7 +156,7 @@ fn tell(place: &Place, id: &str, file: &str, most: u64, out: &mut dyn Write) -> 
     let opened = containers(place, &settings(place))
         .map_err(|(_, error)| error)
         .and_then(|(_, folder)| rotations(&folder, id, file));
-    let (files, compressed) = match opened {
+    let mut files = match opened {
         Ok(opened) => opened,
         Err(error) => {
             let error = Some(error.to_string());
@@ -158,61 +167,111 @@ fn tell(place: &Place, id: &str, file: &str, most: u64, out: &mut dyn Write) -> 
             return say(out, &head);
         }
     };
-    let all: u64 = files.iter().map(|(_, bytes)| bytes).sum();
+    let (mut broken, mut older, mut all) = (Vec::new(), 0, 0_u64);
+    // The newest first: of the compressed ones only unpacking tells how much they hold.
+    for part in files.iter_mut().rev() {
+        match &part.packed {
+            Some(_) if all >= most => older += 1,
+            Some(name) => {
+                let (bytes, trouble) = measure(&part.file)?;
+                part.bytes = bytes;
+                broken.extend(trouble.map(|why| format!("{name}: {why}")));
+            }
+            None => {}
+        }
+        all += part.bytes;
+    }
     let left = all.saturating_sub(most);
     let head = Head {
         bytes: all - left,
         left,
-        compressed,
+        broken,
+        older,
         error: None,
     };
     say(out, &head)?;
     let mut skip = left;
-    for (mut file, bytes) in files {
-        let here = skip.min(bytes);
+    for mut part in files {
+        let here = skip.min(part.bytes);
         skip -= here;
-        file.seek(SeekFrom::Start(here))?;
-        io::copy(&mut file.take(bytes - here), out)?;
+        let end = part.bytes - here;
+        if part.packed.is_some() {
+            let mut text = unpack(&part.file)?;
+            io::copy(&mut (&mut text).take(here), &mut io::sink())?;
+            io::copy(&mut text.take(end), out)?;
+        } else {
+            part.file.seek(SeekFrom::Start(here))?;
+            io::copy(&mut part.file.take(end), out)?;
+        }
     }
     out.flush()
 }
 
-/// An open file and its size.
-type Part = (File, u64);
+/// An open file of a log.
+struct Part {
+    file: File,
+    /// How much text it holds.
+    bytes: u64,
+    /// Its name, if it is compressed.
+    packed: Option<String>,
+}
 
-/// Opens a log and its rotations, the oldest first; returns them with their sizes, and the names of those that are
-/// compressed.
-fn rotations(
-    containers: &OwnedFd,
-    id: &str,
-    file: &str,
-) -> Result<(Vec<Part>, Vec<String>), Errno> {
+/// Returns how much a compressed file holds, and why it is not more.
+fn measure(file: &File) -> io::Result<(u64, Option<String>)> {
+    let mut text = unpack(file)?;
+    let mut bytes = 0;
+    let mut block = vec![0; BLOCK];
+    loop {
+        match text.read(&mut block) {
+            Ok(0) => return Ok((bytes, None)),
+            Ok(read) => bytes += read as u64,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Ok((bytes, Some(error.to_string()))),
+        }
+    }
+}
+
+fn unpack(mut file: &File) -> io::Result<Unpack<&File>> {
+    file.rewind()?;
+    Ok(Unpack::new(file, unpack::MOST, "FILE"))
+}
+
+/// Opens a log and its rotations, the oldest first.
+fn rotations(containers: &OwnedFd, id: &str, file: &str) -> Result<Vec<Part>, Errno> {
     if file.contains('/') || !ContainerId::parse(id).is_some_and(|id| id.is_whole()) {
         return Err(Errno::INVAL);
     }
     let folder = child(containers, id, OFlags::DIRECTORY)?;
-    let (mut files, mut compressed) = (
-        vec![sized(child(&folder, file, OFlags::empty())?)?],
-        Vec::new(),
-    );
+    let open = |name: &str| child(&folder, name, OFlags::empty()).and_then(sized);
+    let mut files = vec![open(file)?];
     for number in 1..=ROTATIONS {
         let name = format!("{file}.{number}");
         let packed = format!("{name}.gz");
-        match child(&folder, &name, OFlags::empty()).and_then(sized) {
-            Ok(file) => files.push(file),
-            Err(_) if child(&folder, &packed, OFlags::empty()).is_ok() => compressed.push(packed),
-            Err(_) => break,
+        match open(&name) {
+            Ok(part) => files.push(part),
+            Err(_) => match open(&packed) {
+                Ok(part) => files.push(Part {
+                    bytes: 0,
+                    packed: Some(packed),
+                    ..part
+                }),
+                Err(_) => break,
+            },
         }
     }
     files.reverse();
-    Ok((files, compressed))
+    Ok(files)
 }
 
 fn sized(file: OwnedFd) -> Result<Part, Errno> {
     let file = File::from(file);
     let metadata = file.metadata().map_err(|error| errno(&error))?;
     match metadata.is_file() {
-        true => Ok((file, metadata.len())),
+        true => Ok(Part {
+            file,
+            bytes: metadata.len(),
+            packed: None,
+        }),
         false => Err(Errno::INVAL),
     }
 }
@@ -220,12 +279,13 @@ fn sized(file: OwnedFd) -> Result<Part, Errno> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flate2::{Compression, write::GzEncoder};
     use std::{fs, os::unix::fs::symlink};
 
     const ID: &str = "b15929dfcea116df995b79d3dec656be07e9652f4685064f9d27cfc0b7d857b0";
 
     /// Returns what is said of the log `x` in a container's folder of these files.
-    fn told(files: &[(&str, &str)], file: &str, most: u64) -> (Head, String) {
+    fn told<T: AsRef<[u8]>>(files: &[(&str, T)], file: &str, most: u64) -> (Head, String) {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("containers").join(ID);
         fs::create_dir_all(&folder).unwrap();
@@ -252,12 +312,40 @@ mod tests {
         assert_eq!(text, "\nd\ne\nf\n");
     }
 
+    fn gz(text: &str) -> Vec<u8> {
+        let mut gz = GzEncoder::new(Vec::new(), Compression::fast());
+        gz.write_all(text.as_bytes()).unwrap();
+        gz.finish().unwrap()
+    }
+
     #[test]
-    fn compressed_rotations_are_told_and_a_gap_in_their_numbers_ends_them() {
-        let files = [("x", "c\n"), ("x.1", "b\n"), ("x.2.gz", "?"), ("x.4", "?")];
+    fn compressed_rotations_are_unpacked_and_a_gap_in_their_numbers_ends_them() {
+        let files = [
+            ("x", b"e\n".to_vec()),
+            ("x.1", b"d\n".to_vec()),
+            ("x.2.gz", gz("b\nc\n")),
+            ("x.3.gz", gz("a\n")),
+            ("x.5", b"?".to_vec()),
+        ];
         let (head, text) = told(&files, "x", 100);
-        assert_eq!(head.compressed, ["x.2.gz"]);
-        assert_eq!(text, "b\nc\n");
+        assert_eq!((head.bytes, head.left, head.older), (10, 0, 0));
+        assert_eq!(text, "a\nb\nc\nd\ne\n");
+        // What is enough is enough: the third is not even unpacked.
+        let (head, text) = told(&files, "x", 6);
+        assert_eq!((head.bytes, head.left, head.older), (6, 2, 1));
+        assert_eq!(text, "c\nd\ne\n");
+    }
+
+    #[test]
+    fn a_compressed_rotation_that_breaks_off_counts_up_to_there() {
+        let (packed, end) = (gz("a\nb\n"), b"c\n".to_vec());
+        let cut = packed[..packed.len() - 4].to_vec();
+        let (head, text) = told(&[("x", end), ("x.1.gz", cut)], "x", 100);
+        assert_eq!((head.bytes, text.as_str()), (6, "a\nb\nc\n"));
+        assert!(
+            head.broken[0].starts_with("x.1.gz: it is cut short (gzip)"),
+            "{head:?}"
+        );
     }
 
     #[test]

@@ -118,10 +118,19 @@ fn logs_that_cannot_be_read_are_one_line_that_names_each() {
     run(&noon(&["--log", &missing, "--log", empty])).refused(&[&missing, empty]);
     // No permission of any user helps to read a process's memory from its start.
     run(&noon(&["--log", "/proc/self/mem"])).refused(&["/proc/self/mem"]);
-    let gzip = files(&[("kubelet.log.gz", b"\x1f\x8b\x08\0")]);
-    let gzip = gzip.path().join("kubelet.log.gz");
-    run(&noon(&["--log", text(&gzip)]))
-        .refused(&["compressed", &format!("zcat {}", gzip.display())]);
+    let packed = files(&[
+        ("kubelet.log.gz", b"\x1f\x8b\x08\0"),
+        ("kubelet.log.lz4", b"\x04\x22\x4d\x18"),
+    ]);
+    let (gzip, lz4) = (
+        packed.path().join("kubelet.log.gz"),
+        packed.path().join("kubelet.log.lz4"),
+    );
+    run(&noon(&["--log", text(&gzip)])).refused(&[text(&gzip), "it is cut short (gzip)"]);
+    run(&noon(&["--log", text(&lz4)])).refused(&[
+        "compressed",
+        &format!("lz4 -dc {} | plegdoctor", lz4.display()),
+    ]);
 }
 
 #[test]

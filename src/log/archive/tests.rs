@@ -1,0 +1,156 @@
+use super::*;
+use crate::log::tests::{Entry, tar_of};
+use std::io::Write as _;
+
+impl Forward for &[u8] {}
+
+/// Returns the members with their bytes, and the words of the trouble.
+fn walk(bytes: &[u8]) -> (Vec<(Member, Vec<u8>)>, Option<String>) {
+    let mut walker = Walker::new(bytes);
+    let mut members = Vec::new();
+    loop {
+        match walker.next() {
+            Ok(Some(member)) => {
+                let mut text = Vec::new();
+                walker.read_to_end(&mut text).unwrap();
+                members.push((member, text));
+            }
+            Ok(None) => return (members, walker.finish().err()),
+            Err(words) => return (members, Some(words)),
+        }
+    }
+}
+
+fn paths(bytes: &[u8]) -> Vec<String> {
+    let (members, trouble) = walk(bytes);
+    assert_eq!(trouble, None);
+    members.into_iter().map(|(member, _)| member.path).collect()
+}
+
+#[test]
+fn regular_files_come_out_and_nothing_else_does() {
+    let tar = tar_of(&[
+        Entry::folder("logs/"),
+        Entry::file("./logs/one.log", b"one\n"),
+        Entry::link("logs/link", "/etc/shadow"),
+        Entry::hard_link("logs/hard", "logs/one.log"),
+        Entry::of_type("logs/disk", b'4'),
+        Entry::of_type("logs/tty", b'3'),
+        Entry::of_type("logs/pipe", b'6'),
+        Entry::file("logs/two.log", &[b'x'; 1025]),
+    ]);
+    assert!(is_tar(&tar));
+    let (members, trouble) = walk(&tar);
+    assert_eq!(trouble, None);
+    let told: Vec<_> = members
+        .iter()
+        .map(|(member, text)| (member.path.as_str(), member.size, text.len()))
+        .collect();
+    assert_eq!(told, [("logs/one.log", 4, 4), ("logs/two.log", 1025, 1025)]);
+    for (member, text) in &members {
+        let start = usize::try_from(member.start).unwrap();
+        assert_eq!(&tar[start..start + text.len()], text);
+    }
+}
+
+#[test]
+fn names_that_lead_elsewhere_or_command_a_terminal_are_words_alone() {
+    let long = format!("{}/kubelet.log", "folder/".repeat(60));
+    let tar = tar_of(&[
+        Entry::file("../../etc/passwd", b""),
+        Entry::file("/etc/cron.d/x", b""),
+        Entry::file("a\x1b]0;own\x07\u{202e}gol.log", b""),
+        Entry::file(&long, b""),
+    ]);
+    let told = paths(&tar);
+    assert_eq!(told[..2], ["../../etc/passwd", "/etc/cron.d/x"]);
+    assert_eq!(told[2], "a\u{fffd}]0;own\u{fffd}\u{fffd}gol.log");
+    assert!(told[3].starts_with('…') && told[3].ends_with("/kubelet.log"));
+    assert_eq!(told[3].chars().count(), SHOWN + 1);
+}
+
+#[test]
+fn a_name_without_end_takes_no_memory() {
+    let mut tar = Vec::new();
+    let mut header = Header::new_gnu();
+    header.set_entry_type(tar::EntryType::GNULongName);
+    header.set_size(8 << 20);
+    header.set_cksum();
+    tar.extend(header.as_bytes());
+    tar.resize(tar.len() + (8 << 20), b'n');
+    tar.extend(tar_of(&[Entry::file("short", b"text")]));
+    let (members, trouble) = walk(&tar);
+    assert_eq!((members.len(), trouble), (1, None));
+    assert_eq!(members[0].1, b"text");
+    assert_eq!(members[0].0.path.chars().count(), SHOWN + 1);
+}
+
+#[test]
+fn attributes_give_names_and_sizes_and_tell_of_holes() {
+    let pax = |list: &str, name: &str, text: &[u8]| {
+        let mut tar = Vec::new();
+        let mut header = Header::new_ustar();
+        header.set_entry_type(tar::EntryType::XHeader);
+        header.set_size(list.len() as u64);
+        header.set_cksum();
+        tar.extend(header.as_bytes());
+        tar.extend(list.bytes());
+        tar.resize(tar.len().next_multiple_of(BLOCK), 0);
+        tar.extend(tar_of(&[Entry::file(name, text)]));
+        tar
+    };
+    let (members, _) = walk(&pax("20 path=kubelet.log\n", "x", b"text"));
+    assert_eq!(members[0].0.path, "kubelet.log");
+    let (members, _) = walk(&pax("9 size=2\n", "x", b"text"));
+    assert_eq!(members[0].1, b"te");
+    let (members, _) = walk(&pax("22 GNU.sparse.major=1\n", "x", b"text"));
+    assert!(members[0].0.sparse);
+    // A list that makes no sense is none.
+    let (members, trouble) = walk(&pax("99999999999999999999 path", "x", b"text"));
+    assert_eq!((members[0].0.path.as_str(), trouble), ("x", None));
+}
+
+#[test]
+fn cut_at_any_byte_it_says_so_and_never_panics() {
+    let tar = tar_of(&[
+        Entry::file("one", &[b'1'; 600]),
+        Entry::file(&"long/".repeat(40), b""),
+        Entry::file("two", b"2"),
+    ]);
+    let end = tar.len() - 2 * BLOCK;
+    for cut in 0..tar.len() {
+        let (members, trouble) = walk(&tar[..cut]);
+        assert!(members.len() <= 2);
+        // Between members, and behind the last one's text, nothing tells that more should come.
+        let seam = cut % BLOCK == 0 || cut > end;
+        assert!(trouble.is_some() || seam, "at {cut}");
+    }
+    let (members, trouble) = walk(&tar[..1000]);
+    assert_eq!(members[0].1.len(), 488);
+    assert_eq!(
+        trouble.unwrap(),
+        "it is cut short after 1000 bytes, in one: what came after is missing"
+    );
+}
+
+#[test]
+fn damaged_at_any_byte_it_never_panics_and_ends() {
+    let tar = tar_of(&[Entry::file("one", b"1"), Entry::file("two", b"2")]);
+    for at in 0..tar.len() {
+        let mut broken = tar.clone();
+        broken[at] ^= 0xff;
+        let (members, _) = walk(&broken);
+        assert!(members.len() <= 2, "at {at}");
+    }
+}
+
+#[test]
+fn text_is_no_archive() {
+    let mut text = Vec::new();
+    while text.len() < 4 * BLOCK {
+        writeln!(text, "E0901 12:00:00.000000 2261 kubelet.go:1846] text").unwrap();
+    }
+    assert!(!is_tar(&text));
+    assert!(!is_tar(&[0; 1024]));
+    assert!(!is_tar(b"short"));
+}

@@ -1,0 +1,195 @@
+//! Which members of an archive are logs of the kubelet. In each of its folders the names decide as in a directory;
+//! beside them any file counts that holds lines of the kubelet in its beginning. Only beginnings are kept in memory,
+//! one at a time.
+
+use super::{
+    archive::{Forward, Member, Walker},
+    names::{self, Family},
+    open,
+    section::Ahead,
+    unpack::{self, Unpack},
+};
+use crate::{
+    event::Time,
+    parser::{Hints, Parser},
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::{self, Read},
+};
+
+/// How many bytes tell whether a file is compressed.
+const MAGIC: u64 = 16;
+/// Most logs of an archive that are read.
+const LOGS: usize = 4096;
+
+/// A member that is a log, or may be one.
+pub(super) struct Candidate {
+    pub(super) member: Member,
+    /// Whether it is compressed itself.
+    pub(super) packed: bool,
+    /// When its first line was logged.
+    pub(super) first: Option<Time>,
+    /// Whether it holds lines of the kubelet in its beginning.
+    kubelets: bool,
+    /// Why it cannot be read.
+    pub(super) refused: Option<String>,
+}
+
+/// What an archive holds.
+#[derive(Default)]
+pub(super) struct Contents {
+    /// Its logs, in its order.
+    pub(super) logs: Vec<Candidate>,
+    /// How many regular files it has.
+    pub(super) files: usize,
+    /// How many logs found no room.
+    pub(super) left: usize,
+    /// Why it ended before its end.
+    pub(super) trouble: Option<String>,
+    /// How much memory it takes for windows.
+    pub(super) need: u64,
+}
+
+/// Walks the whole archive and looks at the beginning of each of its files.
+pub(super) fn list<R: Forward>(mut walker: Walker<R>, hints: Hints) -> Contents {
+    let mut contents = Contents::default();
+    let mut names = BTreeMap::new();
+    loop {
+        match walker.next() {
+            Ok(Some(member)) => {
+                contents.files += 1;
+                let room = unpack::MOST.saturating_sub(walker.need());
+                let (mut text, packed) = unpacked(&mut walker, room);
+                let (head, trouble) = open::beginning(&mut text);
+                drop(text);
+                let told = (head.as_slice(), trouble.as_ref());
+                let candidate = Candidate::judge(member, packed, told, hints);
+                let of_interest = candidate.kubelets || candidate.is_named();
+                if of_interest && contents.logs.len() < LOGS {
+                    contents.logs.push(candidate.distinct(&mut names));
+                } else if of_interest {
+                    contents.left += 1;
+                }
+            }
+            Ok(None) => {
+                contents.need = walker.need();
+                contents.trouble = walker.finish().err();
+                break;
+            }
+            Err(words) => {
+                contents.need = walker.need();
+                // The file that it ends in counts up to there.
+                let end = walker.at();
+                if let Some(last) = contents.logs.last_mut() {
+                    let size = end.saturating_sub(last.member.start);
+                    last.member.size = last.member.size.min(size);
+                }
+                contents.trouble = Some(words);
+                break;
+            }
+        }
+    }
+    keep_chosen(&mut contents.logs);
+    contents
+}
+
+/// Keeps what the names choose in each folder, and what holds lines of the kubelet under any other name.
+fn keep_chosen(logs: &mut Vec<Candidate>) {
+    let mut folders: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for log in logs.iter().filter(|log| log.is_named()) {
+        let (folder, base) = split(&log.member.path);
+        folders.entry(folder).or_default().push(base);
+    }
+    let chosen: BTreeSet<String> = folders
+        .into_iter()
+        .flat_map(|(folder, bases)| {
+            let chosen = names::choose(Family::Any, &bases).into_iter();
+            chosen.map(move |base| format!("{folder}{base}"))
+        })
+        .collect();
+    logs.retain(|log| match log.is_named() {
+        true => chosen.contains(&log.member.path),
+        false => log.kubelets && log.refused.is_none(),
+    });
+}
+
+/// Returns the folder of a path, with its slash, and the name in it.
+fn split(path: &str) -> (&str, &str) {
+    path.split_at(path.rfind('/').map_or(0, |at| at + 1))
+}
+
+impl Candidate {
+    /// Judges a member by its beginning, unpacked, and by what ended that too early.
+    pub(super) fn judge(
+        member: Member,
+        packed: bool,
+        (head, trouble): (&[u8], Option<&io::Error>),
+        hints: Hints,
+    ) -> Self {
+        let mut candidate = Self {
+            member,
+            packed,
+            first: None,
+            kubelets: false,
+            refused: None,
+        };
+        candidate.refused = match trouble {
+            Some(error) if head.is_empty() => Some(error.to_string()),
+            _ if candidate.member.sparse => {
+                Some("holes were left out of it in the archive: unpack it".to_owned())
+            }
+            _ if unpack::Kind::of(head).is_some() => Some("it is compressed twice".to_owned()),
+            _ => open::refuse(head, "FILE").err().map(|it| it.to_string()),
+        };
+        if candidate.refused.is_none() {
+            candidate.look(head, hints);
+        }
+        candidate
+    }
+
+    fn look(&mut self, head: &[u8], hints: Hints) {
+        let mut parser = Parser::new(&self.member.path, hints);
+        let mut events = Vec::new();
+        for line in head.split(|byte| *byte == b'\n') {
+            parser.line(line, &mut events);
+            events.clear();
+        }
+        parser.finish(&mut events);
+        self.first = parser.told().oldest;
+        self.kubelets = parser.told().of_kubelet;
+    }
+
+    /// Whether its name is that of a kubelet's or a system's log.
+    pub(super) fn is_named(&self) -> bool {
+        names::is_log(split(&self.member.path).1)
+    }
+
+    /// Whether it counts as a log, as far as it alone tells.
+    pub(super) fn counts(&self) -> bool {
+        self.is_named() || (self.kubelets && self.refused.is_none())
+    }
+
+    /// Gives it a name that no other has: an archive may hold one name several times.
+    pub(super) fn distinct(mut self, names: &mut BTreeMap<String, usize>) -> Self {
+        let path = &mut self.member.path;
+        let seen = names.entry(path.clone()).or_default();
+        *seen += 1;
+        if *seen > 1 {
+            *path = format!("{path}#{seen}");
+        }
+        self
+    }
+}
+
+/// Returns what gives the text of what `from` holds, and whether it is compressed.
+pub(super) fn unpacked(from: &mut (impl Read + ?Sized), room: u64) -> (Box<dyn Read + '_>, bool) {
+    let mut head = Vec::new();
+    let trouble = (&mut *from).take(MAGIC).read_to_end(&mut head).err();
+    let packed = unpack::Kind::of(&head).is_some();
+    let whole = Ahead::new(head, trouble, from);
+    match packed {
+        true => (Box::new(Unpack::new(whole, room, "FILE")), true),
+        false => (Box::new(whole), false),
+    }
+}

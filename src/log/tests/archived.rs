@@ -1,0 +1,293 @@
+//! Archives of logs, as collectors save them.
+
+use super::{Entry, directory_of, gaps, outcome, pack, stale, tar_of};
+use crate::log::{Reading, unpack::Kind};
+use std::{fs, os::unix::fs::symlink, path::Path, process, thread};
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn file(name: &str, day: u8) -> Entry {
+    Entry::file(name, stale(day, "11:00:00").as_bytes())
+}
+
+/// Reads an archive, plain and compressed in each way. Returns what is cited, the same for all.
+fn cited(tar: &[u8]) -> (Vec<String>, Vec<String>, Vec<String>) {
+    let mut told = None;
+    let mut kinds = vec![tar.to_owned()];
+    for kind in [Kind::Gzip, Kind::Zstd, Kind::Xz, Kind::Bzip2] {
+        kinds.push(pack(kind, tar));
+    }
+    for bytes in kinds {
+        let (_dir, path) = directory_of(&[("bundle.tar", bytes)]);
+        let (reading, lines) = outcome(&["--log", text(&path.join("bundle.tar"))]).unwrap();
+        let prefix = format!("{}/", path.display());
+        let names = reading.sources.iter();
+        let names = names.map(|it| it.name.strip_prefix(&prefix).unwrap().to_owned());
+        let this = (names.collect(), lines, gaps(&reading));
+        assert_eq!(*told.get_or_insert_with(|| this.clone()), this);
+    }
+    told.unwrap()
+}
+
+#[test]
+fn the_logs_of_an_archive_go_in_the_order_of_their_times_by_the_names_that_they_have_in_it() {
+    let tar = tar_of(&[
+        Entry::folder("node/"),
+        file("node/kubelet.log", 30),
+        file("node/kubelet.log.1", 29),
+        Entry::file(
+            "node/kubelet.log.2.gz",
+            &pack(Kind::Gzip, stale(28, "11:00:00").as_bytes()),
+        ),
+        Entry::file(
+            "node/kubelet.log.3.zst",
+            &pack(Kind::Zstd, stale(27, "11:00:00").as_bytes()),
+        ),
+        Entry::file("node/kubelet.conf", b"clusterDomain: cluster.local\n"),
+        Entry::file(
+            "node/docker.log",
+            b"time=\"2026-11-30T11:00:00Z\" level=error msg=\"x\"\n",
+        ),
+        file("journal of the kubelet.txt", 26),
+    ]);
+    let (names, lines, gaps) = cited(&tar);
+    assert_eq!(
+        names,
+        [
+            "bundle.tar:journal of the kubelet.txt",
+            "bundle.tar:node/kubelet.log.3.zst",
+            "bundle.tar:node/kubelet.log.2.gz",
+            "bundle.tar:node/kubelet.log.1",
+            "bundle.tar:node/kubelet.log",
+        ]
+    );
+    assert_eq!(lines[1], "kubelet.log.3.zst:1 27 11:00");
+    assert_eq!(lines.len(), 5);
+    assert!(gaps.is_empty(), "{gaps:?}");
+}
+
+#[test]
+fn links_devices_and_names_that_lead_elsewhere_are_never_followed() {
+    let (_dir, path) = directory_of(&[("secret", stale(30, "10:00:00"))]);
+    let secret = path.join("secret");
+    let tar = tar_of(&[
+        Entry::link("kubelet.log.1", text(&secret)),
+        Entry::hard_link("kubelet.log.2", text(&secret)),
+        Entry::of_type("kubelet.log.3", b'4'),
+        file("../../../../../../tmp/kubelet.log", 30),
+        file("/etc/kubelet.log", 29),
+    ]);
+    let (names, lines, gaps) = cited(&tar);
+    assert_eq!(
+        names,
+        [
+            "bundle.tar:/etc/kubelet.log",
+            "bundle.tar:../../../../../../tmp/kubelet.log"
+        ]
+    );
+    assert_eq!(lines, ["kubelet.log:1 29 11:00", "kubelet.log:1 30 11:00"]);
+    assert!(gaps.is_empty(), "{gaps:?}");
+}
+
+#[test]
+fn in_each_folder_klogs_lowest_level_and_the_kubelets_own_log_stand_for_the_others() {
+    let info = "a/kubelet.worker-3.root.log.INFO.20261130-110000.2261";
+    let tar = tar_of(&[
+        file("a/kubelet.worker-3.root.log.ERROR.20261130-110000.2261", 30),
+        file(info, 30),
+        file("b/messages", 29),
+        file("b/kubelet.log", 28),
+        file("c/messages-20261127", 27),
+    ]);
+    let (names, _, _) = cited(&tar);
+    assert_eq!(
+        names,
+        [
+            "bundle.tar:c/messages-20261127",
+            "bundle.tar:b/kubelet.log",
+            &format!("bundle.tar:{info}"),
+        ]
+    );
+}
+
+#[test]
+fn ten_thousand_members_are_walked_and_the_logs_among_them_read() {
+    let mut entries: Vec<Entry> = (0..10_000)
+        .map(|number| Entry::file(&format!("pods/{number}.txt"), b"nothing of interest\n"))
+        .collect();
+    entries.insert(5000, file("kubelet.log.1", 29));
+    entries.push(file("kubelet.log", 30));
+    let (_dir, path) = directory_of(&[("bundle.tgz", tar_of(&entries))]);
+    let (_, lines) = outcome(&["--log", text(&path.join("bundle.tgz"))]).unwrap();
+    assert_eq!(
+        lines,
+        [
+            "bundle.tgz:kubelet.log.1:1 29 11:00",
+            "bundle.tgz:kubelet.log:1 30 11:00"
+        ]
+    );
+}
+
+#[test]
+fn more_logs_than_are_worth_their_order_stay_in_the_archives() {
+    let minute = |number: u64| stale(30, &format!("11:{:02}:00", 59 - number));
+    let entries: Vec<Entry> = (0..40)
+        .map(|number| Entry::file(&format!("{number}/kubelet.log"), minute(number).as_bytes()))
+        .collect();
+    let (_dir, path) = directory_of(&[("bundle", pack(Kind::Gzip, &tar_of(&entries)))]);
+    let (reading, lines) = outcome(&["--log", text(&path.join("bundle"))]).unwrap();
+    assert_eq!(
+        (lines.len(), lines[0].as_str()),
+        (40, "kubelet.log:1 30 11:59")
+    );
+    let note = &reading.notes[0];
+    assert!(
+        note.contains("bundle: its logs are read in its own order"),
+        "{note}"
+    );
+    // Not compressed, each can be read from where it is.
+    fs::write(path.join("bundle"), tar_of(&entries)).unwrap();
+    let (_, lines) = outcome(&["--log", text(&path.join("bundle"))]).unwrap();
+    assert_eq!(lines[0], "kubelet.log:1 30 11:20");
+}
+
+#[test]
+fn a_cut_archive_gives_what_came_before_and_one_gap() {
+    let long: String = (0..60)
+        .map(|minute| stale(29, &format!("11:{minute:02}:00")))
+        .collect();
+    let tar = tar_of(&[
+        file("kubelet.log.1", 28),
+        Entry::file("kubelet.log", long.as_bytes()),
+    ]);
+    let cut = 512 * 3 + long.len() / 2;
+    let gz = pack(Kind::Gzip, &tar);
+    for (bytes, words) in [
+        (tar[..cut].to_owned(), "cut short after "),
+        (gz[..gz.len() * 3 / 4].to_owned(), "it is cut short (gzip)"),
+    ] {
+        let (_dir, path) = directory_of(&[("bundle", bytes)]);
+        let (reading, lines) = outcome(&["--log", text(&path.join("bundle"))]).unwrap();
+        assert!(lines.len() > 25, "{lines:?}");
+        let told = gaps(&reading);
+        assert!(
+            told.len() == 1 && told[0].starts_with("bundle: ") && told[0].contains(words),
+            "{told:?}"
+        );
+    }
+}
+
+#[test]
+fn an_archive_without_a_log_is_refused_and_one_name_may_stand_for_two() {
+    let (_dir, path) = directory_of(&[("bundle", tar_of(&[Entry::file("a", b"b\n")]))]);
+    let words = format!(
+        "{:#}",
+        outcome(&["--log", text(&path.join("bundle"))]).unwrap_err()
+    );
+    assert!(
+        words.contains("an archive of 1 files, and none of them is a log"),
+        "{words}"
+    );
+    let tar = tar_of(&[file("kubelet.log", 29), file("kubelet.log", 30)]);
+    let (names, lines, _) = cited(&tar);
+    assert_eq!(
+        names,
+        ["bundle.tar:kubelet.log", "bundle.tar:kubelet.log#2"]
+    );
+    assert_eq!(lines.len(), 2);
+}
+
+#[test]
+fn an_archive_given_twice_is_read_once() {
+    let (_dir, path) = directory_of(&[("bundle", tar_of(&[file("kubelet.log", 30)]))]);
+    symlink(path.join("bundle"), path.join("again")).unwrap();
+    let (bundle, again) = (path.join("bundle"), path.join("again"));
+    let (_, lines) = outcome(&["--log", text(&bundle), "--log", text(&again)]).unwrap();
+    assert_eq!(lines, ["bundle:kubelet.log:1 30 11:00"]);
+}
+
+/// Reads what comes through a pipe.
+fn piped(bytes: Vec<u8>) -> (Reading, Vec<String>) {
+    let (_dir, path) = directory_of::<&str>(&[]);
+    let fifo = path.join("pipe");
+    let made = process::Command::new("mkfifo").arg(&fifo).status();
+    assert!(made.unwrap().success());
+    let writer = {
+        let fifo = fifo.clone();
+        // Whoever reads no more is no failure of the writer's.
+        thread::spawn(move || drop(fs::write(fifo, bytes)))
+    };
+    let told = outcome(&["--log", text(&fifo)]).unwrap();
+    writer.join().unwrap();
+    told
+}
+
+#[test]
+fn through_a_pipe_the_logs_come_in_the_archives_order_and_that_is_said() {
+    let filler = "x".repeat(200_000);
+    let big = format!("{filler}\n{}", stale(27, "11:00:00"));
+    let tar = tar_of(&[
+        Entry::file("noise", filler.as_bytes()),
+        Entry::link("kubelet.log.9", "/etc/shadow"),
+        file("kubelet.log", 30),
+        Entry::file(
+            "kubelet.log.1",
+            &pack(Kind::Bzip2, stale(29, "11:00:00").as_bytes()),
+        ),
+        Entry::file("kubelet.log.2.gz", &pack(Kind::Gzip, big.as_bytes())),
+        Entry::file("kubelet.log.3.lz4", b"\x04\x22\x4d\x18"),
+    ]);
+    for bytes in [tar.clone(), pack(Kind::Zstd, &tar), pack(Kind::Bzip2, &tar)] {
+        let (reading, lines) = piped(bytes);
+        assert_eq!(
+            lines,
+            [
+                "pipe:kubelet.log:1 30 11:00",
+                "pipe:kubelet.log.1:1 29 11:00",
+                "pipe:kubelet.log.2.gz:2 27 11:00"
+            ]
+        );
+        let notes = reading
+            .notes
+            .iter()
+            .filter(|note| note.contains("in the archive's order"));
+        assert_eq!(notes.count(), 1, "{:?}", reading.notes);
+        let told = gaps(&reading);
+        assert!(
+            told.len() == 1
+                && told[0].starts_with("pipe:kubelet.log.3.lz4: it is compressed (lz4)"),
+            "{told:?}"
+        );
+    }
+    let (reading, _) = piped(tar_of(&[
+        file("kubelet.log.1", 29),
+        file("kubelet.log", 30),
+    ]));
+    assert!(reading.notes.is_empty() && reading.gaps.is_empty());
+}
+
+#[test]
+fn an_archive_that_breaks_off_in_a_pipe_gives_what_came_before_and_one_gap() {
+    let long: String = (0..60)
+        .map(|minute| stale(29, &format!("11:{minute:02}:00")))
+        .collect();
+    let tar = tar_of(&[
+        file("kubelet.log.1", 28),
+        Entry::file("kubelet.log", long.as_bytes()),
+    ]);
+    let gz = pack(Kind::Gzip, &tar);
+    for bytes in [
+        tar[..512 * 3 + long.len() / 2].to_owned(),
+        gz[..gz.len() * 3 / 4].to_owned(),
+    ] {
+        let (reading, lines) = piped(bytes);
+        assert!(lines.len() > 25, "{lines:?}");
+        let told = gaps(&reading);
+        assert!(
+            told.len() == 1 && told[0].starts_with("pipe: it is cut short"),
+            "{told:?}"
+        );
+    }
+}
