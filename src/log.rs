@@ -28,6 +28,7 @@ mod tape;
 mod tests;
 mod units;
 pub(crate) mod unpack;
+mod window;
 
 use crate::{
     cli::{LogArgs, Moments},
@@ -39,7 +40,7 @@ use anyhow::bail;
 use chrono::{FixedOffset, NaiveDateTime, TimeDelta};
 use container::Part;
 use crew::Crew;
-use files::Piece;
+use files::{Narrowed, Piece};
 use intake::Intake;
 use open::Failure;
 use std::{
@@ -49,6 +50,7 @@ use std::{
     time::{Duration, Instant},
 };
 use units::Journal;
+use window::Window;
 
 pub use intake::Opening;
 pub use reel::{Reel, Roll};
@@ -199,18 +201,33 @@ fn read_named(
     };
     let (journal, container) = (args.journal.is_some(), args.log_container.is_some());
     let hints = intake::hints(moments);
-    let mut failures = files::read(&args.log, hints, &crew, &mut |piece| {
-        let ahead = |ahead| match journal || container {
-            true => Some(UNKNOWN),
-            false => ahead,
-        };
-        match piece {
-            Piece::Ahead(files) => intake.expect(ahead(files)),
-            piece => take(intake, piece),
-        }
-        true
-    });
+    let range = Window {
+        since: moments.since,
+        until: moments.until,
+    };
+    let mut narrowed = Vec::new();
+    let mut failures = files::read(
+        &args.log,
+        range,
+        hints,
+        &crew,
+        &mut narrowed,
+        &mut |piece| {
+            let ahead = |ahead| match journal || container {
+                true => Some(UNKNOWN),
+                false => ahead,
+            };
+            match piece {
+                Piece::Ahead(files) => intake.expect(ahead(files)),
+                piece => take(intake, piece),
+            }
+            true
+        },
+    );
     intake.expect(container.then_some(UNKNOWN));
+    for log in narrowed {
+        tell_part(moments, log, intake);
+    }
     if let Some(unit) = &args.journal {
         let journal = Journal {
             program: places.journalctl,
@@ -239,6 +256,41 @@ fn read_named(
         }
     }
     failures
+}
+
+/// Says that only a part of a log was read, and what that may have cost.
+fn tell_part(moments: &Moments, log: Narrowed, intake: &mut Intake<'_>) {
+    let Narrowed {
+        name,
+        size,
+        section,
+    } = log;
+    // klog names its machine at the beginning only, which was not read.
+    if let Some(host) = &section.host {
+        intake.name_host(host);
+    }
+    let window = window(moments).unwrap_or_default();
+    intake.reading.notes.push(format!(
+        "{name}: of its {size} bytes those from {} to {} were read, for what was logged {window}",
+        section.bytes.start, section.bytes.end
+    ));
+    let (Some(assumed), sources) = (section.assumed, &intake.reading.sources) else {
+        return;
+    };
+    // The zone was not the guess that the part was looked for with.
+    let told = sources.iter().find(|source| source.name == name);
+    let told = told
+        .filter(|source| !source.guessed_times)
+        .and_then(|source| source.first);
+    if let Some(zone) = told
+        .map(|first| *first.offset())
+        .filter(|zone| *zone != assumed)
+    {
+        let why = format!(
+            "its lines are of the zone {zone}, and the part that was read was looked for as if they were of {assumed}: give it --utc-offset={zone}"
+        );
+        intake.gap(name, why);
+    }
 }
 
 /// Hands a piece of a named file to the intake.
@@ -293,16 +345,22 @@ fn judge_window(moments: &Moments, intake: &mut Intake<'_>) {
     if spans.iter().any(within) {
         return;
     }
-    let first = spans.iter().map(|(first, _)| *first).min();
-    let last = spans.iter().map(|(_, last)| *last).max();
-    let Some((first, last)) = first.zip(last) else {
-        return;
+    // Of a log of which only a part is read these are the nearest all the same.
+    let before = |last: &Time| moments.since.is_some_and(|since| *last < since);
+    let before = spans.iter().map(|(_, last)| *last).filter(before).max();
+    let after = |first: &Time| moments.until.is_some_and(|until| *first > until);
+    let after = spans.iter().map(|(first, _)| *first).filter(after).min();
+    let nearest = match (before, after) {
+        (Some(before), Some(after)) => format!(
+            "the last before that is of {}, the first after it of {}",
+            shown(before),
+            shown(after)
+        ),
+        (Some(before), None) => format!("the last is of {}", shown(before)),
+        (None, Some(after)) => format!("the first is of {}", shown(after)),
+        (None, None) => return,
     };
-    let why = format!(
-        "it holds no line of the kubelet {window}, but from {} to {}",
-        shown(first),
-        shown(last)
-    );
+    let why = format!("it holds no line of the kubelet {window}: {nearest}");
     intake.gap("the log", why);
 }
 

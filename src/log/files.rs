@@ -11,6 +11,7 @@ use super::{
     spots::Spots,
     tail::{self, Limits},
     tape,
+    window::{self, Part, Section, Window},
 };
 use crate::{event::Time, parser::Hints};
 use std::{
@@ -44,11 +45,24 @@ pub(super) enum Piece<'a> {
 /// Takes the pieces; `false` ends the reading.
 pub(super) type Emit<'a> = dyn FnMut(Piece<'_>) -> bool + 'a;
 
-/// Streams what `paths` name (`-`: standard input), in whole. Returns what could not be read.
+/// A log of which only a part is read.
+pub(super) struct Narrowed {
+    /// What it is called.
+    pub(super) name: String,
+    /// How long it is.
+    pub(super) size: u64,
+    /// The part.
+    pub(super) section: Section,
+}
+
+/// Streams what `paths` name (`-`: standard input): of a plain file what the `window` needs, of all others the whole.
+/// Tells `narrowed` of which log only a part is read. Returns what could not be read.
 pub(super) fn read(
     paths: &[PathBuf],
+    window: Window,
     hints: Hints,
     crew: &Crew,
+    narrowed: &mut Vec<Narrowed>,
     emit: &mut Emit<'_>,
 ) -> Vec<Failure> {
     let mut found = Found::default();
@@ -56,7 +70,37 @@ pub(super) fn read(
         found.open(path, hints);
     }
     found.order();
+    for log in &mut found.logs {
+        match narrow(log, window, hints) {
+            Ok(Part::Only(section)) => {
+                let size = log.span.map_or(0, |(start, end)| end - start);
+                log.span = Some((section.bytes.start, section.bytes.end));
+                narrowed.push(Narrowed {
+                    name: log.name.clone(),
+                    size,
+                    section,
+                });
+            }
+            Ok(Part::Whole(None)) => {}
+            Ok(Part::Whole(Some(why))) => {
+                let name = &log.name;
+                found.notes.push(format!(
+                    "{name}: all of it was read for the time asked for, since {why}"
+                ));
+            }
+            // Reading it tells what is wrong with it.
+            Err(_) => {}
+        }
+    }
     stream_all(found, hints, crew, None, emit)
+}
+
+/// Finds the part of a log that the window needs.
+fn narrow(log: &mut Log, window: Window, hints: Hints) -> anyhow::Result<Part> {
+    let Some((start, end)) = log.span else {
+        return Ok(Part::Whole(None));
+    };
+    Ok(window::find(log.file()?, start..end, window, hints)?)
 }
 
 /// Streams the newest part of a directory's `family`, as far as `limits` allow. Returns what could not be read.

@@ -218,6 +218,12 @@ impl<'a> Intake<'a> {
         });
     }
 
+    /// Takes in the name of a host that a file is of.
+    pub(super) fn name_host(&mut self, host: &str) {
+        self.nodes.insert(plain(host));
+        self.reading.hosts.insert(host.to_owned());
+    }
+
     /// Returns how many of the sources read so far have lines of the kubelet.
     pub(super) fn of_kubelet(&self) -> usize {
         let sources = self.reading.sources.iter();

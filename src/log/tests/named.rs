@@ -107,25 +107,31 @@ fn a_window_without_a_line_of_the_kubelet_is_a_gap() {
         gaps(&outcome(&options).unwrap().0)
     };
     let (since, until) = ("--since", "--until");
-    let from = "2026-11-30 10:00:00 +00:00 to 2026-11-30 10:59:59 +00:00";
-    for (window, words) in [
+    let (last, first) = (
+        "the last is of 2026-11-30 10:59:59 +00:00",
+        "the first is of 2026-11-30 10:00:00 +00:00",
+    );
+    for (window, words, nearest) in [
         (
             &[since, "2026-11-30T11:00:00Z", until, "2026-11-30T11:40:00Z"][..],
             "between 2026-11-30 11:00:00 +00:00 and 2026-11-30 11:40:00 +00:00",
+            last,
         ),
         (
             &[since, "2026-11-30T11:00:00Z"],
             "after 2026-11-30 11:00:00 +00:00",
+            last,
         ),
         (
             &[until, "2026-11-30T09:00:00Z"],
             "before 2026-11-30 09:00:00 +00:00",
+            first,
         ),
     ] {
         assert_eq!(
             judged("kubelet.log", window),
             [format!(
-                "the log: it holds no line of the kubelet {words}, but from {from}"
+                "the log: it holds no line of the kubelet {words}: {nearest}"
             )]
         );
     }
