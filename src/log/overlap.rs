@@ -180,10 +180,10 @@ mod tests {
             carrier: None,
             citation: Citation {
                 is_call: false,
-                source: "log".to_owned(),
+                source: "log".into(),
                 line: Some(line),
                 time: at,
-                text: text.to_owned(),
+                text: text.into(),
             },
         }
     }
