@@ -26,6 +26,8 @@ pub enum Action {
     DetachMount {
         /// Where it is mounted there.
         path: String,
+        /// The kernel's number for the mount: another may lie at the same place, or come there.
+        mount: u64,
         /// The namespace: the number in `/proc/PID/ns/mnt`.
         namespace: u64,
         /// A process that sits in it.
@@ -170,6 +172,21 @@ impl Action {
             } => format!("detach {path} in mount namespace {namespace}, that of process {pid}"),
             Self::ReexecSystemd => "let systemd start itself again (daemon-reexec)".to_owned(),
             Self::RestartUnit { unit } => format!("restart {}", unit.name()),
+        }
+    }
+
+    /// Returns whether it ends and starts what the whole node depends on.
+    pub fn restarts(&self) -> bool {
+        matches!(self, Self::ReexecSystemd | Self::RestartUnit { .. })
+    }
+
+    /// Returns how harsh it is among those of the same risk: Docker takes its containers along unless live-restore is
+    /// on, containerd and the kubelet take none, systemd not even a unit.
+    pub fn harshness(&self) -> u8 {
+        match self {
+            Self::RestartUnit { unit: Unit::Docker } => 2,
+            Self::RestartUnit { .. } => 1,
+            _ => 0,
         }
     }
 

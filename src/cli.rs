@@ -101,6 +101,8 @@ pub enum Command {
         pid: u32,
         /// The namespace's number
         namespace: u64,
+        /// The mount's number
+        mount: u64,
         /// Where it is mounted there
         path: PathBuf,
     },

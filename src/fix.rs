@@ -9,12 +9,13 @@ use crate::{
     duration,
     event::Time,
     evidence::Evidence,
-    finding::{Finding, Risk},
-    kubelet::Seen,
+    finding::{Confidence, Finding, Risk, Severity},
+    kubelet::{Kubelet, Seen},
     node::DEFAULT_ROOT,
     report::{Report, Verdict},
     rules::RULES,
 };
+use chrono::TimeDelta;
 use std::collections::BTreeSet;
 
 /// A remedy to carry out: what is shown, asked and done in one go.
@@ -24,6 +25,8 @@ pub struct Step {
     pub finding: &'static str,
     /// What it does, imperative.
     pub title: String,
+    /// How sure the finding is.
+    pub confidence: Confidence,
     /// What it may cost.
     pub risk: Risk,
     /// … in words.
@@ -49,6 +52,8 @@ pub enum Fate {
     Declined,
     /// Not done: its risk is above what was allowed.
     AboveRisk,
+    /// Not done: one source alone asks for it, and nobody was there to decide.
+    Suspected,
     /// Not done: interrupted before it began.
     Interrupted,
     /// Not done: only to be shown.
@@ -66,6 +71,7 @@ impl Fate {
             Self::NotNeeded => "not_needed",
             Self::Declined => "declined",
             Self::AboveRisk => "above_risk",
+            Self::Suspected => "suspected",
             Self::Interrupted => "interrupted",
             Self::Planned => "planned",
         }
@@ -168,6 +174,29 @@ pub struct Deed {
 }
 
 impl Step {
+    /// Returns how harsh the harshest of its actions is.
+    fn harshness(&self) -> u8 {
+        let all = self.actions.iter().map(Action::harshness);
+        all.max().unwrap_or_default()
+    }
+
+    /// Returns whether something is restarted.
+    pub fn restarts(&self) -> bool {
+        self.actions.iter().any(Action::restarts)
+    }
+
+    /// Returns whether something would be restarted on the word of one source alone: a person may decide that. All
+    /// other actions see for themselves, right before, that they fit.
+    pub fn is_guess(&self) -> bool {
+        self.restarts() && self.confidence != Confidence::Confirmed
+    }
+
+    /// Returns whether it may be begun with before the node had its time to recover from `before`: not what restarts,
+    /// nor what costs more.
+    pub fn is_as_mild_as(&self, before: &Self) -> bool {
+        self.risk <= before.risk && !self.restarts()
+    }
+
     /// Returns the record of one of its actions.
     pub fn deed(
         &self,
@@ -190,18 +219,19 @@ impl Step {
     }
 }
 
-/// Returns the steps against what is wrong now, the mildest first: by risk, then by rule, then in the remedies' order;
-/// each action once.
+/// Returns the steps against what is wrong now, the mildest first: by risk, then by what is restarted, then by rule,
+/// then in the remedies' order; each action once, for the surest of the findings that ask for a restart.
 pub fn steps(report: &Report) -> Vec<Step> {
     let mut steps: Vec<Step> = report
         .findings
         .iter()
-        .filter(|finding| finding.active)
+        // What is only told of is nothing to act on.
+        .filter(|finding| finding.active && finding.severity != Severity::Info)
         .flat_map(steps_of)
         .collect();
     let row = |step: &Step| RULES.iter().position(|rule| rule.id == step.finding);
     // Stable: remedies of one finding, and findings of one rule, stay in their order.
-    steps.sort_by_key(|step| (step.risk, row(step)));
+    steps.sort_by_key(|step| (step.risk, step.harshness(), step.is_guess(), row(step)));
     let here = is_of_this_machine(report);
     let mut known = BTreeSet::new();
     for step in &mut steps {
@@ -216,6 +246,7 @@ fn steps_of(finding: &Finding) -> impl Iterator<Item = Step> + '_ {
     finding.remedies.iter().map(|remedy| Step {
         finding: finding.id,
         title: remedy.title.clone(),
+        confidence: finding.confidence,
         risk: remedy.risk,
         cost: remedy.cost.clone(),
         actions: remedy.actions.clone(),
@@ -229,6 +260,11 @@ fn is_of_this_machine(report: &Report) -> bool {
         .as_ref()
         .is_some_and(|host| host.root == DEFAULT_ROOT)
 }
+
+/// A relist that began so long ago stands: one of a node that is well is begun every second.
+const STANDS: TimeDelta = TimeDelta::seconds(30);
+/// … or, where it takes the runtime's events instead, every 5 minutes.
+const STANDS_EVENTED: TimeDelta = TimeDelta::minutes(6);
 
 /// Runs of the OCI runtime that are ended for one container: a wrapper, the runtime, its `init`. If more come, ending
 /// them heals nothing.
@@ -248,6 +284,44 @@ pub fn next(report: &Report, settled: &BTreeSet<Action>) -> Option<Step> {
             .retain(|action| !settled.contains(action) && !in_vain(action));
         (!step.actions.is_empty()).then_some(step)
     })
+}
+
+/// Returns what of a step is still asked for, and as surely, by a later look; `None` if nothing is.
+pub fn still(report: &Report, step: &Step) -> Option<Step> {
+    let now = steps(report);
+    let asked = |action: &&Action| {
+        let mut asking = now.iter().filter(|now| now.actions.contains(action));
+        asking.any(|now| !now.is_guess() || step.is_guess())
+    };
+    let actions: Vec<_> = step.actions.iter().filter(asked).cloned().collect();
+    (!actions.is_empty()).then(|| Step {
+        actions,
+        ..step.clone()
+    })
+}
+
+/// Returns the removals that failed before, if a mount was detached now: that may have been in their way.
+pub fn again(now: &[Deed], before: &[Deed]) -> Vec<Action> {
+    let detached = |deed: &Deed| {
+        matches!(deed.action, Action::DetachMount { .. }) && deed.ending.fate == Fate::Done
+    };
+    let failed = |deed: &&Deed| {
+        let removal = matches!(deed.action, Action::RemoveContainer { .. });
+        removal && deed.ending.fate == Fate::Failed && now.iter().any(detached)
+    };
+    let failed = before.iter().filter(failed);
+    failed.map(|deed| deed.action.clone()).collect()
+}
+
+/// Returns whether the relist stood still, so that its being at work later is worth telling.
+pub fn relist_stood(evidence: &Evidence) -> bool {
+    let mut incidents = evidence.log.iter().flat_map(|log| &log.incidents);
+    let stands = |kubelet: &Kubelet| {
+        let evented = kubelet.metrics.as_ref().is_some_and(|it| it.evented);
+        let limit = if evented { STANDS_EVENTED } else { STANDS };
+        kubelet.relist_age().is_some_and(|age| age.least() >= limit)
+    };
+    evidence.kubelet.as_ref().is_some_and(stands) || incidents.any(|incident| incident.ongoing)
 }
 
 /// Returns whether nothing is wrong (any more), so that nothing else must be done.

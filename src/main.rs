@@ -58,9 +58,10 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::DetachMount {
             pid,
             namespace,
+            mount,
             path,
         } => {
-            mount::enter_and_detach(pid, namespace, &path)?;
+            mount::enter_and_detach(pid, namespace, mount, &path)?;
             Ok(ExitCode::SUCCESS)
         }
     }

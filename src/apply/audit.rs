@@ -15,11 +15,12 @@ use crate::{
 };
 use anyhow::{Context as _, bail};
 use chrono::{SecondsFormat, TimeDelta};
+use rustix::{fs::OFlags, process::geteuid};
 use serde::Serialize;
 use std::{
     fs::{File, OpenOptions},
     io::{self, Write as _},
-    os::unix::fs::FileExt as _,
+    os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
     sync::{
         atomic::{AtomicBool, Ordering},
@@ -162,6 +163,23 @@ impl Audit {
     /// # Errors
     /// It can't be opened, or not in time.
     pub fn open(path: &Path, clock: Clock) -> anyhow::Result<Self> {
+        Self::start(path, clock, open)
+    }
+
+    /// Opens `path`, a name that is not the user's choice, in a folder where others may write: a link is not followed,
+    /// and what is there already must be a file of our own that nobody reaches by another name. Others can't read it.
+    ///
+    /// # Errors
+    /// It is not, or can't be opened, or not in time.
+    pub fn open_own(path: &Path, clock: Clock) -> anyhow::Result<Self> {
+        Self::start(path, clock, open_own)
+    }
+
+    fn start(
+        path: &Path,
+        clock: Clock,
+        open: fn(&Path) -> anyhow::Result<(File, bool)>,
+    ) -> anyhow::Result<Self> {
         let context = || format!("can't open the audit file {}", path.display());
         let (lines, queue) = mpsc::channel();
         let (opened, answer) = mpsc::sync_channel(1);
@@ -249,11 +267,32 @@ impl Audit {
 /// Opens the file, and tells whether its last line was cut short.
 fn open(path: &Path) -> anyhow::Result<(File, bool)> {
     // Reading is for the last byte. It also opens a FIFO without waiting for a reader.
-    let file = OpenOptions::new()
-        .read(true)
-        .append(true)
-        .create(true)
+    let file = appending().open(path)?;
+    with_end(file)
+}
+
+/// … if it is our own, or new.
+fn open_own(path: &Path) -> anyhow::Result<(File, bool)> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = appending()
+        .mode(0o600)
+        .custom_flags(i32::try_from(flags.bits())?)
         .open(path)?;
+    let metadata = file.metadata()?;
+    let ours = metadata.uid() == geteuid().as_raw() && metadata.nlink() == 1;
+    if !(metadata.is_file() && ours) {
+        bail!("somebody else put something there: name a file with --audit");
+    }
+    with_end(file)
+}
+
+fn appending() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true);
+    options
+}
+
+fn with_end(file: File) -> anyhow::Result<(File, bool)> {
     let metadata = file.metadata()?;
     if metadata.is_dir() {
         bail!("it is a directory");

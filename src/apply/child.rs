@@ -7,6 +7,8 @@ use crate::{
 use std::{
     io::{self, Read as _},
     process::{Command, Stdio},
+    sync::mpsc,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -24,11 +26,29 @@ pub(super) enum Ran {
     Late,
 }
 
-/// Runs `command` for at most `patience`.
-pub(super) fn run(command: &mut Command, patience: Duration) -> Ran {
+/// How much longer than the deadline the thread may take to say that time was up.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Runs `command` for at most `patience`. A thread starts it and is left behind if it hangs: a program on a dead disk
+/// may hold up whoever starts it.
+pub(super) fn run(command: Command, patience: Duration) -> Ran {
+    let (tell, told) = mpsc::sync_channel(1);
+    let started = thread::Builder::new()
+        .name("child".to_owned())
+        // Nobody listens any more where the send fails.
+        .spawn(move || drop(tell.send(ran(command, patience))));
+    match started {
+        Ok(_) => told
+            .recv_timeout(patience + LAST_BREATH + GRACE)
+            .unwrap_or(Ran::Late),
+        Err(error) => Ran::Failed(format!("can't be run: {error}")),
+    }
+}
+
+fn ran(mut command: Command, patience: Duration) -> Ran {
     let until = Instant::now() + patience;
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut running = match Running::start(command) {
+    let mut running = match Running::start(&mut command) {
         Ok(running) => running,
         Err(error) => return Ran::Failed(format!("can't be run: {error}")),
     };
@@ -56,5 +76,60 @@ pub(super) fn run(command: &mut Command, patience: Duration) -> Ran {
         Some(status) if words.is_empty() => Ran::Failed(status.to_string()),
         Some(_) => Ran::Failed(words),
         None => Ran::Late,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::{Pid, Signal, kill_process};
+    use std::{fs, path::Path};
+
+    #[test]
+    fn its_words_and_how_it_ended_are_told() {
+        let sh = |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            run(command, Duration::from_secs(20))
+        };
+        assert_eq!(sh("echo yes"), Ran::Well("yes".to_owned()));
+        assert_eq!(sh("echo no >&2; exit 3"), Ran::Failed("no".to_owned()));
+        assert_eq!(sh("exit 3"), Ran::Failed("exit status: 3".to_owned()));
+        let missing = run(Command::new("/no/such/program"), Duration::from_secs(20));
+        assert!(matches!(missing, Ran::Failed(_)), "{missing:?}");
+        let mut late = Command::new("sleep");
+        late.arg("99");
+        assert_eq!(run(late, Duration::from_millis(50)), Ran::Late);
+    }
+
+    #[test]
+    fn a_program_whose_file_system_does_not_answer_holds_nobody_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let (served, mounted) = (folder.path().join("served"), folder.path().join("mounted"));
+        for path in [&served, &mounted] {
+            fs::create_dir(path).unwrap();
+        }
+        fs::copy("/bin/true", served.join("program")).unwrap();
+        let program = mounted.join("program");
+        let mut server = Command::new("bindfs")
+            .args([Path::new("-f"), &served, &mounted])
+            .spawn()
+            .unwrap();
+        let until = Instant::now() + Duration::from_secs(20);
+        while !program.exists() && Instant::now() < until {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let pid = Pid::from_child(&server);
+        kill_process(pid, Signal::STOP).unwrap();
+        let began = Instant::now();
+        let ran = run(Command::new(&program), Duration::from_secs(1));
+        let took = began.elapsed();
+        kill_process(pid, Signal::CONT).unwrap();
+        let unmounted = Command::new("umount").arg("-l").arg(&mounted).status();
+        server.kill().unwrap();
+        server.wait().unwrap();
+        assert!(unmounted.unwrap().success());
+        assert_eq!(ran, Ran::Late);
+        assert!(took < Duration::from_secs(10), "{took:?}");
     }
 }

@@ -67,12 +67,14 @@ impl Hands<'_> {
             } => daemon::go_on(self, (*pid, *start_ticks, name), &mut intent),
             Action::DetachMount {
                 path,
+                mount,
                 namespace,
                 pid,
                 start_ticks,
             } => {
                 let place = mount::Place {
                     path,
+                    mount: *mount,
                     namespace: *namespace,
                     pid: *pid,
                     start_ticks: *start_ticks,

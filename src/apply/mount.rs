@@ -12,7 +12,8 @@ use crate::{
     child::OWN_PROGRAM,
     duration::spoken as span,
     fix::{Ending, Fate},
-    host::one,
+    host::one::{self, Proc},
+    node::mount::{self, Spot},
 };
 use anyhow::{Context as _, bail};
 use rustix::{
@@ -30,6 +31,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) struct Place<'a> {
     /// Where it is mounted.
     pub(super) path: &'a str,
+    /// The kernel's number for the mount.
+    pub(super) mount: u64,
     /// The number of the namespace.
     pub(super) namespace: u64,
     /// A process in it.
@@ -42,6 +45,7 @@ pub(super) struct Place<'a> {
 pub(super) fn detach(hands: &Hands<'_>, place: &Place<'_>, intent: Intent<'_>) -> Ending {
     let Place {
         path,
+        mount,
         namespace,
         pid,
         ..
@@ -59,30 +63,30 @@ pub(super) fn detach(hands: &Hands<'_>, place: &Place<'_>, intent: Intent<'_>) -
     let mut command = Command::new(OWN_PROGRAM);
     command
         .arg(SUBCOMMAND)
-        .args([&pid.to_string(), &namespace.to_string()])
+        .args([pid.into(), namespace, mount].map(|number: u64| number.to_string()))
         .arg(path)
         .env_clear();
-    let ran = run(&mut command, PATIENCE);
+    let ran = run(command, PATIENCE);
     let ending = Ending {
-        before: Some(format!("{path} mounted in namespace {namespace}")),
+        before: Some(format!(
+            "{path} mounted in namespace {namespace}, as mount {mount}"
+        )),
         at: Some(at),
         ..Ending::not_done(Fate::Failed, None)
     };
-    let left = one::mounts(pid).map(|mounts| mounts.iter().any(|mount| mount.point == path));
+    let left = one::mounts(pid).map(|mounts| mounts.iter().any(|left| left.id == mount));
     match (ran, left) {
         (Ran::Well(_), Ok(false)) => Ending {
             fate: Fate::Done,
             after: Some(format!("{path} not mounted there any more")),
             proof: Some(format!(
-                "it is not among the mounts of process {pid} any more"
+                "mount {mount} is not among those of process {pid} any more"
             )),
             ..ending
         },
         (Ran::Well(_), Ok(true)) => Ending {
             fate: Fate::Unproven,
-            reason: Some(
-                "one mount was detached, and another is below it at the same place".to_owned(),
-            ),
+            reason: Some(format!("it was detached, and process {pid} still shows it")),
             ..ending
         },
         (Ran::Well(_), Err(error)) => Ending {
@@ -124,26 +128,43 @@ fn is_there(place: &Place<'_>) -> Result<(), String> {
     }
     let mounts =
         one::mounts(pid).map_err(|error| format!("the mounts of process {pid}: {error}"))?;
-    match mounts.iter().any(|mount| mount.point == place.path) {
-        true => Ok(()),
-        false => Err(format!("{} is not mounted there any more", place.path)),
+    is_on_top(&mounts, place.path, place.mount)
+}
+
+/// Returns in words why it is not that mount that `path` leads to, if so: detaching goes by the path.
+fn is_on_top(mounts: &[Spot], path: &str, wanted: u64) -> Result<(), String> {
+    match (
+        mount::top(mounts, path),
+        mounts.iter().any(|it| it.id == wanted),
+    ) {
+        (Some(top), _) if top == wanted => Ok(()),
+        (_, false) => Err(format!("{path} is not mounted there any more")),
+        (Some(top), true) => Err(format!("another mount lies over it at {path}: {top}")),
+        (None, true) => Err(format!("it can't be told which mount {path} leads to")),
     }
 }
 
 /// The child's part: enters the mount namespace of process `pid`, if it is still that of the number `namespace`, and
-/// detaches `path` there.
+/// detaches the mount of the number `mount` there, if it is still the one that `path` leads to.
 ///
 /// # Errors
 /// Any of that fails.
-pub fn enter_and_detach(pid: u32, namespace: u64, path: &Path) -> anyhow::Result<()> {
+pub fn enter_and_detach(pid: u32, namespace: u64, mount: u64, path: &Path) -> anyhow::Result<()> {
     let (file, number) = one::mount_namespace(pid)
         .with_context(|| format!("the mount namespace of process {pid}"))?;
     // From here on the open file names the namespace, whatever becomes of the process.
     if number != namespace {
         bail!("process {pid} sits in another mount namespace now");
     }
+    let proc = Proc::open().context("the kernel's files can't be opened")?;
     move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Mount))
         .context("its mount namespace can't be entered")?;
+    // From the namespace's own root, which need not be the one that the process sees its paths from.
+    let mounts = proc.own_mounts().context("its mounts can't be read")?;
+    let told = path.to_str().context("its path is no text")?;
+    if let Err(why) = is_on_top(&mounts, told, mount) {
+        bail!("nothing was detached: {why}");
+    }
     unmount(path, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW)
         .with_context(|| format!("{} can't be detached", path.display()))
 }
@@ -157,8 +178,11 @@ mod tests {
         let pid = std::process::id();
         let start_ticks = one::stat(pid).unwrap().start_ticks;
         let (_, namespace) = one::mount_namespace(pid).unwrap();
+        let mounts = one::mounts(pid).unwrap();
+        let proc = mount::top(&mounts, "/proc").unwrap();
         let here = |path| Place {
             path,
+            mount: proc,
             namespace,
             pid,
             start_ticks,
@@ -167,7 +191,14 @@ mod tests {
         for (place, words) in [
             (here("/"), "no place"),
             (here("proc"), "no place"),
-            (here("/no/such/mount"), "not mounted there"),
+            (here("/no/such/mount"), "can't be told which"),
+            (
+                Place {
+                    mount: u64::MAX,
+                    ..here("/proc")
+                },
+                "not mounted there",
+            ),
             (
                 Place {
                     start_ticks: start_ticks + 1,
@@ -184,6 +215,26 @@ mod tests {
             ),
         ] {
             let why = is_there(&place).unwrap_err();
+            assert!(why.contains(words), "{why}");
+        }
+    }
+    #[test]
+    fn of_mounts_at_one_place_only_the_one_on_top_is_detached_and_only_if_it_is_the_one_meant() {
+        // 10 and 11 are stacked; 20 lies in a folder that 31 hides, below 30.
+        let stacked =
+            "1 0 0:1 / / rw - x x rw\n10 1 0:2 / /d rw - x x rw\n11 10 0:3 / /d rw - x x rw\n";
+        let hidden = "20 1 0:4 / /h/d rw - x x rw\n30 1 0:5 / /h rw - x x rw\n31 30 0:6 / /h/d rw - x x rw\n";
+        let mounts = mount::spots(&format!("{stacked}{hidden}"));
+        assert_eq!(mounts.len(), 6);
+        assert_eq!(is_on_top(&mounts, "/d", 11), Ok(()));
+        for (path, wanted, words) in [
+            ("/d", 10, "another mount lies over it at /d: 11"),
+            ("/d", 12, "not mounted there any more"),
+            ("/h/d", 20, "can't be told"),
+            ("/h/d", 31, "can't be told"),
+            ("/no", 11, "can't be told"),
+        ] {
+            let why = is_on_top(&mounts, path, wanted).unwrap_err();
             assert!(why.contains(words), "{why}");
         }
     }

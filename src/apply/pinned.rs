@@ -18,6 +18,8 @@ const LOOK: Duration = Duration::from_millis(5);
 pub(super) struct Pinned {
     pid: Pid,
     start_ticks: u64,
+    /// What it was called when it was taken hold of: another program under the same number calls itself otherwise.
+    comm: String,
     /// What the kernel holds it by, from 5.3 on.
     fd: Option<OwnedFd>,
 }
@@ -38,18 +40,18 @@ impl Pinned {
             // An old kernel, or one that forbids it: the start time has to do.
             Err(_) => None,
         };
-        let pinned = Self {
-            pid: number,
-            start_ticks,
-            fd,
-        };
         // After it was opened: from here on the descriptor names none but this one.
         match one::stat(pid) {
             Some(stat) if stat.start_ticks != start_ticks => Err(format!(
                 "process {pid} is another one now: it was started later"
             )),
             Some(stat) if stat.state == State::Dead => Err(format!("process {pid} has ended")),
-            Some(_) => Ok(pinned),
+            Some(stat) => Ok(Self {
+                pid: number,
+                start_ticks,
+                comm: stat.comm,
+                fd,
+            }),
             None => Err(format!("process {pid} is gone")),
         }
     }
@@ -59,6 +61,14 @@ impl Pinned {
         let pid = u32::try_from(self.pid.as_raw_nonzero().get()).ok()?;
         let stat = one::stat(pid).filter(|stat| stat.start_ticks == self.start_ticks)?;
         Some(stat.state).filter(|&state| state != State::Dead)
+    }
+
+    /// Returns whether it runs another program than when it was taken hold of: a runtime's `init` has become the
+    /// workload. It costs no memory of that process to tell, so that it answers however sick that is.
+    pub(super) fn is_another_program(&self) -> bool {
+        let pid = u32::try_from(self.pid.as_raw_nonzero().get()).ok();
+        let stat = pid.and_then(one::stat);
+        stat.is_some_and(|stat| stat.start_ticks == self.start_ticks && stat.comm != self.comm)
     }
 
     /// Sends it a signal. Gone already is as good.
@@ -115,6 +125,31 @@ mod tests {
         assert!(child.try_wait().unwrap().is_none(), "nothing was sent");
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn one_that_has_become_another_program_is_told_from_what_it_was() {
+        let mut child = Command::new("sh")
+            .args(["-c", "read line; exec sleep 99"])
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        // Its name is its own only once it has begun.
+        while one::stat(child.id()).unwrap().comm != "sh" {
+            thread::sleep(LOOK);
+        }
+        let ticks = one::stat(child.id()).unwrap().start_ticks;
+        let pinned = Pinned::new(child.id(), ticks).unwrap();
+        assert!(!pinned.is_another_program());
+        drop(child.stdin.take());
+        let until = Instant::now() + Duration::from_secs(20);
+        while !pinned.is_another_program() {
+            assert!(Instant::now() < until);
+            thread::sleep(LOOK);
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!pinned.is_another_program(), "one that is gone is none");
     }
 
     #[test]

@@ -82,13 +82,13 @@ pub(super) fn end(hands: &Hands<'_>, target: &RuntimeProcess, intent: Intent<'_>
         state(pinned.state())
     );
     let at = hands.clock.now();
-    let ending = match strike(hands, target, &pinned) {
-        Ok(struck) => {
-            let ended = format!("process {} ended", target.pid);
-            prove(hands, &mut inspect, short, (struck, ended))
-        }
+    let ending = match strike(hands, target, &pinned, &mut inspect) {
+        Ok(struck) => prove(hands, &mut inspect, short, struck),
         Err(ending) => *ending,
     };
+    if ending.fate == Fate::Changed {
+        return ending;
+    }
     Ending {
         before: Some(before),
         at: Some(at),
@@ -189,24 +189,41 @@ fn command(process: &Process) -> &'static str {
     }
 }
 
-/// Ends the process; returns when it got the signal that did it, or the ending where none did.
+/// Ends the process; returns when it got the signal that did it and what became of it, or the ending where none did.
 fn strike(
     hands: &Hands<'_>,
     target: &RuntimeProcess,
     pinned: &Pinned,
-) -> Result<Instant, Box<Ending>> {
+    inspect: &mut OpenCall,
+) -> Result<(Instant, String), Box<Ending>> {
     let pid = target.pid;
     let failed = |fate, why: String| Err(Box::new(Ending::because(fate, why)));
     // Who presses Ctrl-C a second time does not want to wait for this step either.
     let enough = || hands.interrupts.count() > 1;
+    let mut told = None;
     for (signal, limit) in [(Signal::TERM, TERM), (Signal::KILL, KILL)] {
+        // The machine was looked at for seconds, and TERM had its time: `init` may have become the workload meanwhile.
+        if pinned.is_another_program() {
+            let why = format!("process {pid} runs another program now, and was left alone");
+            return match told {
+                None => failed(Fate::Changed, format!("nothing was ended: {why}")),
+                Some(_) => failed(Fate::Unproven, format!("{why} since TERM")),
+            };
+        }
+        // What the container waited for is over: nothing harsher is needed.
+        if let Some(struck) = told
+            && inspect.wait(Duration::ZERO).is_some()
+        {
+            return Ok((struck, format!("process {pid} was told to end (TERM)")));
+        }
         let struck = Instant::now();
         if let Err(error) = pinned.signal(signal) {
             let why = format!("process {pid} can't be signalled: {error}");
             return failed(Fate::Failed, why);
         }
+        told = Some(struck);
         if pinned.wait(limit, &enough) {
-            return Ok(struck);
+            return Ok((struck, format!("process {pid} ended")));
         }
         if enough() {
             let why = format!("interrupted before process {pid} had ended; it was told to");
@@ -245,7 +262,16 @@ fn prove(
             ..Ending::because(Fate::Unproven, why)
         };
     };
-    let after = span(answered.at.saturating_duration_since(struck));
+    let Some(after) = answered.at.checked_duration_since(struck) else {
+        let why = format!(
+            "inspect of {short} was answered right before the signal came: that the process held it up is not proved"
+        );
+        return Ending {
+            after: Some(ended),
+            ..Ending::because(Fate::Unproven, why)
+        };
+    };
+    let after = span(after);
     let told = match (answered.probe.outcome, &answered.container) {
         (Outcome::Answered, Some(container)) => {
             let state = container.inspected.as_ref().map(|it| it.state.as_str());

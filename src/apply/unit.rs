@@ -8,7 +8,7 @@ use crate::{
     action::Unit,
     duration::spoken as span,
     fix::{Ending, Fate},
-    node::{self, Host, Process, Role},
+    node::{self, Bus, Host, Process, Role},
     runtime::{Outcome, docker::Call},
 };
 use std::{
@@ -27,19 +27,31 @@ const RESTART: Duration = Duration::from_secs(200);
 /// How long a restarted daemon may take to answer.
 const PROOF: Duration = Duration::from_secs(20);
 
-/// Lets systemd start itself again.
+/// Lets systemd start itself again, if it still does not answer over D-Bus.
 pub(super) fn reexec(hands: &Hands<'_>, systemctl: &str, intent: Intent<'_>) -> Ending {
+    let before = match silence(&(hands.look)()) {
+        Ok(before) => before,
+        Err(ending) => return *ending,
+    };
+    if hands.is_interrupted() {
+        return Ending::because(Fate::Interrupted, "interrupted before it was done");
+    }
     if let Err(why) = intent() {
         return Ending::because(Fate::Failed, why);
     }
     let (at, began) = (hands.clock.now(), Instant::now());
-    let ran = run(systemctl, &["daemon-reexec"], REEXEC);
     let ending = Ending {
+        before: Some(before),
         at: Some(at),
         ..Ending::not_done(Fate::Unproven, None)
     };
-    match ran {
-        Ran::Failed(words) => return refused(&words),
+    match run(systemctl, &["daemon-reexec"], REEXEC) {
+        Ran::Failed(words) => {
+            return Ending {
+                before: ending.before,
+                ..Ending::because(Fate::Failed, format!("systemd refused: {words}"))
+            };
+        }
         Ran::Late => {
             return Ending {
                 reason: Some(format!("systemctl did not end in {}", span(REEXEC))),
@@ -48,21 +60,50 @@ pub(super) fn reexec(hands: &Hands<'_>, systemctl: &str, intent: Intent<'_>) -> 
         }
         Ran::Well(_) => {}
     }
-    match run(systemctl, &["show", "--property=Version"], ASK) {
-        Ran::Well(_) => Ending {
-            fate: Fate::Done,
-            after: Some("systemd answers".to_owned()),
-            proof: Some(format!("systemd answered within {}", span(began.elapsed()))),
-            ..ending
-        },
-        Ran::Failed(words) => Ending {
-            reason: Some(format!("systemd does not answer: {words}")),
-            ..ending
-        },
-        Ran::Late => Ending {
-            reason: Some("systemd still does not answer".to_owned()),
-            ..ending
-        },
+    // By the way that did not answer before: systemctl has one of its own, without the bus.
+    loop {
+        match bus(&(hands.look)()) {
+            Some(Bus::Answered(..)) => {
+                let took = span(began.elapsed());
+                return Ending {
+                    fate: Fate::Done,
+                    after: Some("systemd answers over D-Bus".to_owned()),
+                    proof: Some(format!("systemd answered over D-Bus within {took}")),
+                    ..ending
+                };
+            }
+            _ if began.elapsed() >= PROOF || hands.is_interrupted() => {
+                return Ending {
+                    reason: Some("systemd still does not answer over D-Bus".to_owned()),
+                    ..ending
+                };
+            }
+            _ => std::thread::sleep(Duration::from_millis(100)),
+        }
+    }
+}
+
+fn bus(host: &Host) -> Option<&Bus> {
+    host.systemd.as_ref().map(|systemd| &systemd.bus)
+}
+
+/// Returns how systemd's silence was seen, in words; or the ending if it is none.
+fn silence(host: &Host) -> Result<String, Box<Ending>> {
+    let not_done = |fate, why: &str| Err(Box::new(Ending::because(fate, why)));
+    match bus(host) {
+        Some(Bus::Silent(waited)) => Ok(format!(
+            "systemd gave no answer over D-Bus in {}",
+            span(*waited)
+        )),
+        Some(Bus::Answered(..)) => not_done(
+            Fate::NotNeeded,
+            "systemd answers over D-Bus by itself again",
+        ),
+        Some(Bus::Failed(words)) => {
+            let why = format!("it is not silent any more, but answers with an error: {words}");
+            not_done(Fate::Changed, &why)
+        }
+        None => not_done(Fate::Failed, "systemd can't be asked over D-Bus"),
     }
 }
 
@@ -99,10 +140,7 @@ pub(super) fn restart(
     };
     match run(systemctl, &["restart", "--no-ask-password", name], RESTART) {
         Ran::Failed(words) => {
-            return Ending {
-                before: ending.before,
-                ..refused(&words)
-            };
+            return broken(ending, (main, main_process(systemctl, name)), &words, told);
         }
         Ran::Late => {
             let why = format!(
@@ -167,11 +205,41 @@ fn answers(hands: &Hands<'_>, unit: Unit) -> Option<&'static str> {
 }
 
 fn run(systemctl: &str, args: &[&str], patience: Duration) -> Ran {
-    child::run(Command::new(systemctl).args(args), patience)
+    let mut command = Command::new(systemctl);
+    command.args(args);
+    child::run(command, patience)
 }
 
-fn refused(words: &str) -> Ending {
-    Ending::because(Fate::Failed, format!("systemd refused: {words}"))
+/// Returns how a restart ended that systemctl says has failed: the daemon may be gone by it all the same, or back.
+fn broken(
+    ending: Ending,
+    (main, now): (u32, Result<u32, String>),
+    words: &str,
+    told: impl Fn(u32) -> String,
+) -> Ending {
+    let failed = Ending {
+        fate: Fate::Failed,
+        reason: Some(format!("systemctl failed: {words}")),
+        ..ending
+    };
+    match now {
+        // As it was: nothing was done.
+        Ok(now) if now == main => Ending { at: None, ..failed },
+        Ok(now) => Ending {
+            fate: if now == 0 {
+                Fate::Failed
+            } else {
+                Fate::Unproven
+            },
+            after: Some(told(now)),
+            ..failed
+        },
+        Err(why) => Ending {
+            fate: Fate::Unproven,
+            reason: Some(format!("systemctl failed: {words}; and then: {why}")),
+            ..failed
+        },
+    }
 }
 
 /// Returns the main process of a unit, 0 if it does not run.
@@ -196,9 +264,6 @@ fn main_process(systemctl: &str, name: &str) -> Result<u32, String> {
 /// Returns in words why a unit's process is not the daemon that was diagnosed, if it is not: another Docker must not be
 /// restarted for it.
 fn is_the_one(host: &Host, endpoint: &str, unit: Unit, main: u32) -> Result<(), String> {
-    if main == 0 {
-        return Ok(());
-    }
     let dockerd = host.dockerd(endpoint);
     let kubelet = |process: &&Process| process.role == Role::Kubelet && !process.is_contained();
     let daemon = match unit {
@@ -211,6 +276,12 @@ fn is_the_one(host: &Host, endpoint: &str, unit: Unit, main: u32) -> Result<(), 
     };
     match daemon {
         Some(daemon) if daemon.pid == main => Ok(()),
+        // Whoever started it, a second one beside it would work on the same files.
+        Some(daemon) if main == 0 => Err(format!(
+            "it does not run, and the daemon concerned does, as process {}",
+            daemon.pid
+        )),
+        None if main == 0 => Ok(()),
         Some(daemon) => Err(format!(
             "its process is {main}, and the daemon concerned is process {}",
             daemon.pid

@@ -20,7 +20,7 @@ pub struct FixArgs {
     /// Exit codes: 0 nothing is wrong now; 1 something still is; 2 it could not work, or there was nobody to ask.
     #[arg(long, conflicts_with_all = ["host_root", "no_host", "now", "until", "capture", "save"])]
     pub fix: bool,
-    /// Do not ask, but do what is within --max-risk
+    /// Do not ask, but do what is within --max-risk; what restarts a daemon only where two sources agree that it must
     #[arg(long, short = 'y', requires = "fix")]
     pub yes: bool,
     /// Do nothing that may cost more than this [default: safe with --yes, else whatever you say y to]
@@ -29,7 +29,8 @@ pub struct FixArgs {
     /// Show what would be done and change nothing
     #[arg(long, requires = "fix", conflicts_with = "yes")]
     pub dry_run: bool,
-    /// End a process only if one more inspect, kept open, has not been answered for this long
+    /// End a process only if one more inspect, kept open, has not been answered for this long; restart a daemon only if a
+    /// look so long after the first one still asks for it
     #[arg(long, value_name = "DUR", default_value = "30s", value_parser = positive, requires = "fix")]
     pub confirm_after: Duration,
     /// After an action, wait this long for the node to become well before anything harsher is done

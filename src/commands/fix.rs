@@ -8,6 +8,7 @@ mod ask;
 mod keep;
 mod page;
 mod removal;
+mod second;
 
 use super::diagnose;
 use crate::{
@@ -26,7 +27,7 @@ use ask::Answer;
 use page::Page;
 use std::{
     cell::RefCell,
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     io::{self, IsTerminal as _, Write},
     path::Path,
     process::ExitCode,
@@ -68,7 +69,11 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
         aside: args.format == Format::Json || !(args.fix.yes || io::stdout().is_terminal()),
         out,
     };
-    page.report(&first.report)?;
+    match page.report(&first.report) {
+        // A closed pipe must not pass for a node that was healed.
+        Err(error) if !args.fix.dry_run => bail!("nothing was changed: {error:#}"),
+        written => written?,
+    }
     let steps = fix::steps(&first.report);
     if args.fix.dry_run || steps.is_empty() || fix::is_well(&first.report) {
         let deeds = planned(&steps, args, clock);
@@ -98,6 +103,8 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
         deeds: Vec::new(),
         notes: Vec::new(),
         stopped: false,
+        asked_for: BTreeMap::new(),
+        unsure: BTreeSet::new(),
     };
     let last = run.go(first, &mut page)?;
     let Run { deeds, notes, .. } = run;
@@ -155,12 +162,17 @@ struct Run<'a> {
     notes: Vec<String>,
     /// Nothing more must be done.
     stopped: bool,
+    /// Since when looks ask for each restart.
+    asked_for: BTreeMap<Action, Instant>,
+    /// Restarts that were left because one source alone asked for them.
+    unsure: BTreeSet<Action>,
 }
 
 impl Run<'_> {
     /// Goes through the steps; returns the last look.
     fn go(&mut self, mut last: Look, page: &mut Page<'_>) -> anyhow::Result<Look> {
         while !fix::is_well(&last.report) && !self.stopped {
+            self.note_restarts(&last.report);
             let Some(step) = fix::next(&last.report, &self.settled) else {
                 break;
             };
@@ -174,6 +186,11 @@ impl Run<'_> {
             self.settled.extend(step.actions.iter().cloned());
             if step.risk > self.args.fix.limit() {
                 self.leave(&step, Asked::Nobody, Fate::AboveRisk);
+                continue;
+            }
+            if self.args.fix.yes && step.is_guess() {
+                self.leave(&step, Asked::Option, Fate::Suspected);
+                self.unsure.extend(step.actions);
                 continue;
             }
             page.step(&step, self.args.fix.confirm_after)?;
@@ -196,8 +213,19 @@ impl Run<'_> {
                 Some(audit) => Arc::clone(audit),
                 None => self.prepare(&last)?,
             };
+            let mut step = step;
+            if step.restarts() {
+                let left = self.second_look(&step, asked, &mut last, page);
+                match left {
+                    Some(still) => step = still,
+                    None => continue,
+                }
+            }
             let began = self.deeds.len();
             self.carry_out(&step, asked, &audit, page);
+            for removal in fix::again(&self.deeds[began..], &self.deeds[..began]) {
+                self.settled.remove(&removal);
+            }
             last = self.look_again(last, &step, began, page);
         }
         Ok(last)
@@ -252,6 +280,7 @@ impl Run<'_> {
             }
             self.stop(stop);
         }
+        let stopped = self.stopped;
         let hands = Hands {
             docker: &self.docker,
             endpoint: &self.endpoint,
@@ -270,13 +299,14 @@ impl Run<'_> {
                 continue;
             }
             let began = self.clock.now();
-            let Done { ending, stop } = match self.interrupts.count() == 0 && stops.is_empty() {
-                true => hands.act(action),
-                false => Done {
-                    ending: Ending::not_done(Fate::Interrupted, None),
-                    stop: None,
-                },
-            };
+            let Done { ending, stop } =
+                match self.interrupts.count() == 0 && stops.is_empty() && !stopped {
+                    true => hands.act(action),
+                    false => Done {
+                        ending: Ending::not_done(Fate::Interrupted, None),
+                        stop: None,
+                    },
+                };
             stops.extend(stop);
             self.deeds
                 .push(step.deed(action, asked, (began, self.clock.now()), ending));
@@ -293,8 +323,13 @@ impl Run<'_> {
 
     /// Records that nothing of a step was done.
     fn leave(&mut self, step: &Step, asked: Asked, fate: Fate) {
+        self.leave_because(step, asked, &Ending::not_done(fate, None));
+    }
+
+    /// … for a reason.
+    fn leave_because(&mut self, step: &Step, asked: Asked, ending: &Ending) {
         let now = self.clock.now();
-        let deed = |action| step.deed(action, asked, (now, now), Ending::not_done(fate, None));
+        let deed = |action| step.deed(action, asked, (now, now), ending.clone());
         self.deeds.extend(step.actions.iter().map(deed));
     }
 
@@ -310,6 +345,8 @@ impl Run<'_> {
             self.stop(Some("interrupted".to_owned()));
             return last;
         }
+        // That a relist which never stood still is at work proves nothing.
+        let acted = acted.filter(|_| fix::relist_stood(&last.evidence));
         let (since, mut pause, mut last) = (Instant::now(), FIRST_PAUSE, last);
         let mut relist = None;
         loop {
@@ -322,7 +359,7 @@ impl Run<'_> {
             }
             relist = relist.or_else(|| fix::relist_after(&last.evidence, acted?));
             let next = fix::next(&last.report, &self.settled);
-            let goes_on = next.is_some_and(|next| next.risk <= step.risk);
+            let goes_on = next.is_some_and(|next| next.is_as_mild_as(step));
             let left = self.args.fix.settle.saturating_sub(since.elapsed());
             if fix::is_well(&last.report) || goes_on || !waits || left.is_zero() {
                 break;

@@ -3,13 +3,13 @@
 use super::*;
 use crate::{
     action::{RuntimeProcess, Unit},
-    evidence::Evidence,
     finding::{Confidence, Remedy, Severity},
     id::ContainerId,
+    kubelet::Metrics,
     node::Host,
     report,
 };
-use chrono::DateTime;
+use chrono::{DateTime, TimeDelta};
 
 fn now() -> Time {
     DateTime::parse_from_rfc3339("2026-11-30T12:00:00Z").unwrap()
@@ -59,9 +59,9 @@ fn finding(id: &'static str, remedies: Vec<Remedy>) -> Finding {
     }
 }
 
-/// A report of this machine with these findings.
-fn report(findings: Vec<Finding>) -> Report {
-    let evidence = Evidence {
+/// What was seen of this machine, on which nothing is wrong.
+fn evidence() -> Evidence {
+    Evidence {
         now: now(),
         log: None,
         runtime: None,
@@ -72,10 +72,14 @@ fn report(findings: Vec<Finding>) -> Report {
         kubelet: None,
         gaps: Vec::new(),
         notes: Vec::new(),
-    };
+    }
+}
+
+/// A report of this machine with these findings.
+fn report(findings: Vec<Finding>) -> Report {
     Report {
         findings,
-        ..report::diagnose(&evidence)
+        ..report::diagnose(&evidence())
     }
 }
 
@@ -169,7 +173,7 @@ fn what_is_settled_is_not_next_again() {
 #[test]
 fn a_relist_that_is_seen_adds_to_the_proof_of_what_was_done_alone() {
     let at = now();
-    let seen = at + chrono::TimeDelta::milliseconds(1400);
+    let seen = at + TimeDelta::milliseconds(1400);
     let mut done = Ending {
         at: Some(at),
         proof: Some("it answered".to_owned()),
@@ -199,4 +203,172 @@ fn runtime_processes_that_come_again_and_again_are_not_ended_for_ever() {
         settled.extend(step.actions);
     }
     assert_eq!(next(&again(4), &settled), None);
+}
+
+fn confirmed(finding: Finding) -> Finding {
+    Finding {
+        confidence: Confidence::Confirmed,
+        ..finding
+    }
+}
+
+fn restart(unit: Unit) -> Remedy {
+    remedy(Risk::Node, &[Action::RestartUnit { unit }])
+}
+
+#[test]
+fn of_restarts_the_mildest_comes_first_and_each_counts_as_sure_as_the_surest_finding() {
+    let report = report(vec![
+        finding("hung-runtime", vec![restart(Unit::Docker)]),
+        confirmed(finding(
+            "hung-container",
+            vec![restart(Unit::Docker), restart(Unit::Containerd)],
+        )),
+        finding(
+            "systemd-unresponsive",
+            vec![remedy(Risk::Node, &[Action::ReexecSystemd])],
+        ),
+    ]);
+    let told = |step: &Step| (step.actions[0].told(), step.finding, step.is_guess());
+    let told: Vec<_> = steps(&report).iter().map(told).collect();
+    let words: Vec<_> = told.iter().map(|(words, ..)| words.as_str()).collect();
+    assert_eq!(
+        words,
+        [
+            "let systemd start itself again (daemon-reexec)",
+            "restart containerd.service",
+            "restart docker.service"
+        ]
+    );
+    let sure: Vec<_> = told.iter().map(|(_, by, guess)| (*by, *guess)).collect();
+    assert_eq!(
+        sure,
+        [
+            ("systemd-unresponsive", true),
+            ("hung-container", false),
+            ("hung-container", false)
+        ]
+    );
+}
+
+#[test]
+fn what_sees_for_itself_whether_it_fits_is_no_guess() {
+    let report = report(vec![finding(
+        "hung-container",
+        vec![
+            remedy(Risk::Safe, &[remove("b")]),
+            remedy(Risk::Disruptive, &[end(9)]),
+        ],
+    )]);
+    assert!(steps(&report).iter().all(|step| !step.is_guess()));
+}
+
+#[test]
+fn what_is_only_told_of_is_not_acted_on() {
+    let told = Finding {
+        severity: Severity::Info,
+        ..finding("container-pileup", vec![remedy(Risk::Safe, &[remove("b")])])
+    };
+    assert!(steps(&report(vec![told])).is_empty());
+}
+
+#[test]
+fn a_restart_is_done_only_if_a_second_look_asks_for_it_as_surely() {
+    let sure = || confirmed(finding("hung-runtime", vec![restart(Unit::Docker)]));
+    let unsure = || finding("hung-container", vec![restart(Unit::Docker)]);
+    let step = |finding| steps(&report(vec![finding])).remove(0);
+    let (certain, guess) = (step(sure()), step(unsure()));
+    assert_eq!(
+        still(&report(vec![sure()]), &certain),
+        Some(certain.clone())
+    );
+    assert_eq!(still(&report(vec![unsure()]), &certain), None);
+    assert_eq!(still(&report(vec![unsure()]), &guess), Some(guess.clone()));
+    assert_eq!(still(&report(vec![]), &guess), None);
+    let over = Finding {
+        active: false,
+        ..sure()
+    };
+    assert_eq!(still(&report(vec![over]), &certain), None);
+    let two = Step {
+        actions: vec![end(9), RESTART],
+        ..certain
+    };
+    let left = still(&report(vec![sure()]), &two).unwrap();
+    assert_eq!(left.actions, [RESTART]);
+}
+
+#[test]
+fn a_restart_waits_whether_the_one_before_it_was_enough() {
+    let report = report(vec![finding(
+        "hung-runtime",
+        vec![
+            remedy(Risk::Disruptive, &[end(9)]),
+            remedy(Risk::Disruptive, &[end(8)]),
+            restart(Unit::Containerd),
+            restart(Unit::Docker),
+        ],
+    )]);
+    let [first, second, containerd, docker] = &steps(&report)[..] else {
+        panic!("four steps");
+    };
+    assert!(second.is_as_mild_as(first));
+    assert!(!containerd.is_as_mild_as(second));
+    assert!(!docker.is_as_mild_as(containerd));
+}
+
+#[test]
+fn a_removal_that_failed_is_tried_again_once_a_mount_was_detached() {
+    let mount = Action::DetachMount {
+        path: "/d/merged".to_owned(),
+        mount: 12,
+        namespace: 4,
+        pid: 7,
+        start_ticks: 1,
+    };
+    let step = steps(&report(vec![finding(
+        "dead-container",
+        vec![remedy(Risk::Safe, &[remove("b")])],
+    )]))
+    .remove(0);
+    let deed = |action: &Action, fate| {
+        let ending = Ending::not_done(fate, None);
+        step.deed(action, Asked::Option, (now(), now()), ending)
+    };
+    let before = [
+        deed(&remove("b"), Fate::Failed),
+        deed(&remove("c"), Fate::Declined),
+        deed(&mount, Fate::Changed),
+    ];
+    assert_eq!(again(&[deed(&mount, Fate::Done)], &before), [remove("b")]);
+    for fate in [Fate::Failed, Fate::Unproven, Fate::Changed] {
+        assert!(again(&[deed(&mount, fate)], &before).is_empty());
+    }
+    assert!(again(&[deed(&end(9), Fate::Done)], &before).is_empty());
+}
+
+#[test]
+fn a_relist_that_is_a_moment_old_does_not_stand_still() {
+    let seen = |seconds, evented| Evidence {
+        kubelet: Some(Kubelet {
+            asked_at: now(),
+            source: None,
+            metrics: Some(Metrics {
+                last_seen: Some(Seen::At(now() - TimeDelta::seconds(seconds))),
+                evented,
+                ..Metrics::default()
+            }),
+            health: Vec::new(),
+        }),
+        ..evidence()
+    };
+    assert!(!relist_stood(&evidence()), "nobody tells");
+    for (seconds, evented, stood) in [
+        (2, false, false),
+        (200, false, true),
+        (200, true, false),
+        (400, true, true),
+    ] {
+        assert_eq!(relist_stood(&seen(seconds, evented)), stood, "{seconds}");
+    }
 }

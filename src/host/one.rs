@@ -2,10 +2,17 @@
 
 use super::files::Tree;
 use crate::node::{
-    DEFAULT_ROOT, Mount, mount,
+    DEFAULT_ROOT,
+    mount::{self, Spot},
     parse::{self, Stat},
 };
-use std::{fs::File, io, os::unix::fs::MetadataExt as _, path::Path};
+use rustix::fs::{Mode, OFlags, openat};
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    os::unix::fs::MetadataExt as _,
+    path::Path,
+};
 
 /// Returns what the kernel says of process `pid`; `None` if there is none.
 pub fn stat(pid: u32) -> Option<Stat> {
@@ -17,10 +24,39 @@ pub fn stat(pid: u32) -> Option<Stat> {
 ///
 /// # Errors
 /// It cannot be read.
-pub fn mounts(pid: u32) -> io::Result<Vec<Mount>> {
+pub fn mounts(pid: u32) -> io::Result<Vec<Spot>> {
     let text = here().text(&format!("proc/{pid}/mountinfo"))?;
-    Ok(mount::mountinfo(&text))
+    Ok(mount::spots(&text))
 }
+
+/// This machine's `/proc`, held open: what is read through it is the kernel's word also where something else, or
+/// nothing, is mounted under that name.
+pub struct Proc(File);
+
+impl Proc {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn open() -> io::Result<Self> {
+        File::open(here().path("proc")).map(Self)
+    }
+
+    /// Returns the mounts of the namespace that this process is in now, as it sees them.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn own_mounts(&self) -> io::Result<Vec<Spot>> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let file = openat(&self.0, "self/mountinfo", flags, Mode::empty())?;
+        let mut text = Vec::new();
+        File::from(file).take(MOST).read_to_end(&mut text)?;
+        Ok(mount::spots(&String::from_utf8_lossy(&text)))
+    }
+}
+
+/// Most that is read of a `mountinfo`: what is beyond is not found, and not touched.
+const MOST: u64 = 64 << 20;
 
 /// Opens the mount namespace of process `pid`; returns it with its number.
 ///

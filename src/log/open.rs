@@ -12,7 +12,7 @@ use crate::{
     event::Time,
     parser::{Hints, Parser},
 };
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, bail};
 use std::{
     collections::BTreeSet,
     fs::{self, File},
@@ -25,7 +25,10 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+mod refuse;
 mod unfold;
+
+pub(super) use refuse::{explain, refuse};
 
 /// How much of a log's beginning is looked at for its kind and its first time.
 pub(super) const HEAD: u64 = 64 << 10;
@@ -348,20 +351,6 @@ pub(super) fn beginning(reader: &mut dyn Read) -> (Vec<u8>, Option<io::Error>) {
     (head, trouble)
 }
 
-/// Refuses what is neither text nor compressed text.
-///
-/// # Errors
-/// It is; with the command that makes it text.
-pub(super) fn refuse(head: &[u8], given: &str) -> anyhow::Result<()> {
-    match not_text(head) {
-        Some((kind, cure)) => bail!(
-            "it is {kind}: {} | plegdoctor diagnose --log -",
-            cure.replace("{}", given)
-        ),
-        None => Ok(()),
-    }
-}
-
 impl Log {
     /// Judges a file by its beginning, unpacked.
     ///
@@ -468,37 +457,4 @@ pub(super) fn first_time(name: &str, bytes: &[u8], hints: Hints) -> Option<Time>
     }
     parser.finish(&mut events);
     parser.told().oldest
-}
-
-/// Returns what kind of file begins with `head`, if it is no text, and the command that makes it one.
-fn not_text(head: &[u8]) -> Option<(&'static str, &'static str)> {
-    const KINDS: [(&[u8], &str, &str); 8] = [
-        (b"\x04\x22\x4d\x18", "compressed (lz4)", "lz4 -dc {}"),
-        (b"\x1f\x9d", "compressed (compress)", "gzip -dc {}"),
-        (b"\x1f\xa0", "compressed (lzh)", "gzip -dc {}"),
-        (b"PK\x03\x04", "a zip archive", "unzip -p {}"),
-        (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z x -so {}"),
-        (
-            b"LPKSHHRH",
-            "journald's own form",
-            "journalctl --file={} -o short-iso",
-        ),
-        (b"\xff\xfe", "UTF-16", "iconv -f UTF-16 -t UTF-8 {}"),
-        (b"\xfe\xff", "UTF-16", "iconv -f UTF-16 -t UTF-8 {}"),
-    ];
-    KINDS
-        .iter()
-        .find(|(magic, ..)| head.starts_with(magic))
-        .map(|&(_, kind, cure)| (kind, cure))
-}
-
-/// Returns the system's words with what to do about it.
-pub(super) fn explain(error: &io::Error) -> anyhow::Error {
-    match error.kind() {
-        io::ErrorKind::NotFound => {
-            anyhow!("{error}: name a log that is there, or none to let plegdoctor look for it")
-        }
-        io::ErrorKind::PermissionDenied => anyhow!("{error}: run plegdoctor as root"),
-        _ => anyhow!("{error}"),
-    }
 }

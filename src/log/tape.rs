@@ -76,7 +76,7 @@ pub(super) fn stream(
         Some(trouble) if logs == 0 => bail!("{trouble}"),
         Some(trouble) => drop(emit(Piece::Gap(name, trouble))),
         None if logs == 0 => {
-            bail!("it is an archive of {files} files, and none of them is a log of the kubelet")
+            bail!("it is an archive, and none of its {files} files is a log of the kubelet")
         }
         None => {}
     }

@@ -107,13 +107,15 @@ impl fmt::Display for Why {
                 kind.name()
             ),
             Trouble::Window(kind, size, room) => {
-                let room = room >> 20;
-                let size = size.map_or("more".to_owned(), |size| {
-                    format!("{} MiB", size.div_ceil(1 << 20))
-                });
+                let room = format!("{} MiB", room >> 20);
+                let size = size.map(|size| format!("{} MiB", size.div_ceil(1 << 20)));
+                let much = match size {
+                    Some(size) => format!("{size} of memory, and {room} is the most that is used"),
+                    None => format!("more than {room} of memory, the most that is used"),
+                };
                 write!(
                     f,
-                    "to unpack it ({}) takes {size} of memory, and {room} MiB is the most that is used: {} {} | plegdoctor diagnose --log -",
+                    "to unpack it ({}) takes {much}: {} {} | plegdoctor diagnose --log -",
                     kind.name(),
                     kind.cure(),
                     self.given

@@ -20,6 +20,8 @@ pub enum Place {
 /// A mount below such a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
+    /// The kernel's number for the mount.
+    pub mount: u64,
     /// Where, as the processes in that namespace see it.
     pub point: String,
     /// Whose directory that is.
@@ -123,11 +125,15 @@ pub fn places(text: &str) -> Vec<Place> {
 
 /// Returns what a namespace holds, from the `mountinfo` of a process in it.
 pub fn held(mountinfo: &str) -> Vec<Held> {
-    let points = mountinfo.lines().filter_map(mount::point);
-    points
-        .filter_map(|point| {
+    let spots = mount::spots(mountinfo).into_iter();
+    spots
+        .filter_map(|mount::Spot { id, point, .. }| {
             let place = place(&point)?;
-            Some(Held { point, place })
+            Some(Held {
+                mount: id,
+                point,
+                place,
+            })
         })
         .collect()
 }
@@ -309,6 +315,7 @@ mod tests {
         );
         let found = held(&text);
         assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].mount, 101);
         assert_eq!(found[0].point, format!("/d a/overlay2/{LAYER}/merged"));
         assert_eq!(first_mount(&text), Some(58));
         assert_eq!(first_mount(""), None);

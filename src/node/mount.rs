@@ -112,6 +112,39 @@ fn line(line: &str) -> Option<Mount> {
     })
 }
 
+/// A mount among others of a namespace, by the kernel's numbers for them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// Its number: no two mounts have one at a time, whatever namespace they are in.
+    pub id: u64,
+    /// The number of the mount that it lies on.
+    pub parent: u64,
+    /// Where, with blanks and the like as they are.
+    pub point: String,
+}
+
+/// Returns the places of the mounts of a `mountinfo`; lines that make no sense are left out.
+pub fn spots(text: &str) -> Vec<Spot> {
+    let spot = |line: &str| {
+        let mut fields = line.split(' ');
+        Some(Spot {
+            id: fields.next()?.parse().ok()?,
+            parent: fields.next()?.parse().ok()?,
+            point: point(line)?,
+        })
+    };
+    text.lines().filter_map(spot).collect()
+}
+
+/// Returns the number of the mount that is seen at `path`, of several that are stacked there the upper one; `None` if
+/// there is none, or if it can't be told (one lies below another mount that hides its folder).
+pub fn top(spots: &[Spot], path: &str) -> Option<u64> {
+    let at = || spots.iter().filter(|spot| spot.point == path);
+    let mut free = at().filter(|spot| !at().any(|upper| upper.parent == spot.id));
+    let first = free.next()?;
+    free.next().is_none().then_some(first.id)
+}
+
 /// Returns where the mount of a line of `mountinfo` is.
 pub(super) fn point(line: &str) -> Option<String> {
     line.split(' ').nth(4).map(unescaped)

@@ -2,7 +2,7 @@
 
 use super::{
     Style,
-    plain::{paragraph, visible},
+    plain::{cut, paragraph, visible},
 };
 use crate::{
     action::Action,
@@ -29,8 +29,13 @@ pub fn step(
     style: Style,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    // Of the others it is looked at right before whether they fit.
+    let suspected = match step.is_guess() {
+        true => " (only suspected)",
+        false => "",
+    };
     let title = format!(
-        "{} [{}], against {}",
+        "{} [{}], against {}{suspected}",
         step.title,
         risk(step.risk),
         step.finding
@@ -46,6 +51,13 @@ pub fn step(
     if step.actions.iter().any(kills) {
         let first = format!(
             "first: one inspect more is kept open for {}; if it is answered, nothing is ended",
+            duration::spoken(confirm_after)
+        );
+        write!(out, "{}", paragraph(&first, 2, style.width))?;
+    }
+    if step.restarts() {
+        let first = format!(
+            "first: one more look, {} or more after the one that asked for it; if it is not needed any more, nothing is restarted",
             duration::spoken(confirm_after)
         );
         write!(out, "{}", paragraph(&first, 2, style.width))?;
@@ -101,10 +113,10 @@ pub fn write(
     }
     // Else it is as was told above.
     let tried = |deed: &Deed| {
-        use Fate::{AboveRisk, Declined, Interrupted, Planned};
+        use Fate::{AboveRisk, Declined, Interrupted, Planned, Suspected};
         !matches!(
             deed.ending.fate,
-            AboveRisk | Declined | Interrupted | Planned
+            AboveRisk | Declined | Interrupted | Planned | Suspected
         )
     };
     if report.actions.iter().any(tried) {
@@ -142,12 +154,16 @@ fn one(
 ) -> io::Result<()> {
     let (word, color) = match deed.ending.fate {
         Fate::Done => ("done", "32"),
-        Fate::Unproven => ("done, not proved", "33"),
+        Fate::Unproven => ("tried, not proved", "33"),
         Fate::Failed => ("failed", "31"),
         Fate::Changed => ("not done, it has changed", "33"),
         Fate::NotNeeded => ("not needed", "32"),
         Fate::Declined => ("not confirmed", "2"),
         Fate::AboveRisk => ("not done, above --max-risk", "2"),
+        Fate::Suspected => (
+            "not done, only suspected: --yes restarts nothing for that",
+            "33",
+        ),
         Fate::Interrupted => ("not done, interrupted", "33"),
         Fate::Planned => ("would be done", "36"),
     };
@@ -158,8 +174,13 @@ fn one(
         risk(deed.risk),
         paint(word, color)
     )?;
-    // Never wrapped: it must survive being copied.
-    writeln!(out, "    {}", visible(&deed.action.told()))?;
+    // Never wrapped: it must survive being copied. Of a process the number does; its words were shown before.
+    let told = visible(&deed.action.told());
+    let room = usize::from(style.width).saturating_sub(4);
+    match deed.action {
+        Action::EndProcess(_) => writeln!(out, "    {}", cut(&told, room))?,
+        _ => writeln!(out, "    {told}")?,
+    }
     let ending = &deed.ending;
     let cost = Some(&deed.cost).filter(|_| !ending.fate.acted());
     for (head, text) in [
@@ -184,3 +205,6 @@ fn risk(risk: Risk) -> &'static str {
         Risk::Node => "affects the whole node",
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,7 +12,7 @@ use super::{
     EACH, Rule,
     holders::{self, span},
     inspect_call,
-    remedies::docker_command,
+    remedies::{self, cost_of_unit, docker_command},
 };
 use crate::{
     action::{Action, Unit},
@@ -236,13 +236,19 @@ fn actions(hold: &Hold<'_>) -> Vec<Action> {
     let Some(namespace) = hold.namespace.number() else {
         return Vec::new();
     };
+    // Where nobody says that a mount is in the way, or Docker was not seen to say that the container has ended, a person
+    // may judge.
+    let may = |(trouble, _): &&(&Trouble<'_>, &Held)| trouble.says_busy && trouble.has_ended();
     let detach = |(_, held): &(&Trouble<'_>, &Held)| Action::DetachMount {
         path: held.point.clone(),
+        mount: held.mount,
         namespace,
         pid: hold.keeper.pid,
         start_ticks: hold.keeper.start_ticks,
     };
-    hold.held.iter().take(PATHS).map(detach).collect()
+    // Of what is mounted within another mount, or upon it, the upper one first: the kernel lists it later.
+    let some: Vec<_> = hold.held.iter().take(PATHS).filter(may).collect();
+    some.into_iter().rev().map(detach).collect()
 }
 
 /// Returns the remedy that starts what holds it anew, if it is a service or a container.
@@ -268,11 +274,11 @@ fn restart(evidence: &Evidence, hold: &Hold<'_>) -> Option<Remedy> {
         title: format!("Restart {unit}"),
         risk: if node { Risk::Node } else { Risk::Disruptive },
         command: format!("systemctl restart {unit}"),
-        cost: "that service starts anew, with the mounts of then".to_owned(),
-        actions: restarts
-            .map(|unit| Action::RestartUnit { unit })
-            .into_iter()
-            .collect(),
+        cost: restarts.map_or_else(
+            || "that service starts anew, with the mounts of then".to_owned(),
+            |unit| cost_of_unit(evidence, unit),
+        ),
+        actions: restarts.map_or_else(Vec::new, |unit| remedies::restart(evidence, unit)),
     })
 }
 

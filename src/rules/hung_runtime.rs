@@ -4,7 +4,7 @@ use super::{
     Rule, cite_probe, clock, count, daemon,
     daemon_stacks::{cite, waited_for},
     lines::Lines,
-    remedies::{Engine, engine, restart, restart_runtime, save_stacks},
+    remedies::{Engine, cost_of_containerd, engine, restart, restart_runtime, save_stacks},
 };
 use crate::{
     action::Unit,
@@ -283,7 +283,7 @@ fn remedies(evidence: &Evidence, part: Part) -> Vec<Remedy> {
         title: "Restart containerd".to_owned(),
         risk: Risk::Node,
         command: "systemctl restart containerd".to_owned(),
-        cost: "containers go on running; calls in flight fail".to_owned(),
+        cost: cost_of_containerd(evidence),
         actions: restart(evidence, Unit::Containerd),
     };
     let mut remedies = vec![look, save_stacks(evidence)];

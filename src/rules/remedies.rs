@@ -99,11 +99,16 @@ pub(super) fn restart(evidence: &Evidence, unit: Unit) -> Vec<Action> {
     }
 }
 
+/// Returns whether containers outlive Docker, as far as it or its files tell.
+fn live_restore(runtime: Option<&Runtime>) -> Option<bool> {
+    let runtime = runtime?;
+    let stored = || runtime.disk.as_ref().and_then(|disk| disk.live_restore);
+    runtime.live_restore.or_else(stored)
+}
+
 /// Returns what a restart of Docker costs, as far as Docker or its files tell.
 fn cost_of_restart(runtime: Option<&Runtime>) -> String {
-    let stored = |runtime: &Runtime| runtime.disk.as_ref().and_then(|disk| disk.live_restore);
-    let live_restore = runtime.and_then(|it| it.live_restore.or_else(|| stored(it)));
-    match (runtime, live_restore) {
+    match (runtime, live_restore(runtime)) {
         (Some(runtime), Some(false)) => {
             let running = match (runtime.list.outcome, runtime.running()) {
                 (Outcome::Answered, 1) => "; 1 runs now".to_owned(),
@@ -114,6 +119,32 @@ fn cost_of_restart(runtime: Option<&Runtime>) -> String {
         }
         (_, Some(true)) => "containers go on running (live-restore is on); calls in flight fail, and the evidence is destroyed".to_owned(),
         _ => "stops every container of the node unless live-restore is on, and destroys the evidence".to_owned(),
+    }
+}
+
+/// Returns what a restart of containerd costs: with Docker above it more than itself, where systemd binds the two.
+pub(super) fn cost_of_containerd(evidence: &Evidence) -> String {
+    let alone = "containers go on running; calls in flight fail";
+    let runtime = evidence.runtime.as_ref();
+    if engine(evidence) != Engine::Docker || live_restore(runtime) == Some(true) {
+        return alone.to_owned();
+    }
+    // Docker's own packages have had BindsTo= since 18.09, and Wants= later; distributions differ.
+    let all = match live_restore(runtime) {
+        Some(_) => "",
+        None => " unless live-restore is on",
+    };
+    format!(
+        "{alone}; but where docker.service requires it (systemctl show -p BindsTo -p Requires docker), Docker restarts with it and stops every container of the node{all}"
+    )
+}
+
+/// Returns what a restart of that unit costs.
+pub(super) fn cost_of_unit(evidence: &Evidence, unit: Unit) -> String {
+    match unit {
+        Unit::Docker => cost_of_restart(evidence.runtime.as_ref()),
+        Unit::Containerd => cost_of_containerd(evidence),
+        Unit::Kubelet => "containers go on running; the kubelet takes up its work anew".to_owned(),
     }
 }
 

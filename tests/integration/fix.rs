@@ -11,6 +11,8 @@ mod mounts;
 mod processes;
 /// Containers that can't be removed.
 mod removals;
+/// What is restarted, and what is not.
+mod restarts;
 
 use crate::{
     json,
@@ -39,9 +41,9 @@ impl Place {
     fn arguments(daemon: &Daemon, more: &[&str]) -> Vec<String> {
         let endpoint = daemon.endpoint();
         let mut words = vec!["diagnose", "--fix", "--no-log", "--probe-timeout", "2s"];
-        words.extend(["--settle", "2s", "--docker-host", &endpoint]);
-        // A kubelet of this machine has nothing to do with that daemon.
+        // One that runs on this machine is not this daemon's.
         words.push("--no-kubelet");
+        words.extend(["--settle", "2s", "--docker-host", &endpoint]);
         let has = |option: &str| more.contains(&option);
         if !has("--confirm-after") {
             words.extend(["--confirm-after", "2s"]);

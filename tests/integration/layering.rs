@@ -49,7 +49,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("rustix::mount", &["apply/mount"]),
     ("move_into_link_name_space", &["apply/mount"]),
     ("\"/proc", &["host", "child"]),
-    ("openat(", &["runtime/disk"]),
+    ("openat(", &["runtime/disk", "host/one"]),
     ("Local::now", &["cli"]),
     ("std::env", &["cli"]),
     ("comfy_table", &["render", "cli"]),

@@ -8,6 +8,10 @@ use crate::{
 };
 use chrono::DateTime;
 use serde_json::{Value, json};
+use std::{
+    fs,
+    os::unix::fs::{chown, symlink},
+};
 
 fn target() -> Target {
     Target {
@@ -31,7 +35,7 @@ fn clock() -> Clock {
 }
 
 fn lines(path: &Path) -> Vec<Value> {
-    let text = std::fs::read_to_string(path).unwrap();
+    let text = fs::read_to_string(path).unwrap();
     assert!(text.ends_with('\n'), "{text:?}");
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -70,10 +74,10 @@ fn intent_and_result_are_a_line_each_with_all_keys() {
 fn what_stands_there_is_kept_and_a_cut_line_ended() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("audit");
-    std::fs::write(&path, "{\"whole\":1}\n{\"cut").unwrap();
+    fs::write(&path, "{\"whole\":1}\n{\"cut").unwrap();
     let audit = Audit::open(&path, clock()).unwrap();
     audit.intent(&target()).unwrap();
-    let text = std::fs::read_to_string(&path).unwrap();
+    let text = fs::read_to_string(&path).unwrap();
     assert!(
         text.starts_with("{\"whole\":1}\n{\"cut\n{\"schema\":"),
         "{text}"
@@ -131,4 +135,38 @@ fn a_write_that_hangs_is_given_up_once_and_not_waited_for_again() {
     assert!(error.ends_with("no answer in 5 s"), "{error}");
     assert!(audit.intent(&target()).is_err());
     assert!(began.elapsed() < DEADLINE + Duration::from_secs(2));
+}
+
+#[test]
+fn under_a_name_of_its_own_it_follows_no_link_and_takes_no_file_of_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit");
+    let victim = folder.path().join("victim");
+    fs::write(&victim, "theirs\n").unwrap();
+    let refused = |what: &str| {
+        let error = format!("{:#}", Audit::open_own(&path, clock()).unwrap_err());
+        assert!(
+            error.contains("can't open the audit file"),
+            "{what}: {error}"
+        );
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "theirs\n", "{what}");
+        fs::remove_file(&path).unwrap();
+    };
+    symlink(&victim, &path).unwrap();
+    refused("a link");
+    fs::hard_link(&victim, &path).unwrap();
+    refused("another name of a file");
+    let fifo = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(fifo.unwrap().success());
+    refused("a FIFO");
+    fs::write(&path, "").unwrap();
+    chown(&path, Some(1), None).unwrap();
+    refused("another user's");
+
+    let own = Audit::open_own(&path, clock()).unwrap();
+    own.intent(&target()).unwrap();
+    let again = Audit::open_own(&path, clock()).unwrap();
+    again.intent(&target()).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2);
+    assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
 }

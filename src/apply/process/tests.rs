@@ -7,6 +7,8 @@ use crate::{
 };
 use std::{
     cell::RefCell,
+    os::unix::net::UnixListener,
+    path::Path,
     process::{Child, Command},
 };
 
@@ -182,16 +184,15 @@ fn a_real_process_that_got_the_number_since_is_not_held() {
     child.wait().unwrap();
 }
 
-#[test]
-fn one_that_heeds_no_term_is_killed() {
-    let folder = tempfile::tempdir().unwrap();
-    let deaf = folder.path().join("deaf");
+/// A process that heeds no TERM, on whose TERM `then` is done.
+fn deaf(folder: &Path, then: &str) -> (Child, RuntimeProcess) {
+    let ready = folder.join("ready");
     let script = format!(
-        "trap '' TERM; touch {}; while :; do sleep 1; done",
-        deaf.display()
+        "trap '{then}' TERM; touch {}; while :; do sleep 0.1; done",
+        ready.display()
     );
-    let mut child = Command::new("sh").args(["-c", &script]).spawn().unwrap();
-    while !deaf.exists() {
+    let child = Command::new("sh").args(["-c", &script]).spawn().unwrap();
+    while !ready.exists() {
         std::thread::sleep(LOOK);
     }
     let target = RuntimeProcess {
@@ -199,15 +200,74 @@ fn one_that_heeds_no_term_is_killed() {
         start_ticks: one::stat(child.id()).unwrap().start_ticks,
         ..target()
     };
-    let began = Instant::now();
-    let struck = with_hands(folder.path(), |hands| {
+    (child, target)
+}
+
+/// Ends `target` while an inspect is open that a Docker which takes connections never answers, or, without one, that has
+/// failed.
+fn struck(
+    folder: &Path,
+    target: &RuntimeProcess,
+    docker: bool,
+) -> Result<(Instant, String), Box<Ending>> {
+    let listener = docker.then(|| UnixListener::bind(folder.join("docker.sock")).unwrap());
+    let struck = with_hands(folder, |hands| {
         let pinned = Pinned::new(target.pid, target.start_ticks).unwrap();
-        strike(hands, &target, &pinned)
+        let mut inspect = open(hands, &target.container, 1).unwrap();
+        strike(hands, target, &pinned, &mut inspect)
     });
-    let waited = struck.unwrap() - began;
-    assert!(waited >= TERM, "TERM comes first, and has its time");
+    drop(listener);
+    struck
+}
+
+#[test]
+fn one_that_heeds_no_term_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut child, target) = deaf(folder.path(), "");
+    let began = Instant::now();
+    let (at, told) = struck(folder.path(), &target, true).unwrap();
+    assert!(at - began >= TERM, "TERM comes first, and has its time");
+    assert!(told.ends_with(" ended"), "{told}");
     use std::os::unix::process::ExitStatusExt as _;
     assert_eq!(child.wait().unwrap().signal(), Some(9));
+}
+
+#[test]
+fn one_whose_container_answers_after_term_is_not_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut child, target) = deaf(folder.path(), "");
+    let (_, told) = struck(folder.path(), &target, false).unwrap();
+    assert!(told.contains("was told to end (TERM)"), "{told}");
+    assert!(child.try_wait().unwrap().is_none(), "it lives");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn an_init_that_became_the_workload_meanwhile_is_not_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut child, target) = deaf(folder.path(), "exec sleep 99");
+    let ending = *struck(folder.path(), &target, true).unwrap_err();
+    assert_eq!(ending.fate, Fate::Unproven);
+    let why = ending.reason.unwrap();
+    assert!(why.contains("runs another program now"), "{why}");
+    assert!(child.try_wait().unwrap().is_none(), "it lives");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn an_answer_from_before_the_signal_proves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let ending = with_hands(folder.path(), |hands| {
+        let mut inspect = open(hands, &container(), 1).unwrap();
+        assert!(inspect.wait(Duration::from_secs(20)).is_some());
+        let struck = (Instant::now(), "process 42 ended".to_owned());
+        prove(hands, &mut inspect, "b15929dfcea1", struck)
+    });
+    assert_eq!((ending.fate, ending.proof), (Fate::Unproven, None));
+    let why = ending.reason.unwrap();
+    assert!(why.contains("right before the signal came"), "{why}");
 }
 
 #[test]

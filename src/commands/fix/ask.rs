@@ -1,7 +1,9 @@
-//! The question on the terminal. Only a yes is a yes; the end of input is not.
+//! The question on the terminal. Only a yes that Enter ends, typed once it was asked for, is a yes; the end of input is
+//! not.
 
 use crate::apply::Interrupts;
 use anyhow::Context as _;
+use rustix::termios::{QueueSelector, tcflush};
 use std::{
     io::{self, BufRead as _, Write as _},
     sync::mpsc::{self, RecvTimeoutError},
@@ -28,6 +30,8 @@ pub(super) enum Answer {
 /// # Errors
 /// The terminal can't be written to or read from.
 pub(super) fn confirm(interrupts: &Interrupts) -> anyhow::Result<Answer> {
+    // What was typed before the question was seen answers none.
+    let _ = tcflush(io::stdin(), QueueSelector::IFlush);
     let mut terminal = io::stderr();
     write!(terminal, "Do it? [y/N] ").and_then(|()| terminal.flush())?;
     let (tell, told) = mpsc::channel();
@@ -44,15 +48,38 @@ pub(super) fn confirm(interrupts: &Interrupts) -> anyhow::Result<Answer> {
         match told.recv_timeout(LOOK) {
             Ok(answer) => {
                 let answer = answer.context("can't read the answer")?;
-                let answer = answer.trim_ascii();
-                let yes = answer.eq_ignore_ascii_case(b"y") || answer.eq_ignore_ascii_case(b"yes");
-                return Ok(if yes { Answer::Yes } else { Answer::No });
+                return Ok(judge(&answer));
             }
             Err(RecvTimeoutError::Timeout) if interrupts.count() > 0 => {
                 return Ok(Answer::Interrupted);
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(Answer::No),
+        }
+    }
+}
+
+/// Returns what a line says. One that is cut short, by the end of input, says nothing.
+fn judge(line: &[u8]) -> Answer {
+    let words = line.strip_suffix(b"\n").map(<[u8]>::trim_ascii);
+    let yes = |words: &[u8]| words.eq_ignore_ascii_case(b"y") || words.eq_ignore_ascii_case(b"yes");
+    match words.is_some_and(yes) {
+        true => Answer::Yes,
+        false => Answer::No,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_whole_yes_is_a_yes() {
+        for yes in ["y\n", "Y\n", " yes \r\n", "YES\n"] {
+            assert_eq!(judge(yes.as_bytes()), Answer::Yes, "{yes:?}");
+        }
+        for no in ["", "y", "yes", "\n", "n\n", "yy\n", "y\0\n", "yes please\n"] {
+            assert_eq!(judge(no.as_bytes()), Answer::No, "{no:?}");
         }
     }
 }

@@ -33,7 +33,10 @@ pub(super) fn evidence(
 /// It can't be opened.
 pub(super) fn audit(args: &FixArgs, clock: Clock) -> anyhow::Result<(Audit, PathBuf)> {
     let name = "plegdoctor-audit.jsonl";
-    let open = |path: &Path| Audit::open(path, clock);
+    let open = |path: &Path| match args.audit {
+        Some(_) => Audit::open(path, clock),
+        None => Audit::open_own(path, clock),
+    };
     somewhere(args.audit.as_deref(), name, &open).map(|(path, audit)| (audit, path))
 }
 

@@ -3,7 +3,10 @@
 use crate::{
     cli::Format,
     fix::{Deed, Step},
-    render::{self, Style, actions, plain::visible},
+    render::{
+        self, Style, actions,
+        plain::{paragraph, visible},
+    },
     report::Report,
 };
 use anyhow::Context as _;
@@ -51,7 +54,8 @@ impl Page<'_> {
 
     /// Tells how it goes. Nothing depends on it.
     pub(super) fn tell(&mut self, text: &str) {
-        let _ = self.say(format!("  {}\n", visible(text)).as_bytes());
+        let text = paragraph(&visible(text), 2, self.style.width);
+        let _ = self.say(text.as_bytes());
     }
 
     fn say(&mut self, bytes: &[u8]) -> io::Result<()> {

@@ -107,7 +107,7 @@ impl Found {
         match (&trouble, logs.is_empty()) {
             (Some(trouble), true) => bail!("{trouble}"),
             (None, true) => {
-                bail!("it is an archive of {files} files, and none of them is a log of the kubelet")
+                bail!("it is an archive, and none of its {files} files is a log of the kubelet")
             }
             (Some(trouble), false) => {
                 let why = anyhow!("{trouble}");
@@ -121,9 +121,13 @@ impl Found {
         }
         for candidate in logs {
             let name = format!("{}:{}", archive.name, candidate.member.path);
-            match candidate.refused {
-                Some(why) => self.failures.push((name, anyhow!("{why}"))),
-                None => self.add(archive.member(name, &candidate, deck.as_ref())?),
+            let log = match &candidate.refused {
+                Some(why) => Err(anyhow!("{why}")),
+                None => archive.member(name.clone(), &candidate, deck.as_ref()),
+            };
+            match log {
+                Ok(log) => self.add(log),
+                Err(error) => self.failures.push((name, error)),
             }
         }
         Ok(())

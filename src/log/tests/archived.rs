@@ -187,7 +187,7 @@ fn an_archive_without_a_log_is_refused_and_one_name_may_stand_for_two() {
         outcome(&["--log", text(&path.join("bundle"))]).unwrap_err()
     );
     assert!(
-        words.contains("an archive of 1 files, and none of them is a log"),
+        words.contains("it is an archive, and none of its 1 files is a log"),
         "{words}"
     );
     let tar = tar_of(&[file("kubelet.log", 29), file("kubelet.log", 30)]);
@@ -197,6 +197,29 @@ fn an_archive_without_a_log_is_refused_and_one_name_may_stand_for_two() {
         ["bundle.tar:kubelet.log", "bundle.tar:kubelet.log#2"]
     );
     assert_eq!(lines.len(), 2);
+}
+
+#[test]
+fn an_archive_and_its_members_share_the_memory_that_there_is() {
+    let xz = pack(Kind::Xz, stale(29, "11:00:00").as_bytes());
+    let tar = tar_of(&[
+        Entry::file("kubelet.log.1.xz", &xz),
+        file("kubelet.log", 30),
+    ]);
+    // A frame of zstd with one raw block and a window of 128 MiB, as `--long` writes (RFC 8878).
+    let block = u32::try_from(tar.len() << 3 | 1).unwrap().to_le_bytes();
+    let frame = [b"\x28\xb5\x2f\xfd\x00\x88", &block[..3], &tar].concat();
+    let (_dir, path) = directory_of(&[("bundle", frame)]);
+    let (reading, lines) = outcome(&["--log", text(&path.join("bundle"))]).unwrap();
+    assert_eq!(lines, ["bundle:kubelet.log:1 30 11:00"]);
+    let told = gaps(&reading);
+    assert!(
+        told.len() == 1
+            && told[0].starts_with(
+                "bundle:kubelet.log.1.xz: to unpack it (xz) takes more than 0 MiB of memory"
+            ),
+        "{told:?}"
+    );
 }
 
 #[test]

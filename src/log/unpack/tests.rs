@@ -87,7 +87,7 @@ fn what_follows_each_other_is_one_log_of_whatever_kind_and_zeros_at_the_end_are_
 
 #[test]
 fn cut_at_any_byte_it_gives_what_came_before_and_says_so_once() {
-    let text = text(60);
+    let text = text(25);
     for kind in KINDS {
         let packed = pack(kind, &text);
         let mut most = 0;
@@ -111,7 +111,7 @@ fn cut_at_any_byte_it_gives_what_came_before_and_says_so_once() {
 
 #[test]
 fn damaged_at_any_byte_it_never_panics_and_gives_nothing_for_nothing() {
-    let text = text(60);
+    let text = text(25);
     for kind in KINDS {
         let packed = pack(kind, &text);
         for at in 0..packed.len() {
@@ -202,7 +202,7 @@ fn an_xz_dictionary_is_held_to_what_there_is_room_for() {
     let words = words.unwrap();
     assert!(out.is_empty(), "{words}");
     assert!(
-        words.contains("takes more of memory, and 1 MiB is the most"),
+        words.contains("takes more than 1 MiB of memory, the most"),
         "{words}"
     );
     assert!(words.contains("xz -dc FILE |"), "{words}");
@@ -210,10 +210,10 @@ fn an_xz_dictionary_is_held_to_what_there_is_room_for() {
 
 #[test]
 fn a_bomb_costs_no_memory() {
-    let inner = pack(Kind::Gzip, &vec![0; 16 << 20]);
+    let inner = pack(Kind::Gzip, &vec![0; 8 << 20]);
     let bomb = pack(Kind::Gzip, &inner);
     assert!(bomb.len() < 1 << 10, "{}", bomb.len());
     let mut reader = Unpack::new(Unpack::new(&bomb[..], MOST, ""), MOST, "");
-    assert_eq!(io::copy(&mut reader, &mut io::sink()).unwrap(), 16 << 20);
+    assert_eq!(io::copy(&mut reader, &mut io::sink()).unwrap(), 8 << 20);
     assert!(reader.input.capacity() <= 2 * INPUT);
 }

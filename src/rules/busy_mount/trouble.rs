@@ -33,6 +33,15 @@ pub(super) struct Trouble<'a> {
 }
 
 impl Trouble<'_> {
+    /// Returns whether Docker's inspect shows that nothing of it runs.
+    pub(super) fn has_ended(&self) -> bool {
+        let container = self.container;
+        let inspected = container.and_then(|container| container.inspected.as_ref());
+        inspected.is_some_and(|inspected| {
+            !inspected.running && matches!(inspected.state.as_str(), "dead" | "exited" | "removing")
+        })
+    }
+
     pub(super) fn subject(&self) -> Subject {
         let first = self.lines.0.first().map(|group| &group.first);
         let logged = first.map(subject_from);

@@ -1,5 +1,6 @@
 use super::*;
 use crate::{
+    action::Action,
     finding::{Confidence, Risk},
     node::{
         Namespace,
@@ -50,6 +51,7 @@ fn namespace(below: &str, keeper: Keeper) -> Namespace {
         processes: 1,
         keepers: vec![keeper],
         held: vec![Held {
+            mount: 101,
             point: format!("{below}/var/lib/docker/overlay2/{LAYER}/merged"),
             place: layer(),
         }],
@@ -114,6 +116,24 @@ fn who_holds_a_dead_containers_layer_is_named_and_is_to_let_it_go() {
 }
 
 #[test]
+fn where_the_runtime_itself_holds_it_the_restart_costs_what_the_runtimes_does() {
+    for (unit, cost) in [
+        (
+            "docker.service",
+            "stops every container of the node unless live-restore is on",
+        ),
+        ("containerd.service", "Docker restarts with it"),
+        ("kubelet.service", "containers go on running"),
+    ] {
+        let held = namespace("", keeper(7, "helper", Some(unit)));
+        let found = only(&RULE, &story(&[], Some(vec![dead(&busy())]), vec![held]));
+        let restart = found.remedies.last().unwrap();
+        assert_eq!((restart.risk, restart.actions.len()), (Risk::Node, 1));
+        assert!(restart.cost.contains(cost), "{unit}: {}", restart.cost);
+    }
+}
+
+#[test]
 fn a_path_with_a_quote_stays_one_word_of_the_command() {
     let held = namespace("/a'; reboot '", keeper(7, "agent", None));
     let found = only(&RULE, &story(&[], Some(vec![dead(&busy())]), vec![held]));
@@ -131,6 +151,44 @@ fn a_path_with_a_quote_stays_one_word_of_the_command() {
 fn without_the_words_of_a_busy_mount_it_is_a_suspicion() {
     let found = only(&RULE, &story(&[], Some(vec![dead("")]), vec![exporter()]));
     assert_eq!(found.confidence, Confidence::Suspected);
+    assert_eq!(actions(&found), [], "a person may judge");
+}
+
+fn actions(found: &Finding) -> Vec<Action> {
+    let remedies = found.remedies.iter();
+    remedies.flat_map(|remedy| remedy.actions.clone()).collect()
+}
+
+#[test]
+fn mounts_of_what_docker_shows_ended_are_detached_the_upper_ones_first() {
+    let mut held = exporter();
+    let below = held.held[0].clone();
+    held.held.push(Held {
+        mount: 103,
+        point: format!("{}/proc", below.point),
+        ..below.clone()
+    });
+    let found = only(&RULE, &story(&[], Some(vec![dead(&busy())]), vec![held]));
+    let expected = [(103, format!("{}/proc", below.point)), (101, below.point)];
+    let expected = expected.map(|(mount, path)| Action::DetachMount {
+        path,
+        mount,
+        namespace: 4_026_530_007,
+        pid: 7,
+        start_ticks: 100,
+    });
+    assert_eq!(actions(&found), expected);
+}
+
+#[test]
+fn nothing_is_detached_of_what_docker_was_not_seen_to_show_ended() {
+    let found = only(&RULE, &story(&[removal(&busy())], None, vec![exporter()]));
+    assert_eq!(actions(&found), []);
+    let mut unknown = dead(&busy());
+    unknown.inspected = None;
+    let logged = [removal(&busy())];
+    let evidence = story(&logged, Some(vec![unknown]), vec![exporter()]);
+    assert_eq!(actions(&only(&RULE, &evidence)), []);
 }
 
 #[test]
@@ -140,6 +198,7 @@ fn the_kubelets_words_and_the_kernel_confirm_without_docker() {
     );
     let mut held = exporter();
     held.held[0] = Held {
+        mount: 102,
         point: format!("/var/lib/docker/containers/{ID}/shm"),
         place: Place::Container(ContainerId::parse(ID).unwrap()),
     };

@@ -40,6 +40,28 @@ fn version_and_info_alone_point_to_containerd() {
 }
 
 #[test]
+fn a_restart_of_containerd_that_may_take_docker_along_says_so() {
+    for (live_restore, takes) in [
+        (
+            None,
+            "stops every container of the node unless live-restore is on",
+        ),
+        (Some(false), "stops every container of the node"),
+        (Some(true), "containers go on running; calls in flight fail"),
+    ] {
+        let mut daemon = daemon_with(vec![sandbox(ID, Some("running"))]);
+        daemon.version_probe = probe(Outcome::TimedOut, 3000);
+        daemon.live_restore = live_restore;
+        let found = only(&RULE, &evidence(&[], Some(daemon)));
+        let mut remedies = found.remedies.iter();
+        let restart = remedies
+            .find(|it| it.title == "Restart containerd")
+            .unwrap();
+        assert!(restart.cost.ends_with(takes), "{}", restart.cost);
+    }
+}
+
+#[test]
 fn log_and_daemon_together_confirm() {
     let mut daemon = daemon_with(Vec::new());
     daemon.list = probe(Outcome::TimedOut, 3000);

@@ -30,8 +30,14 @@ fn terminal(place: &Place, daemon: &Daemon, more: &[&str]) -> Child {
 
 /// Runs it on a terminal and types `keys` once it asks; returns the exit code and what the terminal shows.
 fn answered(place: &Place, daemon: &Daemon, keys: &[u8]) -> (i32, String) {
+    answered_after(place, daemon, b"", keys)
+}
+
+/// … where `ahead` is typed before it asks.
+fn answered_after(place: &Place, daemon: &Daemon, ahead: &[u8], keys: &[u8]) -> (i32, String) {
     let mut child = terminal(place, daemon, &[]);
     let (mut typing, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    typing.write_all(ahead).unwrap();
     let (mut text, mut block) = (String::new(), [0; 4096]);
     while !text.contains("[y/N] ") {
         let read = screen.read(&mut block).unwrap();
@@ -48,8 +54,8 @@ fn only_a_yes_does_what_was_shown() {
     let daemon = Daemon::start();
     let dead = daemon.dead("stuck", &json!({}));
     daemon.undead();
-    // The last two are the end of input and Ctrl-C.
-    for keys in [&b"n\n"[..], b"\n", b"yup\n", b"\x04", b"\x03"] {
+    // The last three are the end of input, that after a yes without Enter (which takes two), and Ctrl-C.
+    for keys in [&b"n\n"[..], b"\n", b"yup\n", b"\x04", b"y\x04\x04", b"\x03"] {
         let place = Place::new();
         let (code, shown) = answered(&place, &daemon, keys);
         assert_eq!(code, 1, "{shown}");
@@ -69,6 +75,15 @@ fn only_a_yes_does_what_was_shown() {
         assert!(daemon.exists(&dead));
         place.is_empty();
     }
+    let place = Place::new();
+    let (code, shown) = answered_after(&place, &daemon, b"y\ny\n", b"\n");
+    assert_eq!(
+        code, 1,
+        "what was typed before it asked is no answer: {shown}"
+    );
+    assert!(daemon.exists(&dead));
+    place.is_empty();
+
     let place = Place::new();
     let (code, shown) = answered(&place, &daemon, b" Y \n");
     assert_eq!(code, 0, "{shown}");

@@ -268,11 +268,11 @@ fn a_kubelet_that_is_well_again_after_the_kill_is_told_with_the_proof() {
         "disruptive",
         "--confirm-after",
         "2s",
+        "--no-kubelet",
         "--probe-timeout",
         "2s",
         "--utc-offset",
         "+00:00",
-        "--no-kubelet",
         "--format",
         "json",
         "--docker-host",
@@ -332,4 +332,18 @@ fn several_hung_containers_are_waited_for_at_the_same_time() {
         assert_eq!(daemon.inspect(id)["State"]["Status"], "created");
     }
     assert_eq!(daemon.inspect(&etcd)["State"]["Status"], "running");
+}
+
+#[test]
+fn a_closed_pipe_does_not_pass_for_a_node_that_was_healed() {
+    let daemon = Daemon::start();
+    let (_, _, pid) = hung(&daemon);
+    let place = Place::new();
+    let mut command = place.command(&daemon, &["--yes", "--max-risk", "disruptive"]);
+    let mut child = command.spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(is_there(pid));
+    place.is_empty();
 }

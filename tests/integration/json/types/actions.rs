@@ -63,6 +63,7 @@ enum Outcome {
     NotNeeded,
     Declined,
     AboveRisk,
+    Suspected,
     Interrupted,
     Planned,
 }

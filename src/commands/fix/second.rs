@@ -1,0 +1,81 @@
+//! The second look that a restart needs: what it ends can't be brought back, and what it was against may have been
+//! over since, while somebody thought about it or another remedy worked.
+
+use super::{Look, Run, look, page::Page};
+use crate::{
+    duration,
+    fix::{self, Asked, Ending, Fate, Step},
+    report::Report,
+};
+use std::time::Instant;
+
+impl Run<'_> {
+    /// Notes since when restarts are asked for; one that is not any more begins anew, and one that was left as a guess
+    /// is none any more once a second source asks for it.
+    pub(super) fn note_restarts(&mut self, report: &Report) {
+        let steps = fix::steps(report);
+        let actions = steps.iter().flat_map(|step| &step.actions);
+        let wanted: Vec<_> = actions.filter(|action| action.restarts()).collect();
+        self.asked_for.retain(|action, _| wanted.contains(&action));
+        for action in wanted {
+            let now = Instant::now();
+            self.asked_for.entry(action.clone()).or_insert(now);
+        }
+        let sure = steps.iter().filter(|step| !step.is_guess());
+        for action in sure.flat_map(|step| &step.actions) {
+            if self.unsure.remove(action) {
+                self.settled.remove(action);
+            }
+        }
+    }
+
+    /// Looks once more, not before `--confirm-after` is over since the first look that asked for it. Returns what of
+    /// the step is still to be done; what is not is recorded.
+    pub(super) fn second_look(
+        &mut self,
+        step: &Step,
+        asked: Asked,
+        last: &mut Look,
+        page: &mut Page<'_>,
+    ) -> Option<Step> {
+        let confirm_after = self.args.fix.confirm_after;
+        let since = step.actions.iter().filter_map(|it| self.asked_for.get(it));
+        let waited = since.max().map(Instant::elapsed).unwrap_or_default();
+        page.tell(&format!(
+            "Looking once more, {} after the first look, whether that is still so.",
+            duration::spoken(confirm_after.max(waited))
+        ));
+        let interrupted = self.sleep(confirm_after.saturating_sub(waited));
+        if !interrupted {
+            match look(self.args, None) {
+                Ok(now) => *last = now,
+                Err(error) => {
+                    let why = format!("can't look again: {error:#}");
+                    self.leave_because(step, asked, &Ending::because(Fate::Failed, why.clone()));
+                    self.stop(Some(why));
+                    return None;
+                }
+            }
+            self.note_restarts(&last.report);
+        }
+        if interrupted || self.interrupts.count() > 0 {
+            self.leave(step, asked, Fate::Interrupted);
+            self.stop(Some("interrupted".to_owned()));
+            return None;
+        }
+        let still = fix::still(&last.report, step);
+        let kept = still.as_ref().map_or(&[][..], |still| &still.actions);
+        let over = Step {
+            actions: step
+                .actions
+                .iter()
+                .filter(|it| !kept.contains(it))
+                .cloned()
+                .collect(),
+            ..step.clone()
+        };
+        let why = "a second look does not ask for it any more";
+        self.leave_because(&over, asked, &Ending::because(Fate::NotNeeded, why));
+        still
+    }
+}
