@@ -10,6 +10,7 @@ mod files;
 mod intake;
 mod journal;
 mod lines;
+mod lost;
 mod measure;
 mod members;
 mod names;
@@ -160,7 +161,7 @@ fn read_into(
     docker: DockerLog<'_>,
     mut intake: Intake<'_>,
 ) -> anyhow::Result<Reading> {
-    let named = !args.log.is_empty() || args.journal.is_some() || args.log_container.is_some();
+    let named = !args.log.is_empty() || args.names_journal() || args.log_container.is_some();
     if args.no_log {
         return Ok(intake.reading);
     }
@@ -199,7 +200,7 @@ fn read_named(
         threads: args.threads(),
         wishes: intake.wishes.clone(),
     };
-    let (journal, container) = (args.journal.is_some(), args.log_container.is_some());
+    let (journal, container) = (args.names_journal(), args.log_container.is_some());
     let hints = intake::hints(moments);
     let range = Window {
         since: moments.since,
@@ -228,13 +229,15 @@ fn read_named(
     for log in narrowed {
         tell_part(moments, log, intake);
     }
-    if let Some(unit) = &args.journal {
+    if args.names_journal() {
         let journal = Journal {
             program: places.journalctl,
-            unit: Some(unit.as_str()).filter(|unit| !unit.is_empty()),
+            from: &args.journal_from,
+            unit: args.journal.as_deref().filter(|unit| !unit.is_empty()),
             picked: false,
             now: moments.now,
             since: moments.since,
+            asked: moments.since,
             until: moments.until,
             bytes: u64::MAX,
             timeout: PATIENCE,
@@ -242,6 +245,10 @@ fn read_named(
             deadline: Instant::now() + PATIENCE,
         };
         failures.extend(units::read(&journal, intake).err());
+        // Those of this machine are of one node, however often it was renamed.
+        if !args.journal_from.is_empty() {
+            intake.judge_hosts();
+        }
     }
     if let Some(name) = &args.log_container {
         intake.expect(None);

@@ -391,7 +391,6 @@ fn what_is_no_text_is_refused_with_the_command_that_makes_it_one() {
         (b"\x1f\x9drest", "gzip -dc"),
         (b"PK\x03\x04rest", "unzip -p"),
         (b"7z\xbc\xaf\x27\x1crest", "7z x -so"),
-        (b"LPKSHHRHrest", "journalctl --file="),
         (b"\xff\xfeE\0", "iconv -f UTF-16"),
     ] {
         let (_dir, path) = directory(&[]);
@@ -403,6 +402,11 @@ fn what_is_no_text_is_refused_with_the_command_that_makes_it_one() {
             "{words}"
         );
     }
+    let (_dir, dir) = directory(&[("system.journal", "LPKSHHRHrest".to_owned())]);
+    let file = dir.join("system.journal");
+    let words = error(&["--log", text(&file)]);
+    let cure = format!("name it with --journal-from={}", text(&file));
+    assert!(words.ends_with(&cure), "{words}");
 }
 
 #[test]
