@@ -182,6 +182,12 @@ fn read_into(
     for (name, error) in failures {
         intake.gap(name, format!("{error:#}"));
     }
+    if let Some(window) = window(moments)
+        && !intake.reading.sources.is_empty()
+    {
+        let note = format!("only what was logged {window} counts, as asked");
+        intake.reading.notes.push(note);
+    }
     judge_empty(moments, &mut intake);
     judge_nodes(&mut intake);
     judge_window(moments, &mut intake);
@@ -227,7 +233,7 @@ fn read_named(
     );
     intake.expect(container.then_some(UNKNOWN));
     for log in narrowed {
-        tell_part(moments, log, intake);
+        tell_part(log, intake);
     }
     if args.names_journal() {
         let journal = Journal {
@@ -266,7 +272,7 @@ fn read_named(
 }
 
 /// Says that only a part of a log was read, and what that may have cost.
-fn tell_part(moments: &Moments, log: Narrowed, intake: &mut Intake<'_>) {
+fn tell_part(log: Narrowed, intake: &mut Intake<'_>) {
     let Narrowed {
         name,
         size,
@@ -276,9 +282,8 @@ fn tell_part(moments: &Moments, log: Narrowed, intake: &mut Intake<'_>) {
     if let Some(host) = &section.host {
         intake.name_host(host);
     }
-    let window = window(moments).unwrap_or_default();
     intake.reading.notes.push(format!(
-        "{name}: of its {size} bytes those from {} to {} were read, for what was logged {window}",
+        "{name}: of its {size} bytes those from {} to {} were read, which hold what was asked for",
         section.bytes.start, section.bytes.end
     ));
     let (Some(assumed), sources) = (section.assumed, &intake.reading.sources) else {

@@ -68,7 +68,7 @@ pub(super) fn is_fatal(raw: &[u8]) -> bool {
 pub(super) fn is_loss(message: &str) -> bool {
     if let Some((_, rest)) = message.split_once("Suppressed ") {
         return rest.contains(" messages from ")
-            && ["kubelet", "k3s", "rke2", "origin-node", "edge"]
+            && ["kubelet", "kubelite", "k3s", "rke2", "origin-node", "edge"]
                 .iter()
                 .any(|unit| rest.contains(unit));
     }
