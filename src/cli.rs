@@ -48,9 +48,9 @@ pub struct Cli {
 pub enum Command {
     /// Read the kubelet's log, ask Docker, and name what is behind "PLEG is not healthy"
     ///
-    /// Changes nothing, unless --fix says so. Without --log, --journal or --log-container it reads the first that
-    /// exists of: the kubelet's journal, a container named kubelet, /var/log/kubelet.log, /var/log/kubelet/,
-    /// /var/log/messages, /var/log/syslog.
+    /// Changes nothing, unless --fix says so. Without --log, --journal, --journal-from or --log-container it reads
+    /// the first that exists of: the kubelet's journal, a container named kubelet, /var/log/kubelet.log,
+    /// /var/log/kubelet/, /var/log/messages, /var/log/syslog; of that the last 24 h, and of files at most 1 GiB.
     ///
     /// Exit codes: 0 all that was asked was seen and nothing is wrong now; 1 something is wrong now, or the log
     /// (where only a log was given) shows that it was; 2 the question could not be answered.

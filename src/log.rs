@@ -182,12 +182,6 @@ fn read_into(
     for (name, error) in failures {
         intake.gap(name, format!("{error:#}"));
     }
-    if let Some(window) = window(moments)
-        && !intake.reading.sources.is_empty()
-    {
-        let note = format!("only what was logged {window} counts, as asked");
-        intake.reading.notes.push(note);
-    }
     judge_empty(moments, &mut intake);
     judge_nodes(&mut intake);
     judge_window(moments, &mut intake);
@@ -337,12 +331,16 @@ fn judge_empty(moments: &Moments, intake: &mut Intake<'_>) {
     }
 }
 
-/// Notes that the kubelet's lines are all from before or after the time that was asked for.
+/// Says which time was asked for, and notes if the kubelet's lines are all from before or after it.
 fn judge_window(moments: &Moments, intake: &mut Intake<'_>) {
-    let own = || intake.reading.sources.iter().filter(|s| s.of_kubelet);
     let Some(window) = window(moments) else {
         return;
     };
+    if !intake.reading.sources.is_empty() {
+        let note = format!("only what was logged {window} counts, as asked");
+        intake.reading.notes.push(note);
+    }
+    let own = || intake.reading.sources.iter().filter(|s| s.of_kubelet);
     // A log whose lines tell no time is read in whole.
     let Some(spans) = own()
         .map(|source| source.first.zip(source.last))

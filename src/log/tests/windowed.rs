@@ -3,6 +3,7 @@
 use super::{directory_of, gaps, outcome, stale};
 use chrono::{DateTime, TimeDelta};
 use std::{
+    fmt::Write as _,
     fs::{self, File},
     io::{Seek as _, SeekFrom, Write as _},
     path::{Path, PathBuf},
@@ -19,10 +20,20 @@ fn log(count: i64) -> String {
     for number in 0..count {
         let at = first + TimeDelta::seconds(3 * number);
         let stamp = at.format("%m%d %H:%M:%S");
-        log.push_str(&match number % 100 {
-            0 => stale(at.format("%d").to_string().parse().unwrap(), &at.format("%T").to_string()),
-            _ => format!("I{stamp}.000000    2261 kubelet_pods.go:1246] \"Clean up something that is gone by now, at some length\"\n"),
-        });
+        let _ = match number % 100 {
+            0 => write!(
+                log,
+                "{}",
+                stale(
+                    at.format("%d").to_string().parse().unwrap(),
+                    &at.format("%T").to_string()
+                )
+            ),
+            _ => writeln!(
+                log,
+                "I{stamp}.000000    2261 kubelet_pods.go:1246] \"Clean up something that is gone by now, at some length\""
+            ),
+        };
     }
     log
 }
