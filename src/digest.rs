@@ -199,6 +199,8 @@ fn rank(group: &Group) -> u8 {
 #[derive(Debug, Default)]
 pub struct Digest {
     log: Log,
+    /// By kind.
+    counts: Vec<u64>,
     groups: BTreeMap<GroupKey, Group>,
     /// Groups after which there was a long pause.
     ended: Vec<Group>,
@@ -228,7 +230,11 @@ type GroupKey = (
 impl Digest {
     /// Takes in the next event.
     pub fn observe(&mut self, event: Event) {
-        *self.log.counts.entry(event.kind.id()).or_default() += 1;
+        let kind = event.kind as usize;
+        if self.counts.len() <= kind {
+            self.counts.resize(kind + 1, 0);
+        }
+        self.counts[kind] += 1;
         self.incidents.observe(&event);
         self.learn_names(&event);
         self.remember(&event);
@@ -255,6 +261,11 @@ impl Digest {
 
     /// Returns what the log told, read from `sources` and up to `until`.
     pub fn finish(mut self, sources: Vec<Source>, until: Option<Time>) -> Log {
+        let counts = Kind::ALL.iter().zip(&self.counts);
+        self.log.counts = counts
+            .filter(|(_, count)| **count > 0)
+            .map(|(kind, count)| (kind.id(), *count))
+            .collect();
         self.log.first = sources.iter().filter_map(|s| s.first).min();
         let last = sources.iter().filter_map(|s| s.last).max();
         self.log.last = last.map(|last| until.map_or(last, |until| last.min(until)));

@@ -337,7 +337,7 @@ impl Parser {
                 self.hold.anchor(&when, told, out);
             }
             self.hold
-                .push(facts.clone(), severity, when, line, &read.cited, out);
+                .push(facts, severity, when, line, &read.cited, out);
         }
         self.memo.keep(read);
     }

@@ -238,7 +238,10 @@ mod tests {
         assert!(matches!(plain, Search::Plain(_)));
         let mut text = String::new();
         for (number, literal) in literals.iter().enumerate() {
-            text.push_str(&format!("{number} {literal} and {}", &literal[1..]));
+            text += number.to_string().as_str();
+            text += literal;
+            text += " and ";
+            text += &literal[1..];
         }
         let all = |search: &Search| {
             let mut found = Vec::new();
@@ -251,6 +254,18 @@ mod tests {
         };
         assert!(all(&plain).len() >= literals.len());
         assert_eq!(all(&fast), all(&plain));
+    }
+
+    #[test]
+    fn the_benchmarks_give_other_tools_the_same_literals() {
+        // But those of more than one line, which no line-based tool can look for.
+        let all = [BULK, NOTE, HEADER, MESSAGE, START].concat();
+        let lines: Vec<&str> = all
+            .into_iter()
+            .filter(|text| !text.contains('\n'))
+            .collect();
+        let phrases = include_str!("../../benches/phrases");
+        assert_eq!(phrases.lines().collect::<Vec<_>>(), lines);
     }
 
     #[test]

@@ -97,10 +97,15 @@ pub(super) fn read(
 
 /// Finds the part of a log that the window needs.
 fn narrow(log: &mut Log, window: Window, hints: Hints) -> anyhow::Result<Part> {
-    let Some((start, end)) = log.span else {
+    let Some((start, end)) = log.span.filter(|(start, end)| window.narrows(end - start)) else {
         return Ok(Part::Whole(None));
     };
-    Ok(window::find(log.file()?, start..end, window, hints)?)
+    let waits = log.is_closed();
+    let part = window::find(log.file()?, start..end, window, hints);
+    if waits {
+        log.close();
+    }
+    Ok(part?)
 }
 
 /// Streams the newest part of a directory's `family`, as far as `limits` allow. Returns what could not be read.

@@ -4,7 +4,7 @@
 use super::{
     Reading, Source,
     crew::Wishes,
-    lines::{LONGEST, Lines},
+    lines::{LONGEST, Lines, Out},
     overlap::{Overlap, Tally},
     reel::Reel,
     spots::Spots,
@@ -29,7 +29,6 @@ pub(super) struct Intake<'a> {
     /// Where what is read is kept.
     pub(super) reel: Option<&'a mut Reel>,
     current: Option<Current>,
-    events: Vec<Event>,
     /// What several logs hold.
     overlap: Overlap,
     /// The sources that hold lines of others.
@@ -107,7 +106,6 @@ impl<'a> Intake<'a> {
             wishes: Wishes::default(),
             reel: None,
             current: None,
-            events: Vec::new(),
             overlap: Overlap::default(),
             shared: BTreeSet::new(),
             reading: Reading::default(),
@@ -166,10 +164,12 @@ impl<'a> Intake<'a> {
             reel.block(block);
         }
         current.bytes += block.len() as u64;
+        let window = (self.since, self.moments.until);
+        let numbered = current.numbered;
+        let mut sink = |event| hand_on(event, window, numbered, &mut self.overlap, self.sink);
         let Current { lines, parser, .. } = current;
-        lines.push(block, spots, parser, &mut self.events);
+        lines.push(block, spots, parser, &mut Out::new(&mut sink));
         self.wishes.set(parser.wants_context(), parser.has_begun());
-        self.hand_on();
     }
 
     /// Goes on in the middle of a later line of the source begun.
@@ -188,11 +188,11 @@ impl<'a> Intake<'a> {
         let Some(current) = &mut self.current else {
             return;
         };
+        let window = (self.since, self.moments.until);
+        let numbered = current.numbered;
+        let mut sink = |event| hand_on(event, window, numbered, &mut self.overlap, self.sink);
         let Current { lines, parser, .. } = current;
-        let events = &mut self.events;
-        lines.finish(parser, events);
-        parser.finish(events);
-        self.hand_on();
+        lines.finish(parser, &mut Out::new(&mut sink));
         if let Some(current) = self.current.take() {
             self.enter(current);
         }
@@ -279,21 +279,24 @@ impl<'a> Intake<'a> {
             picked: current.picked,
         });
     }
+}
 
-    fn hand_on(&mut self) {
-        let numbered = self.current.as_ref().is_some_and(|c| c.numbered);
-        for mut event in self.events.drain(..) {
-            let when = event.at.or(event.received);
-            let within = when.is_none_or(|when| {
-                self.since.is_none_or(|since| when >= since)
-                    && self.moments.until.is_none_or(|until| when <= until)
-            });
-            if within && !self.overlap.is_again(&event) {
-                if !numbered {
-                    event.citation.line = None;
-                }
-                (self.sink)(event);
-            }
+/// Hands an event on that happened within the window, as one without a time did, and that no log before told.
+fn hand_on(
+    mut event: Event,
+    (since, until): (Option<Time>, Option<Time>),
+    numbered: bool,
+    overlap: &mut Overlap,
+    sink: &mut dyn FnMut(Event),
+) {
+    let when = event.at.or(event.received);
+    let within = when.is_none_or(|when| {
+        since.is_none_or(|since| when >= since) && until.is_none_or(|until| when <= until)
+    });
+    if within && !overlap.is_again(&event) {
+        if !numbered {
+            event.citation.line = None;
         }
+        sink(event);
     }
 }

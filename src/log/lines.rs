@@ -12,6 +12,27 @@ use memchr::{memchr, memrchr};
 /// longest lines (a node's status in one error) have some hundred KiB.
 pub(super) const LONGEST: usize = 1 << 20;
 
+/// Where events go, one line's at a time: those of a whole block would not fit the processor's cache.
+pub(super) struct Out<'a> {
+    /// Empty between two lines.
+    events: Vec<Event>,
+    sink: &'a mut dyn FnMut(Event),
+}
+
+impl<'a> Out<'a> {
+    pub(super) fn new(sink: &'a mut dyn FnMut(Event)) -> Self {
+        Self {
+            events: Vec::new(),
+            sink,
+        }
+    }
+
+    fn take(&mut self, give: impl FnOnce(&mut Vec<Event>)) {
+        give(&mut self.events);
+        self.events.drain(..).for_each(&mut *self.sink);
+    }
+}
+
 /// Cuts blocks into lines. Only a line that crosses blocks is copied.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
@@ -33,7 +54,7 @@ impl Lines {
         block: &[u8],
         spots: &Spots,
         parser: &mut Parser,
-        out: &mut Vec<Event>,
+        out: &mut Out<'_>,
     ) {
         let (Some(head), Some(tail)) = (memchr(b'\n', block), memrchr(b'\n', block)) else {
             return self.keep(block);
@@ -41,7 +62,7 @@ impl Lines {
         if std::mem::take(&mut self.torn) {
             // It is no line.
         } else if self.begun.is_empty() {
-            parser.line(without_return(&block[..head]), out);
+            out.take(|events| parser.line(without_return(&block[..head]), events));
         } else {
             self.keep(&block[..head]);
             self.flush(parser, out);
@@ -50,11 +71,12 @@ impl Lines {
         self.keep(&block[tail + 1..]);
     }
 
-    /// Hands on the last line, which nothing ended.
-    pub(super) fn finish(&mut self, parser: &mut Parser, out: &mut Vec<Event>) {
+    /// Hands on the last line, which nothing ended, and ends the source.
+    pub(super) fn finish(&mut self, parser: &mut Parser, out: &mut Out<'_>) {
         if !self.begun.is_empty() {
             self.flush(parser, out);
         }
+        out.take(|events| parser.finish(events));
     }
 
     /// Forgets the line begun: what follows is from the middle of another.
@@ -77,15 +99,15 @@ impl Lines {
         self.begun.extend_from_slice(&part[..part.len().min(room)]);
     }
 
-    fn flush(&mut self, parser: &mut Parser, out: &mut Vec<Event>) {
-        parser.line(without_return(&self.begun), out);
+    fn flush(&mut self, parser: &mut Parser, out: &mut Out<'_>) {
+        out.take(|events| parser.line(without_return(&self.begun), events));
         self.cut += u64::from(self.over);
         self.forget();
     }
 }
 
 /// Hands on lines of `block`, which ends with a newline, from the second one's start, `at`, on.
-fn inside(block: &[u8], mut at: usize, spots: &Spots, parser: &mut Parser, out: &mut Vec<Event>) {
+fn inside(block: &[u8], mut at: usize, spots: &Spots, parser: &mut Parser, out: &mut Out<'_>) {
     let above = parser.lines();
     let mut before = 1;
     let mut hits = spots.hits.iter().copied().peekable();
@@ -105,7 +127,8 @@ fn inside(block: &[u8], mut at: usize, spots: &Spots, parser: &mut Parser, out: 
             break;
         };
         parser.pass(spot.before - before);
-        parser.line_as(without_return(&block[spot.start..spot.end]), spot.hit, out);
+        let raw = without_return(&block[spot.start..spot.end]);
+        out.take(|events| parser.line_as(raw, spot.hit, events));
         (at, before) = (spot.end + 1, spot.before + 1);
     }
     parser.pass(spots.newlines - before);

@@ -35,6 +35,13 @@ pub(super) struct Window {
     pub(super) until: Option<Time>,
 }
 
+impl Window {
+    /// Returns whether a part of a file of that many bytes may be enough for it.
+    pub(super) fn narrows(&self, size: u64) -> bool {
+        (self.since.is_some() || self.until.is_some()) && size > SMALL
+    }
+}
+
 /// What there is to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part {
@@ -88,7 +95,7 @@ pub(super) fn find(
     window: Window,
     hints: Hints,
 ) -> io::Result<Part> {
-    if (window.since.is_none() && window.until.is_none()) || span.end - span.start <= SMALL {
+    if !window.narrows(span.end - span.start) {
         return Ok(Part::Whole(None));
     }
     let search = Search { file, span };

@@ -25,7 +25,7 @@ impl Parser {
             told = facts.told.or(told);
             let when = self.hold.calendar.see(None, told.map(Stamp::Exact));
             let severity = Severity::Info;
-            self.hold.push(facts, severity, when, line, &text, out);
+            self.hold.push(&facts, severity, when, line, &text, out);
         }
     }
 

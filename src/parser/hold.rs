@@ -38,7 +38,7 @@ impl Hold {
     /// Sends an event on its way.
     pub(super) fn push(
         &mut self,
-        facts: Facts,
+        facts: &Facts,
         severity: Severity,
         when: When,
         line: u64,
@@ -47,12 +47,11 @@ impl Hold {
     ) {
         self.release(out);
         let event = self.event(facts, severity, line, text);
-        if self.held.is_empty() && !when.is_open() {
-            out.push(self.stamped(event, when));
-            return;
-        }
-        if self.held.is_empty() && self.calendar.is_anchored() {
-            out.push(self.stamped(event, when));
+        if self.held.is_empty() && (!when.is_open() || self.calendar.is_anchored()) {
+            out.push(event);
+            if let Some(event) = out.last_mut() {
+                self.stamp(event, when);
+            }
             return;
         }
         self.held.push_back((event, when));
@@ -66,8 +65,9 @@ impl Hold {
         self.calendar.settle();
         self.release(out);
         // What no hint could date goes without a time.
-        while let Some((event, when)) = self.held.pop_front() {
-            out.push(self.stamped(event, when));
+        while let Some((mut event, when)) = self.held.pop_front() {
+            self.stamp(&mut event, when);
+            out.push(event);
         }
     }
 
@@ -75,36 +75,36 @@ impl Hold {
         if !self.calendar.is_anchored() {
             return;
         }
-        while let Some((event, when)) = self.held.pop_front() {
-            out.push(self.stamped(event, when));
+        while let Some((mut event, when)) = self.held.pop_front() {
+            self.stamp(&mut event, when);
+            out.push(event);
         }
     }
 
-    fn stamped(&self, mut event: Event, when: When) -> Event {
+    fn stamp(&self, event: &mut Event, when: When) {
         let when = self.calendar.close(when);
         event.at = self.calendar.at(&when);
         event.received = self.calendar.received(&when);
         event.exact = when.exact;
         event.citation.time = event.at;
-        event
     }
 
-    fn event(&self, facts: Facts, severity: Severity, line: u64, text: &Arc<str>) -> Event {
+    fn event(&self, facts: &Facts, severity: Severity, line: u64, text: &Arc<str>) -> Event {
         Event {
             kind: facts.kind,
             at: None,
             exact: false,
             received: None,
             severity,
-            pod: facts.pod,
-            uid: facts.uid,
-            sandbox: facts.sandbox,
-            container: facts.container,
+            pod: facts.pod.clone(),
+            uid: facts.uid.clone(),
+            sandbox: facts.sandbox.clone(),
+            container: facts.container.clone(),
             lag: facts.lag,
             threshold: facts.threshold,
-            error: facts.error,
-            node: facts.node,
-            detail: facts.detail,
+            error: facts.error.clone(),
+            node: facts.node.clone(),
+            detail: facts.detail.clone(),
             carrier: facts.carrier,
             citation: Citation {
                 is_call: false,

@@ -19,16 +19,17 @@ fn read<'a>(
 ) -> (Vec<Event>, Told, u64) {
     let (mut lines, mut events) = (Lines::default(), Vec::new());
     let mut parser = Parser::new("kubelet.log", hints());
+    let mut sink = |event| events.push(event);
+    let mut out = Out::new(&mut sink);
     for block in blocks {
         let wanted = guess().unwrap_or(match parser.wants_context() {
             true => Wanted::All,
             false => Wanted::Messages,
         });
         let spots = Spots::of(block, wanted, !parser.has_begun());
-        lines.push(block, &spots, &mut parser, &mut events);
+        lines.push(block, &spots, &mut parser, &mut out);
     }
-    lines.finish(&mut parser, &mut events);
-    parser.finish(&mut events);
+    lines.finish(&mut parser, &mut out);
     (events, parser.told().clone(), lines.cut)
 }
 
@@ -167,9 +168,11 @@ fn of_an_overlong_line_the_beginning_is_kept_and_the_next_line_is_whole() {
 fn a_torn_line_leaves_no_trace() {
     let (mut lines, mut events) = (Lines::default(), Vec::new());
     let mut parser = Parser::new("kubelet.log", hints());
+    let mut sink = |event| events.push(event);
     let mut push = |lines: &mut Lines, block: &str| {
         let spots = Spots::of(block.as_bytes(), Wanted::All, true);
-        lines.push(block.as_bytes(), &spots, &mut parser, &mut events);
+        let mut out = Out::new(&mut sink);
+        lines.push(block.as_bytes(), &spots, &mut parser, &mut out);
     };
     push(&mut lines, "lost");
     lines.tear();
