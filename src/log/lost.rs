@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{event::Time, parser, time::Stamp};
 use chrono::TimeDelta;
+use std::time::Instant;
 
 /// How much of what journald says is read: some 100,000 lines.
 const MOST: usize = 16 << 20;
@@ -59,14 +60,22 @@ fn dropped(journal: &Journal<'_>, whole: &Query<'_>, unit: &str) -> (u64, u64) {
     };
     let mut text = Vec::new();
     // Whatever came counts.
-    drop(journal::ask(&query, journal.deadline, &mut |block| {
+    ask(journal, &query, &mut |block| {
         text.extend_from_slice(block);
         text.len() < MOST
-    }));
+    });
     let text = String::from_utf8_lossy(&text);
     text.lines()
         .filter_map(|line| drops(line, unit))
         .fold((0, 0), |(sum, times), count| (sum + count, times + 1))
+}
+
+/// Asks, if there is time.
+fn ask(journal: &Journal<'_>, query: &Query<'_>, take: &mut dyn FnMut(&[u8]) -> bool) {
+    if Instant::now() < journal.deadline {
+        // What it fails for, the reading of the unit tells.
+        drop(journal::ask(query, journal.deadline, take));
+    }
 }
 
 /// Returns how many messages of the unit a line says that were dropped: `Suppressed 124 messages from kubelet.service`,
@@ -87,12 +96,11 @@ fn oldest(journal: &Journal<'_>, whole: &Query<'_>) -> Option<Time> {
         ..*whole
     };
     let mut first = Vec::new();
-    let asked = journal::ask(&query, journal.deadline, &mut |block| {
+    ask(journal, &query, &mut |block| {
         first.extend_from_slice(block);
         // A line's beginning is enough.
         !first.contains(&b'\n') && first.len() < 256
     });
-    asked.ok()??;
     let line = first.split(|byte| *byte == b'\n').next()?;
     match parser::stamps(line)? {
         (_, Some(Stamp::Exact(time))) => Some(time),

@@ -166,11 +166,14 @@ fn read_unit(
     if !answer.entries {
         return Ok(Some(false));
     }
+    let before = intake.of_kubelet();
     intake.start(name, journal.picked, Opening::Unnumbered);
     let result = read_parts(journal, &whole, name, intake);
     intake.end();
     result?;
-    lost::tell(journal, &whole, unit, name, intake);
+    if intake.of_kubelet() > before {
+        lost::tell(journal, &whole, unit, name, intake);
+    }
     Ok(Some(true))
 }
 

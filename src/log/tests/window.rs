@@ -276,3 +276,74 @@ fn a_stretch_without_times_costs_no_line_of_the_window() {
     );
     assert!(log.slice(&early).contains(&klog(first)));
 }
+
+/// Numbers that look random, the same in each run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: i64) -> i64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        i64::try_from(self.0 >> 33).unwrap() % sides
+    }
+}
+
+#[test]
+fn no_line_of_any_window_is_missed_in_any_log_whose_lines_are_at_most_ten_minutes_late() {
+    let mut dice = Dice(7);
+    let now = time("2026-12-31T00:00:00Z");
+    let mut parts = 0;
+    for round in 0..12 {
+        let mut at = time("2026-11-20T00:00:00Z");
+        let mut lines: Vec<(Option<Time>, String)> = Vec::new();
+        let mut size = 0;
+        while size < 5 << 20 {
+            // Mostly a few seconds; now and then hours of silence, or a flood.
+            let flood = dice.roll(40) == 0;
+            at += TimeDelta::seconds(match dice.roll(2000) {
+                0 => 3600 * dice.roll(30),
+                _ if round % 3 == 0 => dice.roll(3),
+                _ => dice.roll(9),
+            });
+            for _ in 0..if flood { dice.roll(300) } else { 1 } {
+                let late = match dice.roll(3) {
+                    0 => TimeDelta::seconds(dice.roll(600)),
+                    _ => TimeDelta::zero(),
+                };
+                let line = klog(at - late);
+                size += line.len();
+                lines.push((Some(at - late), line));
+            }
+            if dice.roll(300) == 0 {
+                let dump = "goroutine 12 [semacquire]:\n"
+                    .repeat(usize::try_from(dice.roll(8000)).unwrap());
+                size += dump.len();
+                lines.push((None, dump));
+            }
+        }
+        let log = Text::of(lines.iter().map(|(_, line)| line.clone()));
+        let seconds = (at - time("2026-11-20T00:00:00Z")).num_seconds();
+        for _ in 0..6 {
+            let since = time("2026-11-20T00:00:00Z") + TimeDelta::seconds(dice.roll(seconds));
+            let until = since + TimeDelta::seconds(dice.roll(20_000));
+            let Part::Only(section) = log.find(Some(since), Some(until), now) else {
+                continue;
+            };
+            parts += 1;
+            let mut place = 0;
+            for (when, line) in &lines {
+                let inside = when.is_some_and(|when| (since..=until).contains(&when));
+                let read =
+                    section.bytes.start <= place && place + line.len() as u64 <= section.bytes.end;
+                assert!(
+                    !inside || read,
+                    "round {round}: {line} {since} {until} {section:?}"
+                );
+                place += line.len() as u64;
+            }
+        }
+    }
+    assert!(parts > 60, "{parts}");
+}
