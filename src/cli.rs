@@ -48,9 +48,9 @@ pub struct Cli {
 pub enum Command {
     /// Read the kubelet's log, ask Docker, and name what is behind "PLEG is not healthy"
     ///
-    /// Changes nothing, unless --fix says so. Without --log, --journal or --log-container it reads the first that
-    /// exists of: the kubelet's journal, a container named kubelet, /var/log/kubelet.log, /var/log/kubelet/,
-    /// /var/log/messages, /var/log/syslog.
+    /// Changes nothing, unless --fix says so. Without --log, --journal, --journal-from or --log-container it reads
+    /// the first that exists of: the kubelet's journal, a container named kubelet, /var/log/kubelet.log,
+    /// /var/log/kubelet/, /var/log/messages, /var/log/syslog; of that the last 24 h, and of files at most 1 GiB.
     ///
     /// Exit codes: 0 all that was asked was seen and nothing is wrong now; 1 something is wrong now, or the log
     /// (where only a log was given) shows that it was; 2 the question could not be answered.
@@ -208,7 +208,7 @@ pub struct DiagnoseArgs {
     pub look: LookArgs,
     /// Judge this capture (a .tar.gz, or a folder of that form) in place of this machine
     #[arg(long, value_name = "PATH", help_heading = "Captures", conflicts_with_all = [
-        "log", "journal", "log_container", "no_log", "log_timeout", "docker_host", "no_docker", "probe_timeout",
+        "log", "journal", "journal_from", "log_container", "no_log", "log_timeout", "docker_host", "no_docker", "probe_timeout",
         "max_unanswered", "host_root", "no_host", "kubelet_metrics", "no_kubelet",
     ])]
     pub capture: Option<PathBuf>,
@@ -299,11 +299,15 @@ pub struct LogArgs {
     /// Read this unit's journal [default unit: kubelet, or k3s or rke2 where that is what runs]
     #[arg(long, value_name = "UNIT", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub journal: Option<String>,
+    /// Read the journal from this file or directory of journald's, such as a copy of another machine's
+    /// /var/log/journal; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub journal_from: Vec<PathBuf>,
     /// Read this container's log through Docker (Rancher runs the kubelet as a container named kubelet)
     #[arg(long, value_name = "NAME")]
     pub log_container: Option<String>,
     /// Read no log
-    #[arg(long, conflicts_with_all = ["log", "journal", "log_container"])]
+    #[arg(long, conflicts_with_all = ["log", "journal", "journal_from", "log_container"])]
     pub no_log: bool,
     /// Stop reading a log that plegdoctor picked by itself after this long
     #[arg(long, value_name = "DUR", default_value = "10s", value_parser = positive)]
@@ -311,7 +315,9 @@ pub struct LogArgs {
     /// Search a log file with this many threads
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
     threads: u16,
-    /// Leave out what was logged before: RFC 3339, "2026-11-30 03:40", "03:40", or "2h" before now
+    /// Leave out what was logged before: RFC 3339, "2026-11-30 03:40", "03:40", "yesterday", or "2h" before now
+    ///
+    /// Of a long plain file whose times rise only that part is read, and 10 minutes around it.
     #[arg(long, value_name = "T")]
     pub since: Option<String>,
     /// Leave out what was logged after
@@ -326,6 +332,16 @@ pub struct LogArgs {
 }
 
 impl LogArgs {
+    /// Returns whether a journal is to be read.
+    pub fn names_journal(&self) -> bool {
+        self.journal.is_some() || !self.journal_from.is_empty()
+    }
+
+    /// Returns whether files are to be read, which may be of any machine and time.
+    pub fn names_files(&self) -> bool {
+        !self.log.is_empty() || !self.journal_from.is_empty()
+    }
+
     /// Returns how many threads search a log file: no more than there are cores to run them.
     pub fn threads(&self) -> NonZeroUsize {
         let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);

@@ -27,7 +27,7 @@ pub struct Source {
     pub lines: u64,
     /// Whether some of them are the kubelet's.
     pub of_kubelet: bool,
-    /// Time of the first of the kubelet's lines, of all read: `--since` leaves out events, not lines.
+    /// Time of the first of the kubelet's lines, of all read: `--since` leaves out events, and of lines those far away.
     pub first: Option<Time>,
     /// Time of the last of the kubelet's lines, of all read.
     pub last: Option<Time>,

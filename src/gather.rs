@@ -319,7 +319,7 @@ fn apart(
     if moments.replayed {
         return Some("--now is not the present".to_owned());
     }
-    if let ([host, ..], false) = (foreign.as_slice(), args.log.log.is_empty()) {
+    if let ([host, ..], false) = (foreign.as_slice(), !args.log.names_files()) {
         return Some(format!("the log is of another host, {host}"));
     }
     if let (Some(name), None) = (&log.runtime_name, &log.uses_docker) {
@@ -350,7 +350,7 @@ fn log_gaps(args: &LookArgs, moments: &Moments, log: &Log) -> Vec<Gap> {
             format!("{dropped} messages found no room: they name too many different things"),
         );
     }
-    let picked = args.log.log.is_empty();
+    let picked = !args.log.names_files();
     if let Some(last) = log.last.filter(|last| moments.now - *last > FRESH)
         && picked
         && moments.until.is_none()

@@ -10,6 +10,7 @@ mod files;
 mod intake;
 mod journal;
 mod lines;
+mod lost;
 mod measure;
 mod members;
 mod names;
@@ -28,6 +29,7 @@ mod tape;
 mod tests;
 mod units;
 pub(crate) mod unpack;
+mod window;
 
 use crate::{
     cli::{LogArgs, Moments},
@@ -39,7 +41,7 @@ use anyhow::bail;
 use chrono::{FixedOffset, NaiveDateTime, TimeDelta};
 use container::Part;
 use crew::Crew;
-use files::Piece;
+use files::{Narrowed, Piece};
 use intake::Intake;
 use open::Failure;
 use std::{
@@ -49,6 +51,7 @@ use std::{
     time::{Duration, Instant},
 };
 use units::Journal;
+use window::Window;
 
 pub use intake::Opening;
 pub use reel::{Reel, Roll};
@@ -158,7 +161,7 @@ fn read_into(
     docker: DockerLog<'_>,
     mut intake: Intake<'_>,
 ) -> anyhow::Result<Reading> {
-    let named = !args.log.is_empty() || args.journal.is_some() || args.log_container.is_some();
+    let named = !args.log.is_empty() || args.names_journal() || args.log_container.is_some();
     if args.no_log {
         return Ok(intake.reading);
     }
@@ -197,26 +200,44 @@ fn read_named(
         threads: args.threads(),
         wishes: intake.wishes.clone(),
     };
-    let (journal, container) = (args.journal.is_some(), args.log_container.is_some());
-    let mut failures = files::read(&args.log, intake::hints(moments), &crew, &mut |piece| {
-        let ahead = |ahead| match journal || container {
-            true => Some(UNKNOWN),
-            false => ahead,
-        };
-        match piece {
-            Piece::Ahead(files) => intake.expect(ahead(files)),
-            piece => take(intake, piece),
-        }
-        true
-    });
+    let (journal, container) = (args.names_journal(), args.log_container.is_some());
+    let hints = intake::hints(moments);
+    let range = Window {
+        since: moments.since,
+        until: moments.until,
+    };
+    let mut narrowed = Vec::new();
+    let mut failures = files::read(
+        &args.log,
+        range,
+        hints,
+        &crew,
+        &mut narrowed,
+        &mut |piece| {
+            let ahead = |ahead| match journal || container {
+                true => Some(UNKNOWN),
+                false => ahead,
+            };
+            match piece {
+                Piece::Ahead(files) => intake.expect(ahead(files)),
+                piece => take(intake, piece),
+            }
+            true
+        },
+    );
     intake.expect(container.then_some(UNKNOWN));
-    if let Some(unit) = &args.journal {
+    for log in narrowed {
+        tell_part(log, intake);
+    }
+    if args.names_journal() {
         let journal = Journal {
             program: places.journalctl,
-            unit: Some(unit.as_str()).filter(|unit| !unit.is_empty()),
+            from: &args.journal_from,
+            unit: args.journal.as_deref().filter(|unit| !unit.is_empty()),
             picked: false,
             now: moments.now,
             since: moments.since,
+            asked: moments.since,
             until: moments.until,
             bytes: u64::MAX,
             timeout: PATIENCE,
@@ -224,6 +245,10 @@ fn read_named(
             deadline: Instant::now() + PATIENCE,
         };
         failures.extend(units::read(&journal, intake).err());
+        // Those of this machine are of one node, however often it was renamed.
+        if !args.journal_from.is_empty() {
+            intake.judge_hosts();
+        }
     }
     if let Some(name) = &args.log_container {
         intake.expect(None);
@@ -238,6 +263,40 @@ fn read_named(
         }
     }
     failures
+}
+
+/// Says that only a part of a log was read, and what that may have cost.
+fn tell_part(log: Narrowed, intake: &mut Intake<'_>) {
+    let Narrowed {
+        name,
+        size,
+        section,
+    } = log;
+    // klog names its machine at the beginning only, which was not read.
+    if let Some(host) = &section.host {
+        intake.name_host(host);
+    }
+    intake.reading.notes.push(format!(
+        "{name}: of its {size} bytes those from {} to {} were read, which hold what was asked for",
+        section.bytes.start, section.bytes.end
+    ));
+    let (Some(assumed), sources) = (section.assumed, &intake.reading.sources) else {
+        return;
+    };
+    // The zone was not the guess that the part was looked for with.
+    let told = sources.iter().find(|source| source.name == name);
+    let told = told
+        .filter(|source| !source.guessed_times)
+        .and_then(|source| source.first);
+    if let Some(zone) = told
+        .map(|first| *first.offset())
+        .filter(|zone| *zone != assumed)
+    {
+        let why = format!(
+            "its lines are of the zone {zone}, and the part that was read was looked for as if they were of {assumed}: give it --utc-offset={zone}"
+        );
+        intake.gap(name, why);
+    }
 }
 
 /// Hands a piece of a named file to the intake.
@@ -272,12 +331,16 @@ fn judge_empty(moments: &Moments, intake: &mut Intake<'_>) {
     }
 }
 
-/// Notes that the kubelet's lines are all from before or after the time that was asked for.
+/// Says which time was asked for, and notes if the kubelet's lines are all from before or after it.
 fn judge_window(moments: &Moments, intake: &mut Intake<'_>) {
-    let own = || intake.reading.sources.iter().filter(|s| s.of_kubelet);
     let Some(window) = window(moments) else {
         return;
     };
+    if !intake.reading.sources.is_empty() {
+        let note = format!("only what was logged {window} counts, as asked");
+        intake.reading.notes.push(note);
+    }
+    let own = || intake.reading.sources.iter().filter(|s| s.of_kubelet);
     // A log whose lines tell no time is read in whole.
     let Some(spans) = own()
         .map(|source| source.first.zip(source.last))
@@ -292,16 +355,22 @@ fn judge_window(moments: &Moments, intake: &mut Intake<'_>) {
     if spans.iter().any(within) {
         return;
     }
-    let first = spans.iter().map(|(first, _)| *first).min();
-    let last = spans.iter().map(|(_, last)| *last).max();
-    let Some((first, last)) = first.zip(last) else {
-        return;
+    // Of a log of which only a part is read these are the nearest all the same.
+    let before = |last: &Time| moments.since.is_some_and(|since| *last < since);
+    let before = spans.iter().map(|(_, last)| *last).filter(before).max();
+    let after = |first: &Time| moments.until.is_some_and(|until| *first > until);
+    let after = spans.iter().map(|(first, _)| *first).filter(after).min();
+    let nearest = match (before, after) {
+        (Some(before), Some(after)) => format!(
+            "the last before that is of {}, the first after it of {}",
+            shown(before),
+            shown(after)
+        ),
+        (Some(before), None) => format!("the last is of {}", shown(before)),
+        (None, Some(after)) => format!("the first is of {}", shown(after)),
+        (None, None) => return,
     };
-    let why = format!(
-        "it holds no line of the kubelet {window}, but from {} to {}",
-        shown(first),
-        shown(last)
-    );
+    let why = format!("it holds no line of the kubelet {window}: {nearest}");
     intake.gap("the log", why);
 }
 

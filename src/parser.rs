@@ -29,7 +29,7 @@ use open::Open;
 use std::collections::BTreeSet;
 
 pub use crate::time::Hints;
-pub(crate) use lines::is_own;
+pub(crate) use lines::{is_own, stamps};
 
 /// Longest line, put together, that is read; the rest of a longer one is cut off.
 pub const LONGEST: usize = 1 << 20;

@@ -4,8 +4,8 @@
 # usage: tests/run.sh [--help]
 #
 # Runs as root on Debian or Ubuntu with Rust. Installs what the tests need and the machine lacks (dockerd,
-# containerd, runc, a static busybox, chattr, bindfs, strace): nothing that is there already, nothing for which apt
-# would remove a package, and no service is started. The tests start Docker daemons of their own, with their own sockets
+# containerd, runc, a static busybox, chattr, bindfs, strace, journalctl): nothing that is there already, nothing for
+# which apt would remove a package, and no service is started. The tests start Docker daemons of their own, with their own sockets
 # and directories below /var/tmp, and take them away again (what a killed run left goes with the next run); the
 # machine's Docker is not touched.
 set -euo pipefail
@@ -82,6 +82,7 @@ command -v umount >/dev/null || missing+=(mount)
 command -v tar >/dev/null || missing+=(tar)
 command -v bindfs >/dev/null || missing+=(bindfs)
 command -v strace >/dev/null || missing+=(strace)
+command -v journalctl >/dev/null || missing+=(systemd)
 
 policy=/usr/sbin/policy-rc.d
 install_missing() {

@@ -11,6 +11,7 @@ use super::{
     spots::Spots,
     tail::{self, Limits},
     tape,
+    window::{self, Part, Section, Window},
 };
 use crate::{event::Time, parser::Hints};
 use std::{
@@ -44,11 +45,24 @@ pub(super) enum Piece<'a> {
 /// Takes the pieces; `false` ends the reading.
 pub(super) type Emit<'a> = dyn FnMut(Piece<'_>) -> bool + 'a;
 
-/// Streams what `paths` name (`-`: standard input), in whole. Returns what could not be read.
+/// A log of which only a part is read.
+pub(super) struct Narrowed {
+    /// What it is called.
+    pub(super) name: String,
+    /// How long it is.
+    pub(super) size: u64,
+    /// The part.
+    pub(super) section: Section,
+}
+
+/// Streams what `paths` name (`-`: standard input): of a plain file what the `window` needs, of all others the whole.
+/// Tells `narrowed` of which log only a part is read. Returns what could not be read.
 pub(super) fn read(
     paths: &[PathBuf],
+    window: Window,
     hints: Hints,
     crew: &Crew,
+    narrowed: &mut Vec<Narrowed>,
     emit: &mut Emit<'_>,
 ) -> Vec<Failure> {
     let mut found = Found::default();
@@ -56,7 +70,42 @@ pub(super) fn read(
         found.open(path, hints);
     }
     found.order();
+    for log in &mut found.logs {
+        match narrow(log, window, hints) {
+            Ok(Part::Only(section)) => {
+                let size = log.span.map_or(0, |(start, end)| end - start);
+                log.span = Some((section.bytes.start, section.bytes.end));
+                narrowed.push(Narrowed {
+                    name: log.name.clone(),
+                    size,
+                    section,
+                });
+            }
+            Ok(Part::Whole(None)) => {}
+            Ok(Part::Whole(Some(why))) => {
+                let name = &log.name;
+                found.notes.push(format!(
+                    "{name}: all of it was read for the time asked for, since {why}"
+                ));
+            }
+            // Reading it tells what is wrong with it.
+            Err(_) => {}
+        }
+    }
     stream_all(found, hints, crew, None, emit)
+}
+
+/// Finds the part of a log that the window needs.
+fn narrow(log: &mut Log, window: Window, hints: Hints) -> anyhow::Result<Part> {
+    let Some((start, end)) = log.span.filter(|(start, end)| window.narrows(end - start)) else {
+        return Ok(Part::Whole(None));
+    };
+    let waits = log.is_closed();
+    let part = window::find(log.file()?, start..end, window, hints);
+    if waits {
+        log.close();
+    }
+    Ok(part?)
 }
 
 /// Streams the newest part of a directory's `family`, as far as `limits` allow. Returns what could not be read.
@@ -94,8 +143,13 @@ fn stream_all(
     let mut logs = found.logs.into_iter();
     while let Some(mut log) = logs.next() {
         emit(Piece::Ahead(earliest(logs.as_slice())));
-        let streamed = stream_any(&mut log, logs.len() > 0, hints, crew, limits, emit);
-        match streamed {
+        let means = Means {
+            hints,
+            crew,
+            limits,
+            others: logs.len() > 0,
+        };
+        match stream_any(&mut log, &means, emit) {
             Ok(true) => {}
             Ok(false) => break,
             Err(error) => found.failures.push((log.name, error)),
@@ -110,39 +164,36 @@ fn earliest(logs: &[Log]) -> Option<Time> {
     logs.iter().map(first).min()
 }
 
-/// Streams one log, whatever it comes out of; `others` come after it. Returns whether to go on.
-fn stream_any(
-    log: &mut Log,
-    others: bool,
+/// What it takes to stream a log, besides itself.
+struct Means<'a> {
     hints: Hints,
-    crew: &Crew,
-    limits: Option<&Limits>,
-    emit: &mut Emit<'_>,
-) -> anyhow::Result<bool> {
+    crew: &'a Crew,
+    limits: Option<&'a Limits>,
+    /// Whether others come after it.
+    others: bool,
+}
+
+/// Streams one log, whatever it comes out of. Returns whether to go on.
+fn stream_any(log: &mut Log, means: &Means<'_>, emit: &mut Emit<'_>) -> anyhow::Result<bool> {
     if let Some(pipe) = log.tape() {
-        return tape::stream(&log.name, pipe, hints, emit);
+        return tape::stream(&log.name, pipe, means.hints, emit);
     }
     let Some(mut reader) = log.reader()? else {
-        return stream_plain(log, crew, limits, emit);
+        return stream_plain(log, means, emit);
     };
     let feed = Feed {
         name: &log.name,
         skip: log.skip,
-        limits,
-        others,
+        limits: means.limits,
+        others: means.others,
     };
     Ok(feed::stream(&feed, &mut reader, emit))
 }
 
 /// Streams one log that is what is in its file or pipe, and says if that was written anew meanwhile.
-fn stream_plain(
-    log: &mut Log,
-    crew: &Crew,
-    limits: Option<&Limits>,
-    emit: &mut Emit<'_>,
-) -> anyhow::Result<bool> {
+fn stream_plain(log: &mut Log, means: &Means<'_>, emit: &mut Emit<'_>) -> anyhow::Result<bool> {
     let mut said = false;
-    let go_on = stream(log, crew, limits, &mut |piece| {
+    let go_on = stream(log, means, &mut |piece| {
         said |= matches!(piece, Piece::Gap(..));
         emit(piece)
     })?;
@@ -154,12 +205,7 @@ fn stream_plain(
 }
 
 /// Streams one log: a regular file within its span, a stream to its end. Returns whether to go on.
-fn stream(
-    log: &mut Log,
-    crew: &Crew,
-    limits: Option<&Limits>,
-    emit: &mut Emit<'_>,
-) -> anyhow::Result<bool> {
+fn stream(log: &mut Log, means: &Means<'_>, emit: &mut Emit<'_>) -> anyhow::Result<bool> {
     let name = log.name.clone();
     let Some(span) = log.span else {
         let head = std::mem::take(&mut log.head);
@@ -167,13 +213,12 @@ fn stream(
         return Ok(go_on && stream_on(&name, log.file()?, head.len() as u64, emit));
     };
     // From the middle: one byte earlier, so that a line that starts just there is not taken for a torn one.
-    let (from, start) = match span.0 {
-        start if start > log.begin => (Opening::Middle, start - 1),
-        start => (Opening::Start, start),
+    let (from, start) = match span.0 > log.begin {
+        true => (Opening::Middle, span.0 - 1),
+        false => (Opening::Start, span.0),
     };
     let file = log.file()?;
-    Ok(emit(Piece::Start(&name, from))
-        && stream_span(&name, file, (start, span.1), crew, limits, emit))
+    Ok(emit(Piece::Start(&name, from)) && stream_span(&name, file, (start, span.1), means, emit))
 }
 
 /// Streams what comes after the first `at` bytes of a pipe.
@@ -202,12 +247,15 @@ fn stream_span(
     name: &str,
     file: &File,
     (start, end): (u64, u64),
-    crew: &Crew,
-    limits: Option<&Limits>,
+    means: &Means<'_>,
     emit: &mut Emit<'_>,
 ) -> bool {
-    let began = Instant::now();
-    let late = |at: u64| limits?.hurry(began, Instant::now(), at - start, end - at);
+    let (began, crew) = (Instant::now(), means.crew);
+    let late = |at: u64| {
+        means
+            .limits?
+            .hurry(began, Instant::now(), at - start, end - at)
+    };
     let (mut at, mut skip) = (start, late(start));
     let mut ended = Ended::Enough;
     if skip.is_none() {

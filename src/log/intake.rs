@@ -218,6 +218,18 @@ impl<'a> Intake<'a> {
         });
     }
 
+    /// Takes the hosts of all that was read so far for nodes.
+    pub(super) fn judge_hosts(&mut self) {
+        let hosts = self.reading.hosts.iter();
+        self.nodes.extend(hosts.map(|host| plain(host)));
+    }
+
+    /// Takes in the name of a host that a file is of.
+    pub(super) fn name_host(&mut self, host: &str) {
+        self.nodes.insert(plain(host));
+        self.reading.hosts.insert(host.to_owned());
+    }
+
     /// Returns how many of the sources read so far have lines of the kubelet.
     pub(super) fn of_kubelet(&self) -> usize {
         let sources = self.reading.sources.iter();

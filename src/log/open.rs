@@ -122,6 +122,16 @@ impl Log {
         self.file.as_mut().context("it was closed")
     }
 
+    /// Returns whether it is to be opened again when it is read.
+    pub(super) fn is_closed(&self) -> bool {
+        self.file.is_none()
+    }
+
+    /// Closes it until it is read.
+    pub(super) fn close(&mut self) {
+        self.file = None;
+    }
+
     /// Returns whether the file was truncated since it was opened, as rotation by copy does, and is by now as long as
     /// it was: what was read of it is then of both.
     pub(super) fn is_rewritten(&mut self) -> bool {

@@ -162,10 +162,12 @@ fn from_journal(
 ) -> Result<(), Failure> {
     let journal = Journal {
         program: places.journalctl,
+        from: &[],
         unit: None,
         picked: true,
         now: moments.now,
         since: moments.since.max(Some(bounds.oldest)),
+        asked: moments.since,
         until: moments.until,
         bytes: BYTES,
         timeout: bounds.timeout,

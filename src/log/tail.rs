@@ -5,10 +5,15 @@ use super::{
     files::{Emit, Piece},
     measure,
     open::{self, Log},
+    window::{self, Part, Window},
 };
 use crate::{event::Time, parser::Hints};
 use anyhow::Context as _;
-use std::{os::unix::fs::FileExt as _, time::Instant};
+use std::{
+    fs::File,
+    os::unix::fs::FileExt as _,
+    time::{Duration, Instant},
+};
 
 /// How much is looked at a time on the way back.
 pub(super) const STEP: u64 = 1 << 20;
@@ -16,6 +21,10 @@ pub(super) const STEP: u64 = 1 << 20;
 pub(super) const PROBE: usize = 64 << 10;
 /// What is read at most of a file's end when time runs out.
 const END: u64 = 32 << 20;
+/// How much of the way back goes block by block before a leap.
+const WALK: u64 = 32 << 20;
+/// How long that may take on a disk that stands being read at a hundred places.
+const FAST: Duration = Duration::from_secs(1);
 
 /// What a log that was picked by itself is held to.
 #[derive(Clone, Copy, Debug)]
@@ -70,8 +79,9 @@ pub(super) enum Turn {
 /// Moves the logs' starts so that the limits hold, and drops logs that are too old in whole. `logs` go from the
 /// oldest to the newest.
 ///
-/// The way goes back block by block from the newest log's end. That reads from the disk what is read again right
-/// after, from the page cache; a start found by halving would cost less, and say nothing of how fast the disk is.
+/// The way goes back block by block from the newest log's end: so it is known how fast the disk is. That reads what is
+/// read again right after, from the page cache. Of a long log, on a disk that is fast enough, the rest of the way is a
+/// leap, to a place found by halving, if its times rise.
 pub(super) fn shorten(logs: &mut Vec<Log>, hints: Hints, limits: &Limits, emit: &mut Emit<'_>) {
     let mut room = limits.bytes;
     for at in (0..logs.len()).rev() {
@@ -158,8 +168,14 @@ fn way_back(
     let file = log.file()?;
     let floor = begin.max(end.saturating_sub(room));
     let mut block = vec![0; usize::try_from(STEP)?];
-    let mut at = end;
+    let (mut at, began) = (end, Instant::now());
     while at > floor {
+        if end - at == WALK
+            && began.elapsed() < FAST
+            && let Some(leap) = leap(file, (begin, floor, end), began.elapsed(), hints, limits)?
+        {
+            return Ok(leap);
+        }
         // A step is read in any case: the end is what matters most.
         if at < end && Instant::now() >= limits.turn {
             return Ok((at, Turn::Time));
@@ -174,11 +190,43 @@ fn way_back(
             return Ok((at, Turn::Old));
         }
     }
-    let turn = match at == begin {
+    Ok((at, beginning(begin, at)))
+}
+
+/// Returns why reading starts at `at` where nothing before it is too old.
+fn beginning(begin: u64, at: u64) -> Turn {
+    match at == begin {
         true => Turn::Beginning,
         false => Turn::Bytes,
+    }
+}
+
+/// Returns where to start in a file of which the last `WALK` bytes were read in that time, and why there; `None` if its
+/// times do not tell.
+fn leap(
+    file: &File,
+    (begin, floor, end): (u64, u64, u64),
+    took: Duration,
+    hints: Hints,
+    limits: &Limits,
+) -> anyhow::Result<Option<(u64, Turn)>> {
+    let window = Window {
+        since: Some(limits.oldest),
+        until: None,
     };
-    Ok((at, turn))
+    let (start, turn) = match window::find(file, floor..end, window, hints)? {
+        Part::Only(section) => (section.bytes.start, Turn::Old),
+        Part::Whole(None) => (floor, beginning(begin, floor)),
+        Part::Whole(Some(_)) => return Ok(None),
+    };
+    // As far as the way back, block by block, would have come.
+    let left = limits.turn.saturating_duration_since(Instant::now());
+    let can = u128::from(WALK) * left.as_micros() / took.as_micros().max(1);
+    let reach = WALK.saturating_add(u64::try_from(can).unwrap_or(u64::MAX));
+    Ok(Some(match end.saturating_sub(reach) {
+        far if far > start => (far, Turn::Time),
+        _ => (start, turn),
+    }))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod journal;
 mod named;
 mod packed;
 mod picked;
+mod windowed;
 
 use super::{DockerLog, Places, Reading, read_in, unpack::Kind};
 use crate::{

@@ -2,7 +2,8 @@
 
 use super::{
     intake::{Intake, Opening},
-    journal::{self, Query},
+    journal::{self, Query, What},
+    lost,
     open::Failure,
     pump::Ended,
 };
@@ -11,6 +12,7 @@ use anyhow::{anyhow, bail};
 use chrono::{TimeDelta, Timelike as _};
 use std::{
     ffi::OsStr,
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -33,6 +35,8 @@ const WAITING: usize = 32 << 20;
 pub(super) struct Journal<'a> {
     /// journalctl, or what plays it.
     pub(super) program: &'a OsStr,
+    /// Where journald's files are; none: where they are on this machine.
+    pub(super) from: &'a [PathBuf],
     /// The unit that was named.
     pub(super) unit: Option<&'a str>,
     /// Whether plegdoctor picked it by itself.
@@ -41,6 +45,8 @@ pub(super) struct Journal<'a> {
     pub(super) now: Time,
     /// From when.
     pub(super) since: Option<Time>,
+    /// From when on the user asked for it.
+    pub(super) asked: Option<Time>,
     /// To when.
     pub(super) until: Option<Time>,
     /// How much at most.
@@ -51,6 +57,18 @@ pub(super) struct Journal<'a> {
     pub(super) turn: Instant,
     /// Until when.
     pub(super) deadline: Instant,
+}
+
+impl Journal<'_> {
+    /// Returns what a unit's journal is called.
+    fn name(&self, unit: &str) -> String {
+        let name = format!("journal of {}", journal::whole_name(unit));
+        match self.from {
+            [] => name,
+            [path] => format!("{name} in {}", path.display()),
+            [path, more @ ..] => format!("{name} in {} and {} more", path.display(), more.len()),
+        }
+    }
 }
 
 /// Reads the unit named, or the first of the known ones that has lines of the kubelet.
@@ -68,11 +86,16 @@ pub(super) fn read(journal: &Journal<'_>, intake: &mut Intake<'_>) -> Result<(),
     let mut complaints = Vec::new();
     let mut read = false;
     for unit in units {
-        let name = format!("journal of {}", journal::whole_name(unit));
+        let name = journal.name(unit);
         match read_unit(journal, unit, &name, intake, &mut complaints) {
             Ok(None) if journal.picked => return Ok(()),
             Ok(None) => {
-                let error = anyhow!("there is no journalctl here: name the log with --log");
+                let error = match journal.from {
+                    [] => anyhow!("there is no journalctl here: name the log with --log"),
+                    _ => anyhow!(
+                        "there is no journalctl here, which reads it: where one is, journalctl -o short-iso | plegdoctor diagnose --log -"
+                    ),
+                };
                 return Err((name, error));
             }
             Ok(Some(entries)) => read |= entries,
@@ -89,9 +112,9 @@ pub(super) fn read(journal: &Journal<'_>, intake: &mut Intake<'_>) -> Result<(),
         }
         return Ok(());
     }
-    let name = journal.unit.map_or("the journal".to_owned(), |unit| {
-        format!("journal of {}", journal::whole_name(unit))
-    });
+    let name = journal
+        .unit
+        .map_or("the journal".to_owned(), |unit| journal.name(unit));
     if let Some((_, complaint)) = complaints.pop() {
         return Err((name, anyhow!(complaint)));
     }
@@ -118,7 +141,8 @@ fn read_unit(
 ) -> anyhow::Result<Option<bool>> {
     let whole = Query {
         program: journal.program,
-        unit,
+        from: journal.from,
+        what: What::Unit(unit),
         since: journal.since,
         until: journal.until,
         last: false,
@@ -142,10 +166,15 @@ fn read_unit(
     if !answer.entries {
         return Ok(Some(false));
     }
+    let before = intake.of_kubelet();
     intake.start(name, journal.picked, Opening::Unnumbered);
     let result = read_parts(journal, &whole, name, intake);
     intake.end();
-    result.map(|()| Some(true))
+    result?;
+    if intake.of_kubelet() > before {
+        lost::tell(journal, &whole, unit, name, intake);
+    }
+    Ok(Some(true))
 }
 
 /// Reads the newest parts into memory, the rest straight into the intake, and then hands on the newest parts. Between

@@ -49,6 +49,17 @@ pub(super) fn record_stamp(peeled: &Peeled<'_>) -> Option<Stamp> {
     epoch_millis(millis).map(Stamp::Exact)
 }
 
+/// Returns what a line shows of its time: klog's own stamp, and that of what stands around it.
+pub(crate) fn stamps(raw: &[u8]) -> Option<(Option<Yearless>, Option<Stamp>)> {
+    if !may_have_time(raw) {
+        return None;
+    }
+    let peeled = envelope::peel(raw);
+    let (own, _) = times(&peeled);
+    let envelope = record_stamp(&peeled).or(peeled.stamp);
+    (own.is_some() || envelope.is_some()).then_some((own, envelope))
+}
+
 pub(super) fn is_fatal(raw: &[u8]) -> bool {
     raw.first() == Some(&b'F') && klog::header(raw).is_some()
 }
@@ -57,7 +68,7 @@ pub(super) fn is_fatal(raw: &[u8]) -> bool {
 pub(super) fn is_loss(message: &str) -> bool {
     if let Some((_, rest)) = message.split_once("Suppressed ") {
         return rest.contains(" messages from ")
-            && ["kubelet", "k3s", "rke2", "origin-node", "edge"]
+            && ["kubelet", "kubelite", "k3s", "rke2", "origin-node", "edge"]
                 .iter()
                 .any(|unit| rest.contains(unit));
     }

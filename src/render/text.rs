@@ -274,7 +274,7 @@ impl Page<'_> {
             None => ", without times".to_owned(),
         };
         let picked = if source.picked {
-            "; picked by plegdoctor"
+            "; picked by plegdoctor: its last 24 h, of at most 1 GiB"
         } else {
             ""
         };

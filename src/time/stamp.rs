@@ -69,7 +69,7 @@ impl Yearless {
     }
 
     /// Returns the moment of this stamp in `zone` that is nearest to `time`.
-    pub(super) fn nearest(self, time: Time, zone: FixedOffset) -> Time {
+    pub(crate) fn nearest(self, time: Time, zone: FixedOffset) -> Time {
         let there = time.with_timezone(&zone);
         let year = self.nearest_year(there.naive_local());
         self.at(year, zone).unwrap_or(there)

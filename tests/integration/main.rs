@@ -27,6 +27,8 @@ mod harness;
 mod held;
 /// The host, looked at while a daemon is broken.
 mod host;
+/// Journals copied from another machine, by the journalctl of this one.
+mod journals;
 /// The JSON output, read back with types of its own.
 mod json;
 /// The kubelet's own endpoints.

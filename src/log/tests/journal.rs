@@ -26,6 +26,9 @@ seconds() {
 for arg; do
     case $arg in
     --unit=*) unit=${arg#*=} ;;
+    --directory=*|--file=*) here=${arg#*=} ;;
+    MESSAGE_ID=a596d6fe7bfa4994828e72309e95d61e) unit=systemd-journald ;;
+    --system) ;;
     --since=*) since=$(seconds "${arg#*=}") || exit ;;
     --until=*) until=$(seconds "${arg#*=}") || exit ;;
     --lines=*) lines=${arg#*=} ;;
@@ -41,9 +44,10 @@ short|short-precise|short-monotonic|verbose|export|json|json-pretty|json-sse|cat
 *) echo "Unknown output '$output'." >&2; exit 1 ;;
 esac
 [ "$TZ" = UTC ] || { echo "only UTC is played" >&2; exit 1; }
-[ -s "$here/$unit.journal" ] || { echo "-- No entries --"; exit 0; }
+if [ -f "$here" ]; then files=$here; elif [ "$unit" ]; then files=$here/$unit.journal; else files=$here/*.journal; fi
+[ "$(cat $files 2>/dev/null)" ] || { echo "-- No entries --"; exit 0; }
 echo "-- Logs begin at Sun 2026-11-01 00:00:00 UTC, end at Mon 2026-11-30 12:00:00 UTC. --"
-awk -v since="$since" -v until="$until" '$1 + 0 >= since && $1 + 0 <= until' "$here/$unit.journal" |
+sort -ns $files | awk -v since="$since" -v until="$until" '$1 + 0 >= since && $1 + 0 <= until' |
     if [ "$lines" ]; then tail -n "$lines"; else cat; fi | sed 's/^[0-9.]* //'
 "#;
 
@@ -175,6 +179,8 @@ fn journalctl_is_asked_as_systemd_219_understands_it() {
             format!("{before} --lines=1"),
             format!("{before} --since=2026-11-30 11:15:00 --until=2026-11-30 11:30:01"),
             format!("{before} --since=2026-11-30 11:00:00 --until=2026-11-30 11:15:00"),
+            "TZ=UTC LC_ALL=C --no-pager --all --output=short-iso MESSAGE_ID=a596d6fe7bfa4994828e72309e95d61e --since=2026-11-30 11:00:00 --until=2026-11-30 11:30:01".to_owned(),
+            "TZ=UTC LC_ALL=C --no-pager --all --output=short-iso --system".to_owned(),
         ]
     );
 }
@@ -337,10 +343,12 @@ fn impatient(root: &Path) -> Vec<String> {
     let journalctl = root.join("journalctl");
     let journal = units::Journal {
         program: OsStr::new(&journalctl),
+        from: &[],
         unit: Some("kubelet"),
         picked: true,
         now: moments.now,
         since: None,
+        asked: None,
         until: None,
         bytes: u64::MAX,
         timeout,
@@ -425,4 +433,96 @@ fn a_journalctl_that_closes_its_output_and_stays_is_not_waited_for() {
     );
     impatient(&root);
     assert_dead(&root.join("pids"));
+}
+
+#[test]
+fn a_journal_that_begins_after_the_time_asked_for_is_a_gap_and_a_note_where_nobody_asked() {
+    let (_dir, root) = machine(
+        &[
+            ("kubelet.journal", entries("kubelet", &[3000, 5])),
+            ("cron.journal", entry("cron", 3600)),
+        ],
+        PLAYED,
+    );
+    let gone = "the journal begins at 2026-11-30 11:00:00 +00:00: what was logged before is not there (rotated away, or not kept over a restart)";
+    let asked = |since: &[&str]| outcome_in(&root, since).unwrap().0;
+    let reading = asked(&["--journal", "--since", "2h"]);
+    assert_eq!(
+        gaps(&reading),
+        [format!("journal of kubelet.service: {gone}")]
+    );
+    assert_eq!(gaps(&asked(&["--journal", "--since", "61m"])), [""; 0]);
+    assert_eq!(gaps(&asked(&["--journal", "--since", "50m"])), [""; 0]);
+    assert_eq!(gaps(&asked(&["--journal"])), [""; 0]);
+    let picked = asked(&[]);
+    assert_eq!(gaps(&picked), [""; 0]);
+    assert_eq!(
+        picked.notes,
+        [format!("journal of kubelet.service: {gone}")]
+    );
+}
+
+#[test]
+fn messages_that_journald_dropped_are_a_gap_though_they_are_not_among_the_units_own() {
+    let drop = |ago: i64, unit: &str| {
+        let line = entry("systemd-journald", ago);
+        let (head, _) = line.split_once(": ").unwrap();
+        format!("{head}: Suppressed 124 messages from {unit}\n")
+    };
+    let own = "/system.slice/kubelet.service";
+    let drops = drop(9000, own) + &drop(30, own) + &drop(20, "docker.service") + &drop(10, own);
+    let files = [
+        ("kubelet.journal", entries("kubelet", &[3000, 5])),
+        ("systemd-journald.journal", drops),
+    ];
+    let (_dir, root) = machine(&files, PLAYED);
+    let (reading, _) = outcome_in(&root, &["--journal", "--since", "2h"]).unwrap();
+    assert_eq!(
+        gaps(&reading),
+        [
+            "journal of kubelet.service: journald dropped 248 of its messages, 2 times, since there were too many at once (RateLimitBurst=)"
+        ]
+    );
+    // Newer ones are the unit's own, too, and told once.
+    let unit = entries("kubelet", &[3000, 5]) + &drop(4, "kubelet.service");
+    let (_dir, root) = machine(&[("kubelet.journal", unit), files[1].clone()], PLAYED);
+    let (reading, _) = outcome_in(&root, &["--journal"]).unwrap();
+    assert_eq!(
+        gaps(&reading),
+        ["journal of kubelet.service: Suppressed 124 messages from kubelet.service"]
+    );
+}
+
+#[test]
+fn journals_of_another_machine_are_read_from_where_they_were_copied_to() {
+    let (_dir, root) = machine(
+        &[
+            ("kubelet.journal", entry("kubelet", 100)),
+            (
+                "copy/k3s.journal",
+                entry("k3s", 5).replace("worker-3", "worker-9"),
+            ),
+        ],
+        PLAYED,
+    );
+    let copy = root.join("copy");
+    let (reading, lines) = outcome_in(&root, &["--journal-from", copy.to_str().unwrap()]).unwrap();
+    let name = format!("journal of k3s.service in {}", copy.display());
+    assert_eq!(reading.sources[0].name, name);
+    assert_eq!(lines.len(), 1);
+    assert!(reading.hosts.contains("worker-9") && reading.hosts.len() == 1);
+    let file = copy.join("k3s.journal");
+    let options = ["--journal=k3s", "--journal-from", file.to_str().unwrap()];
+    assert_eq!(outcome_in(&root, &options).unwrap().1.len(), 1);
+    let calls = calls(&root);
+    assert!(
+        calls
+            .iter()
+            .any(|call| call.contains(&format!("--directory={}", copy.display())))
+    );
+    assert!(
+        calls
+            .iter()
+            .any(|call| call.contains(&format!("--file={}", file.display())))
+    );
 }

@@ -107,25 +107,31 @@ fn a_window_without_a_line_of_the_kubelet_is_a_gap() {
         gaps(&outcome(&options).unwrap().0)
     };
     let (since, until) = ("--since", "--until");
-    let from = "2026-11-30 10:00:00 +00:00 to 2026-11-30 10:59:59 +00:00";
-    for (window, words) in [
+    let (last, first) = (
+        "the last is of 2026-11-30 10:59:59 +00:00",
+        "the first is of 2026-11-30 10:00:00 +00:00",
+    );
+    for (window, words, nearest) in [
         (
             &[since, "2026-11-30T11:00:00Z", until, "2026-11-30T11:40:00Z"][..],
             "between 2026-11-30 11:00:00 +00:00 and 2026-11-30 11:40:00 +00:00",
+            last,
         ),
         (
             &[since, "2026-11-30T11:00:00Z"],
             "after 2026-11-30 11:00:00 +00:00",
+            last,
         ),
         (
             &[until, "2026-11-30T09:00:00Z"],
             "before 2026-11-30 09:00:00 +00:00",
+            first,
         ),
     ] {
         assert_eq!(
             judged("kubelet.log", window),
             [format!(
-                "the log: it holds no line of the kubelet {words}, but from {from}"
+                "the log: it holds no line of the kubelet {words}: {nearest}"
             )]
         );
     }
@@ -385,7 +391,6 @@ fn what_is_no_text_is_refused_with_the_command_that_makes_it_one() {
         (b"\x1f\x9drest", "gzip -dc"),
         (b"PK\x03\x04rest", "unzip -p"),
         (b"7z\xbc\xaf\x27\x1crest", "7z x -so"),
-        (b"LPKSHHRHrest", "journalctl --file="),
         (b"\xff\xfeE\0", "iconv -f UTF-16"),
     ] {
         let (_dir, path) = directory(&[]);
@@ -397,6 +402,11 @@ fn what_is_no_text_is_refused_with_the_command_that_makes_it_one() {
             "{words}"
         );
     }
+    let (_dir, dir) = directory(&[("system.journal", "LPKSHHRHrest".to_owned())]);
+    let file = dir.join("system.journal");
+    let words = error(&["--log", text(&file)]);
+    let cure = format!("name it with --journal-from={}", text(&file));
+    assert!(words.ends_with(&cure), "{words}");
 }
 
 #[test]

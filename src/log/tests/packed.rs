@@ -100,7 +100,7 @@ fn what_gives_nothing_or_no_text_is_refused_with_its_cure() {
         (b"\x1f\x8b\x08\0".to_vec(), "it is cut short (gzip)"),
         (b"\x28\xb5\x2f\xfd\0\x90hi".to_vec(), "256 MiB of memory"),
         (twice, "it is compressed twice"),
-        (journal, "journalctl --file="),
+        (journal, "name that with --journal-from"),
     ] {
         let (_dir, path) = directory_of(&[("log", bytes)]);
         let file = path.join("log");

@@ -6,7 +6,8 @@ use crate::log::{
     files::{self, Piece},
     intake,
     names::Family,
-    tail::Limits,
+    open::Found,
+    tail::{self, Limits},
 };
 use std::{
     fs,
@@ -191,6 +192,60 @@ fn of_a_long_log_only_the_part_that_matters_is_read() {
         read >= new.len() as u64 && read < new.len() as u64 + (2 << 20),
         "{read}"
     );
+}
+
+/// Returns how much of `kubelet.log` is to be read within limits, and what is said of it.
+fn to_be_read(log: String, limits: &Limits) -> (u64, String) {
+    let hints = intake::hints(&super::args(&[]).moments().unwrap());
+    let (_dir, dir) = directory(&[("kubelet.log", log)]);
+    let mut found = Found::default();
+    found.open_family(&dir, Family::Any, hints).unwrap();
+    let mut told = String::new();
+    tail::shorten(&mut found.logs, hints, limits, &mut |piece| {
+        if let Piece::Gap(_, words) | Piece::Note(words) = piece {
+            told = words;
+        }
+        true
+    });
+    let (start, end) = found.logs[0].span.unwrap();
+    (end - start, told)
+}
+
+fn mib(line: &str, count: usize) -> String {
+    line.repeat((count << 20) / line.len())
+}
+
+#[test]
+fn of_a_very_long_log_the_part_that_matters_is_found_by_halving() {
+    let (old, new) = (stale(28, "11:00:00"), stale(30, "11:00:00"));
+    // Block by block it would be half a MiB more.
+    let news = mib(&new, 40) + &new.repeat((512 << 10) / new.len());
+    let whole = news.len() as u64;
+    let (read, told) = to_be_read(mib(&old, 50) + &news, &generous());
+    assert!((whole..whole + (128 << 10)).contains(&read), "{read}");
+    assert!(
+        told.ends_with("what is older than 24 h was left out"),
+        "{told}"
+    );
+    let (read, told) = to_be_read(mib(&new, 50), &generous());
+    assert_eq!((read, &*told), (mib(&new, 50).len() as u64, ""));
+    let limits = Limits {
+        bytes: 45 << 20,
+        ..generous()
+    };
+    let (read, told) = to_be_read(mib(&new, 50), &limits);
+    assert!(
+        read == 45 << 20 && told.contains("1 GiB is enough"),
+        "{told}"
+    );
+}
+
+#[test]
+fn where_the_times_of_a_very_long_log_do_not_rise_the_way_goes_back_block_by_block() {
+    let (old, new) = (stale(28, "11:00:00"), stale(30, "11:00:00"));
+    let (olds, news) = (mib(&old, 8), mib(&new, 18));
+    let (read, _) = to_be_read([&*olds, &news, &olds, &news, &news].concat(), &generous());
+    assert!((36 << 20..38 << 20).contains(&read), "{read}");
 }
 
 #[test]
