@@ -4,6 +4,7 @@
 mod container;
 mod crew;
 mod files;
+mod gauge;
 mod intake;
 mod journal;
 mod lines;
@@ -13,6 +14,7 @@ mod pick;
 pub(crate) mod pump;
 mod reel;
 mod replay;
+mod sink;
 mod spots;
 mod stored;
 mod tail;
@@ -23,7 +25,7 @@ mod units;
 use crate::{
     cli::{LogArgs, Moments},
     digest::Source,
-    event::{Event, Time},
+    event::Time,
     evidence::Gap,
 };
 use anyhow::bail;
@@ -41,9 +43,11 @@ use std::{
 };
 use units::Journal;
 
+pub use gauge::{Gauge, Reached};
 pub use intake::Opening;
 pub use reel::{Reel, Roll};
 pub use replay::{Recorded, order, replay};
+pub use sink::Sink;
 
 /// How a container's log is reached.
 #[derive(Clone, Copy, Debug)]
@@ -97,7 +101,8 @@ struct Places<'a> {
 
 /// Reads what `args` ask for, or the first place that holds lines of the kubelet, and hands the events to `sink`,
 /// source by source: files by the times of their first lines, then the journal, then a container. Events outside
-/// `--since` and `--until` are left out; those without a time are not. What is read is kept on `reel`.
+/// `--since` and `--until` are left out; those without a time are not. What is read is kept on `reel`, and counted by
+/// `gauge`. It ends early where `sink` wants no more.
 ///
 /// # Errors
 /// Nothing at all could be read of what was named: in one line, each log with the reason and the cure. What could
@@ -107,7 +112,8 @@ pub fn read(
     moments: &Moments,
     docker: DockerLog<'_>,
     mut reel: Option<&mut Reel>,
-    sink: &mut dyn FnMut(Event),
+    gauge: &Gauge,
+    sink: &mut dyn Sink,
 ) -> anyhow::Result<Reading> {
     let places = Places {
         root: Path::new("/"),
@@ -115,7 +121,11 @@ pub fn read(
     };
     let mut intake = Intake::new(moments, sink);
     intake.reel = reel.as_deref_mut();
-    let reading = read_into(&places, args, moments, docker, intake)?;
+    intake.gauge = gauge.clone();
+    gauge.begin();
+    let reading = read_into(&places, args, moments, docker, intake);
+    gauge.end();
+    let reading = reading?;
     if let Some(reel) = reel {
         let counts = |name: &str| reading.sources.iter().any(|source| source.name == name);
         reel.retain(counts);
@@ -129,9 +139,9 @@ fn read_in(
     args: &LogArgs,
     moments: &Moments,
     docker: DockerLog<'_>,
-    sink: &mut dyn FnMut(Event),
+    mut sink: &mut dyn FnMut(crate::event::Event),
 ) -> anyhow::Result<Reading> {
-    let intake = Intake::new(moments, sink);
+    let intake = Intake::new(moments, &mut sink);
     read_into(places, args, moments, docker, intake)
 }
 
@@ -217,6 +227,7 @@ fn read_named(
 /// Hands a piece of a named file to the intake.
 fn take(intake: &mut Intake<'_>, piece: Piece<'_>) -> bool {
     match piece {
+        Piece::Total(bytes) => intake.gauge.expect(bytes),
         Piece::Start(name, from) => intake.start(name, false, from),
         Piece::Block(block) => intake.block(block),
         Piece::Looked(block, spots) => intake.looked_at(block, spots),
@@ -224,7 +235,7 @@ fn take(intake: &mut Intake<'_>, piece: Piece<'_>) -> bool {
         Piece::Gap(name, why) => intake.gap(name, why),
         Piece::Note(note) => intake.reading.notes.push(note),
     }
-    true
+    intake.goes_on()
 }
 
 /// Notes each named log that holds nothing of the kubelet: what it does not say proves nothing.

@@ -22,6 +22,8 @@ pub(super) const BLOCK: usize = 256 << 10;
 
 /// What streaming tells, in order.
 pub(super) enum Piece<'a> {
+    /// How many bytes all that follows has.
+    Total(u64),
     /// A log begins.
     Start(&'a str, Opening),
     /// Its next bytes.
@@ -93,6 +95,10 @@ fn stream_all(
     limits: Option<&Limits>,
     emit: &mut Emit<'_>,
 ) -> Vec<Failure> {
+    // Of a pipe nobody knows.
+    if let Some(total) = found.logs.iter().map(Log::length).sum::<Option<u64>>() {
+        emit(Piece::Total(total));
+    }
     for mut log in found.logs {
         match stream(&mut log, crew, limits, emit) {
             Ok(true) => {}

@@ -4,8 +4,10 @@
 use super::{
     Reading, Source,
     crew::Wishes,
+    gauge::Gauge,
     lines::{LONGEST, Lines},
     reel::Reel,
+    sink::Sink,
     spots::Spots,
 };
 use crate::{
@@ -22,7 +24,11 @@ pub(super) struct Intake<'a> {
     moments: Moments,
     /// Leave out what happened before.
     since: Option<Time>,
-    sink: &'a mut dyn FnMut(Event),
+    sink: &'a mut dyn Sink,
+    /// Whether the sink wants no more.
+    enough: bool,
+    /// Where who watches sees how far it is.
+    pub(super) gauge: Gauge,
     /// What those who look at blocks are to look for.
     pub(super) wishes: Wishes,
     /// Where what is read is kept.
@@ -94,11 +100,13 @@ fn plain(host: &str) -> String {
 
 impl<'a> Intake<'a> {
     /// Returns an intake that hands events within the moments' window to `sink`.
-    pub(super) fn new(moments: &Moments, sink: &'a mut dyn FnMut(Event)) -> Self {
+    pub(super) fn new(moments: &Moments, sink: &'a mut dyn Sink) -> Self {
         Self {
             moments: *moments,
             since: moments.since,
             sink,
+            enough: false,
+            gauge: Gauge::default(),
             wishes: Wishes::default(),
             reel: None,
             current: None,
@@ -123,7 +131,12 @@ impl<'a> Intake<'a> {
         if from == Opening::Middle {
             lines.tear();
         }
-        self.wishes.set(false, false);
+        let context = self.sink.wants_context();
+        let mut parser = Parser::new(name, hints(&self.moments));
+        if context {
+            parser.keep_context();
+        }
+        self.wishes.set(context, false);
         self.current = Some(Current {
             name: name.to_owned(),
             picked,
@@ -131,7 +144,7 @@ impl<'a> Intake<'a> {
             is_file: from != Opening::Unnumbered,
             bytes: 0,
             lines,
-            parser: Parser::new(name, hints(&self.moments)),
+            parser,
         });
     }
 
@@ -152,10 +165,30 @@ impl<'a> Intake<'a> {
             reel.block(block);
         }
         current.bytes += block.len() as u64;
+        self.gauge.took(block.len() as u64);
         let Current { lines, parser, .. } = current;
         lines.push(block, spots, parser, &mut self.events);
         self.wishes.set(parser.wants_context(), parser.has_begun());
         self.hand_on();
+    }
+
+    /// Returns whether more is wanted.
+    pub(super) fn goes_on(&self) -> bool {
+        !self.enough
+    }
+
+    /// Hands on what waits for year and zone, by the hints; with `all`, also the message that may go on in the next
+    /// line.
+    pub(super) fn settle(&mut self, all: bool) {
+        if let Some(current) = &mut self.current {
+            current.parser.settle(all, &mut self.events);
+            self.hand_on();
+        }
+    }
+
+    /// Takes `now` for the present from the next source on.
+    pub(super) fn set_now(&mut self, now: Time) {
+        self.moments.now = now;
     }
 
     /// Goes on in the middle of a later line of the source begun.
@@ -241,6 +274,9 @@ impl<'a> Intake<'a> {
     }
 
     fn hand_on(&mut self) {
+        if self.events.is_empty() {
+            return;
+        }
         let numbered = self.current.as_ref().is_some_and(|c| c.numbered);
         for mut event in self.events.drain(..) {
             let when = event.at.or(event.received);
@@ -252,8 +288,9 @@ impl<'a> Intake<'a> {
                 if !numbered {
                     event.citation.line = None;
                 }
-                (self.sink)(event);
+                self.sink.event(event);
             }
         }
+        self.enough |= !self.sink.batch();
     }
 }

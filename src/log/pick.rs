@@ -44,6 +44,7 @@ const FILES: [(&str, &str, Family<'_>); 4] = [
 
 /// What the thread that reads files tells.
 enum Message {
+    Total(u64),
     Start(String, intake::Opening),
     Block(Vec<u8>),
     Looked(Vec<u8>, Spots),
@@ -233,6 +234,7 @@ fn from_files(
         },
         &mut |message| {
             match message {
+                Message::Total(bytes) => intake.gauge.expect(bytes),
                 Message::Start(name, from) => {
                     intake.start(&name, true, from);
                     begun = Some(name);
@@ -244,7 +246,7 @@ fn from_files(
                 Message::Note(note) => intake.reading.notes.push(note),
                 Message::Failed(all) => failures = all,
             }
-            true
+            intake.goes_on()
         },
     );
     intake.end();
@@ -265,6 +267,7 @@ fn from_files(
 impl From<Piece<'_>> for Message {
     fn from(piece: Piece<'_>) -> Self {
         match piece {
+            Piece::Total(bytes) => Self::Total(bytes),
             Piece::Start(name, from) => Self::Start(name.to_owned(), from),
             Piece::Block(block) => Self::Block(block.to_vec()),
             Piece::Looked(block, spots) => Self::Looked(block.to_vec(), spots.clone()),

@@ -196,7 +196,7 @@ fn read_parts(
         let ended = ask(&query, journal.deadline, &mut |block| {
             intake.block(block);
             room = room.saturating_sub(block.len() as u64);
-            room > 0
+            room > 0 && intake.goes_on()
         })?;
         cut = (ended != Ended::Whole).then_some((ended, end));
     }
