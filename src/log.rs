@@ -4,6 +4,7 @@
 mod container;
 mod crew;
 mod files;
+mod follow;
 mod gauge;
 mod intake;
 mod journal;
@@ -43,6 +44,7 @@ use std::{
 };
 use units::Journal;
 
+pub use follow::{Along, follow};
 pub use gauge::{Gauge, Reached};
 pub use intake::Opening;
 pub use reel::{Reel, Roll};

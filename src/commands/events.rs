@@ -1,17 +1,21 @@
 //! `plegdoctor events`: the known messages of the kubelet's log, a JSON object each, as they are read.
 
+mod pipe;
+
 use super::progress::Progress;
 use crate::{
+    apply::Interrupts,
     capture::Capture,
-    cli::EventsArgs,
+    cli::{self, EventsArgs},
     event::{Event, Weight},
     gather,
-    log::{self, DockerFiles, DockerLog, Gauge, Reading, Sink},
+    log::{self, Along, DockerFiles, DockerLog, Gauge, Reading, Sink},
     render::{json, plain},
 };
 use anyhow::{Context as _, bail};
+use pipe::Pipe;
 use std::{
-    io::{self, Write},
+    io::{self, BufWriter, Write},
     path::Path,
     process::ExitCode,
 };
@@ -27,6 +31,9 @@ pub fn run(
 ) -> anyhow::Result<ExitCode> {
     if args.log.no_log {
         bail!("--no-log leaves nothing to read");
+    }
+    if args.follow {
+        return follow(args, err);
     }
     let mut printer = Printer::new(args.all, out);
     let reading = read(args, &mut printer);
@@ -63,6 +70,27 @@ fn read(args: &EventsArgs, sink: &mut dyn Sink) -> anyhow::Result<Reading> {
         }),
     };
     log::read(&args.log, &args.log.moments()?, docker, None, &gauge, sink)
+}
+
+/// Goes on until nobody reads, the user wants to stop, or the log's source ends.
+fn follow(args: &EventsArgs, err: &mut dyn Write) -> anyhow::Result<ExitCode> {
+    let interrupts = Interrupts::watch().context("can't watch for Ctrl-C")?;
+    let pipe = Pipe::stdout(interrupts.clone()).context("can't write the events")?;
+    let mut out = BufWriter::new(&pipe);
+    let mut printer = Printer::new(args.all, &mut out);
+    let mut along = Along {
+        now: &cli::clock,
+        go_on: &|| pipe.is_open(),
+        tell: &mut |words| tell(err, words),
+    };
+    let followed = log::follow(&args.log, &args.log.moments()?, &mut along, &mut printer);
+    let ended = printer.end();
+    // What the user stops is well, wherever it was.
+    if interrupts.count() == 0 {
+        ended.context("can't write the events")?;
+        followed?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Says something that is no event. Nobody may be listening; that is no reason to stop.

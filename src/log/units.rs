@@ -15,7 +15,7 @@ use std::{
 };
 
 /// The units that run a kubelet, by themselves or within them.
-const UNITS: [&str; 6] = [
+pub(super) const UNITS: [&str; 6] = [
     "kubelet",
     "k3s",
     "k3s-agent",
