@@ -76,23 +76,14 @@ pub fn follow(
     along: &mut Along<'_>,
     sink: &mut dyn Sink,
 ) -> anyhow::Result<()> {
-    follow_by(OsStr::new("journalctl"), args, moments, along, sink)
-}
-
-fn follow_by(
-    journalctl: &OsStr,
-    args: &LogArgs,
-    moments: &Moments,
-    along: &mut Along<'_>,
-    sink: &mut dyn Sink,
-) -> anyhow::Result<()> {
     let (to, from) = sync_channel(AHEAD);
     // Who looks at a file again and again ends once this is let go.
     let leash = Arc::new(());
     let (name, mut running) = match (args.log.as_slice(), &args.journal) {
         ([path], None) => (start_file(path, &leash, to)?, None),
         ([], Some(unit)) => {
-            let (name, running) = journal::start(journalctl, unit, moments.since, to)?;
+            let (name, running) =
+                journal::start(OsStr::new("journalctl"), unit, moments.since, to)?;
             (name, Some(running))
         }
         _ => bail!(
@@ -248,7 +239,3 @@ fn pass_on(mut from: impl io::Read, to: &SyncSender<Message>) -> io::Result<()> 
         }
     }
 }
-
-#[cfg(test)]
-#[path = "tests/follow.rs"]
-mod tests;

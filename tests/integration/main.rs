@@ -19,6 +19,8 @@ mod disk;
 /// The host's edge: files that hang their reader.
 mod edge;
 mod engine;
+/// `events`: the known messages, for scripts.
+mod events;
 /// `diagnose --fix` on real daemons.
 mod fix;
 /// The private daemon cleans up after itself.
