@@ -12,7 +12,7 @@ pub struct EventsArgs {
     pub log: LogArgs,
     /// Go on with what is written to the log from now on: one file, journal or pipe (--log or --journal)
     ///
-    /// A file may be rotated, truncated, or not be there yet. Ends on Ctrl-C or SIGTERM, when nobody reads on, or with
+    /// What is there already comes first (--since narrows it). A file may be rotated, truncated, or not be there yet. Ends on Ctrl-C or SIGTERM, when nobody reads on, or with
     /// the pipe or journalctl. A line whose year or zone nothing has told yet gets them by the present and
     /// --utc-offset.
     #[arg(long, conflicts_with_all = ["log_container", "no_log", "until", "capture"])]

@@ -43,6 +43,8 @@ mod messages;
 mod played;
 /// `probe`: the live part alone.
 mod probe;
+/// How far reading a log is, on a terminal.
+mod progress;
 /// The README tells the truth.
 mod readme;
 /// The table of rules, and what belongs to each row.

@@ -4,12 +4,11 @@
 use crate::apply::Interrupts;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    io::Errno,
+    io::{self as system, Errno},
 };
 use std::{
-    fs::File,
     io::{self, Write},
-    os::fd::AsFd,
+    os::fd::{AsFd as _, OwnedFd},
 };
 
 /// A pipe that has room takes so much without waiting (pipe(7): PIPE_BUF).
@@ -27,7 +26,7 @@ const AT_ONCE: Timespec = Timespec {
 /// Where the events go.
 #[derive(Debug)]
 pub(super) struct Pipe {
-    file: File,
+    to: OwnedFd,
     interrupts: Interrupts,
 }
 
@@ -37,8 +36,8 @@ impl Pipe {
     /// # Errors
     /// The system has no descriptor left.
     pub(super) fn stdout(interrupts: Interrupts) -> io::Result<Self> {
-        let file = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-        Ok(Self { file, interrupts })
+        let to = io::stdout().as_fd().try_clone_to_owned()?;
+        Ok(Self { to, interrupts })
     }
 
     /// Returns whether somebody may read on, and wants to.
@@ -49,7 +48,7 @@ impl Pipe {
     }
 
     fn poll(&self, events: PollFlags, timeout: &Timespec) -> io::Result<PollFlags> {
-        let mut asked = [PollFd::new(&self.file, events)];
+        let mut asked = [PollFd::new(&self.to, events)];
         match poll(&mut asked, Some(timeout)) {
             Ok(_) => Ok(asked[0].revents()),
             Err(Errno::INTR) => Ok(PollFlags::empty()),
@@ -66,7 +65,8 @@ impl Write for &Pipe {
             }
             // What is closed says so when it is written to.
             if !self.poll(PollFlags::OUT, &TURN)?.is_empty() {
-                return (&self.file).write(&bytes[..bytes.len().min(ATOMIC)]);
+                let part = &bytes[..bytes.len().min(ATOMIC)];
+                return Ok(system::write(&self.to, part)?);
             }
         }
     }

@@ -386,11 +386,12 @@ fn every_field_of_every_kind_is_what_the_line_says() {
     }
     // Pasted from `kubectl describe node`: no kubelet logs it.
     let pasted = "Ready   False   Mon, 30 Nov 2026 11:30:00 +0000   Mon, 30 Nov 2026 11:20:00 +0000   KubeletNotReady   something new";
-    log += &format!("  {pasted}\n");
+    // The empty line ends the message before it.
+    log += &format!("\n  {pasted}\n");
     let mut event = whole(
-        r#"{"id":"ready-condition","weight":"decisive","severity":"info","time":"2026-11-30T11:30:00Z","detail":"KubeletNotReady","error":["other","something new"]}"#,
+        r#"{"id":"ready-condition","weight":"decisive","severity":"info","time":"2026-11-30T11:30:00Z","received":"2026-11-30T11:30:00Z","detail":"KubeletNotReady","error":["other","something new"]}"#,
     );
-    event["line"] = (ROWS.len() + 1).into();
+    event["line"] = (ROWS.len() + 2).into();
     event["text"] = pasted.into();
     expected.push(event);
 

@@ -25,7 +25,8 @@ struct Running {
     err: Receiver<String>,
 }
 
-fn lines(from: impl io::Read + Send + 'static) -> Receiver<String> {
+/// Returns the lines that come.
+pub(super) fn lines(from: impl io::Read + Send + 'static) -> Receiver<String> {
     let (to, lines) = channel();
     thread::spawn(move || {
         for line in BufReader::new(from).lines() {
