@@ -80,10 +80,10 @@ fn turn(bar: &ProgressBar, terminal: ProgressDrawTarget, gauge: &Gauge, patience
     while !bar.is_finished() {
         let reached = gauge.reached();
         let slow = reached.filter(|reached| reached.since >= PATIENCE);
-        if always || slow.is_some() {
-            if let Some(terminal) = terminal.take() {
-                bar.set_draw_target(terminal);
-            }
+        if (always || slow.is_some())
+            && let Some(terminal) = terminal.take()
+        {
+            bar.set_draw_target(terminal);
         }
         if let Some(reached) = slow {
             bar.set_message(words(&reached));
@@ -95,7 +95,7 @@ fn turn(bar: &ProgressBar, terminal: ProgressDrawTarget, gauge: &Gauge, patience
     }
 }
 
-/// `reading the log: 412.00 MiB of 1.00 GiB, 205.00 MiB/s, 3s left`
+/// `reading the log: 412.00 MiB of 1.00 GiB, 205.00 MiB/s, 3.0s left`
 fn words(reached: &Reached) -> String {
     let done = HumanBytes(reached.done);
     let speed = HumanBytes(reached.speed());
@@ -126,7 +126,7 @@ mod tests {
         };
         assert_eq!(
             words(&reached(100 << 20, Some(1 << 30))),
-            "reading the log: 100.00 MiB of 1.00 GiB, 50.00 MiB/s, 18s left"
+            "reading the log: 100.00 MiB of 1.00 GiB, 50.00 MiB/s, 18.0s left"
         );
         assert_eq!(
             words(&reached(3 << 10, None)),
