@@ -2,6 +2,7 @@
 //!
 //! Parsing does nothing but validate; what follows from the values is decided by the commands.
 
+mod events;
 pub mod fix;
 mod times;
 
@@ -16,6 +17,7 @@ use crate::{
 use anyhow::{Context as _, bail};
 use chrono::{FixedOffset, Local};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+pub use events::EventsArgs;
 use fix::FixArgs;
 use std::{
     ffi::{OsStr, OsString},
@@ -65,6 +67,17 @@ pub enum Command {
     /// third of the limit) where all did; 1 something did not answer, or a relist takes longer; 2 Docker could not be
     /// asked.
     Probe(ProbeArgs),
+    /// Print the known messages of the kubelet's log as they are read, one JSON object a line, for jq and other tools
+    ///
+    /// Each tells its time, id, severity, weight, and what it is about: pod, namespace, uid, sandbox, container, node,
+    /// lag and threshold (in seconds), error, detail; and source, line and text (`plegdoctor schema event`). A line of
+    /// the log that gives several reasons is an event for each, after one for itself. In the order of the log. What
+    /// could not be seen is told on standard error, a line each.
+    ///
+    /// Reads what `diagnose` reads, and judges nothing.
+    ///
+    /// Exit codes: 0 the log was read, whatever it says; 2 it could not be read, or not all of it.
+    Events(Box<EventsArgs>),
     /// Save all evidence to one file, before anything is restarted: logs, Docker's answers and stacks, what the
     /// kernel tells
     ///
@@ -176,6 +189,8 @@ pub enum SchemaOf {
     Probe,
     /// `clean --format json`
     Clean,
+    /// A line of `events`
+    Event,
     /// A line of `clean --audit` and of `diagnose --fix`'s audit
     Audit,
 }

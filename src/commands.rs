@@ -3,6 +3,8 @@
 pub mod clean;
 pub mod collect;
 pub mod diagnose;
+pub mod events;
 pub mod fix;
 pub mod probe;
+mod progress;
 pub mod schema;

@@ -48,6 +48,8 @@ pub struct Event {
     pub at: Option<Time>,
     /// Whether year and zone of `at` stand in the line or its envelope; if not, they follow from an anchor.
     pub exact: bool,
+    /// Whether year or zone of `at` are a guess, by the present and the zone of whoever asks.
+    pub guessed: bool,
     /// When the envelope says that the line was received.
     pub received: Option<Time>,
     /// klog's letter.

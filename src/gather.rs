@@ -9,7 +9,7 @@ mod kubelet;
 mod replay;
 
 pub use files::ReadFiles;
-pub use replay::replay;
+pub use replay::{replay, replay_logs};
 
 use crate::{
     capture::{Keep, manifest::Options},
@@ -18,7 +18,7 @@ use crate::{
     evidence::{Evidence, FRESH, Gap},
     host::{self, files::Tree},
     id::ContainerId,
-    log::{self, DockerFiles, DockerLog},
+    log::{self, DockerFiles, DockerLog, Gauge},
     node::{Host, Tool, Version},
     runtime::{
         Runtime,
@@ -36,7 +36,7 @@ use std::{
 };
 
 /// Returns what can be seen, and keeps it in `keep`; `ask` asks Docker (`docker::probe`), `read_files` reads its files
-/// where it does not answer (`disk::read`).
+/// where it does not answer (`disk::read`). How far the log is read shows on `gauge`.
 ///
 /// # Errors
 /// Nothing was asked for, an option's value makes no sense, or a log that was named can't be read.
@@ -44,6 +44,7 @@ pub fn gather(
     args: &LookArgs,
     moments: &Moments,
     keep: Option<&Keep>,
+    gauge: &Gauge,
     ask: &dyn Fn(&Ask<'_>) -> anyhow::Result<Runtime>,
     read_files: &ReadFiles<'_>,
 ) -> anyhow::Result<Evidence> {
@@ -90,7 +91,7 @@ pub fn gather(
             }),
         };
         let began = begin(keep, "log");
-        apart = read_log(args, moments, over_docker, keep, &mut evidence)?;
+        apart = read_log(args, moments, over_docker, keep, gauge, &mut evidence)?;
         end(keep, "log", began.elapsed(), &evidence.gaps);
     }
     let started = Instant::now();
@@ -282,12 +283,13 @@ fn read_log(
     moments: &Moments,
     docker: DockerLog<'_>,
     keep: Option<&Keep>,
+    gauge: &Gauge,
     evidence: &mut Evidence,
 ) -> anyhow::Result<Option<String>> {
     let mut digest = Digest::default();
     let mut reel = keep.map(Keep::reel);
     let reel = reel.as_deref_mut();
-    let reading = log::read(&args.log, moments, docker, reel, &mut |event| {
+    let reading = log::read(&args.log, moments, docker, reel, gauge, &mut |event| {
         digest.observe(event);
     })?;
     evidence.gaps.extend(reading.gaps);

@@ -7,6 +7,8 @@ mod crew;
 mod deck;
 mod feed;
 mod files;
+mod follow;
+mod gauge;
 mod intake;
 mod journal;
 mod lines;
@@ -21,6 +23,7 @@ pub(crate) mod pump;
 mod reel;
 mod replay;
 mod section;
+mod sink;
 mod spots;
 mod stored;
 mod tail;
@@ -34,7 +37,7 @@ mod window;
 use crate::{
     cli::{LogArgs, Moments},
     digest::Source,
-    event::{Event, Time},
+    event::Time,
     evidence::Gap,
 };
 use anyhow::bail;
@@ -53,9 +56,12 @@ use std::{
 use units::Journal;
 use window::Window;
 
+pub use follow::{Along, follow};
+pub use gauge::{Gauge, Reached};
 pub use intake::Opening;
 pub use reel::{Reel, Roll};
 pub use replay::{Recorded, order, replay};
+pub use sink::Sink;
 
 /// How a container's log is reached.
 #[derive(Clone, Copy, Debug)]
@@ -116,7 +122,8 @@ struct Places<'a> {
 
 /// Reads what `args` ask for, or the first place that holds lines of the kubelet, and hands the events to `sink`,
 /// source by source: files by the times of their first lines, then the journal, then a container. Events outside
-/// `--since` and `--until` are left out; those without a time are not. What is read is kept on `reel`.
+/// `--since` and `--until` are left out; those without a time are not. What is read is kept on `reel`, and counted by
+/// `gauge`. It ends early where `sink` wants no more.
 ///
 /// # Errors
 /// Nothing at all could be read of what was named: in one line, each log with the reason and the cure. What could
@@ -126,7 +133,8 @@ pub fn read(
     moments: &Moments,
     docker: DockerLog<'_>,
     mut reel: Option<&mut Reel>,
-    sink: &mut dyn FnMut(Event),
+    gauge: &Gauge,
+    sink: &mut dyn Sink,
 ) -> anyhow::Result<Reading> {
     let places = Places {
         root: Path::new("/"),
@@ -134,7 +142,11 @@ pub fn read(
     };
     let mut intake = Intake::new(moments, sink);
     intake.reel = reel.as_deref_mut();
-    let reading = read_into(&places, args, moments, docker, intake)?;
+    intake.gauge = gauge.clone();
+    gauge.begin();
+    let reading = read_into(&places, args, moments, docker, intake);
+    gauge.end();
+    let reading = reading?;
     if let Some(reel) = reel {
         let counts = |name: &str| reading.sources.iter().any(|source| source.name == name);
         reel.retain(counts);
@@ -148,9 +160,9 @@ fn read_in(
     args: &LogArgs,
     moments: &Moments,
     docker: DockerLog<'_>,
-    sink: &mut dyn FnMut(Event),
+    mut sink: &mut dyn FnMut(crate::event::Event),
 ) -> anyhow::Result<Reading> {
-    let intake = Intake::new(moments, sink);
+    let intake = Intake::new(moments, &mut sink);
     read_into(places, args, moments, docker, intake)
 }
 
@@ -219,10 +231,12 @@ fn read_named(
                 false => ahead,
             };
             match piece {
-                Piece::Ahead(files) => intake.expect(ahead(files)),
+                Piece::Ahead(files) => {
+                    intake.expect(ahead(files));
+                    intake.goes_on()
+                }
                 piece => take(intake, piece),
             }
-            true
         },
     );
     intake.expect(container.then_some(UNKNOWN));
@@ -300,9 +314,10 @@ fn tell_part(log: Narrowed, intake: &mut Intake<'_>) {
 }
 
 /// Hands a piece of a named file to the intake.
-fn take(intake: &mut Intake<'_>, piece: Piece<'_>) {
+fn take(intake: &mut Intake<'_>, piece: Piece<'_>) -> bool {
     match piece {
         Piece::Ahead(ahead) => intake.expect(ahead),
+        Piece::Total(bytes) => intake.gauge.expect(bytes),
         Piece::Start(name, from) => intake.start(name, false, from),
         Piece::Block(block) => intake.block(block),
         Piece::Looked(block, spots) => intake.looked_at(block, spots),
@@ -310,6 +325,7 @@ fn take(intake: &mut Intake<'_>, piece: Piece<'_>) {
         Piece::Gap(name, why) => intake.gap(name, why),
         Piece::Note(note) => intake.reading.notes.push(note),
     }
+    intake.goes_on()
 }
 
 /// Notes each named log that holds nothing of the kubelet: what it does not say proves nothing.

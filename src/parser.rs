@@ -76,6 +76,8 @@ pub struct Parser {
     quiet: Kept,
     /// When the last trouble was, roughly; `None`: context is not wanted.
     trouble: Option<i64>,
+    /// Whether context is wanted all the time.
+    all: bool,
     /// Whether lines have klog headers, so that those without are parts of others.
     headers: bool,
     /// Whether several lines make an entry: the journal's forms, of which a log is full or has none.
@@ -116,6 +118,7 @@ impl Parser {
             entry: None,
             quiet: Kept::default(),
             trouble: None,
+            all: false,
             headers: false,
             entries: false,
             heading: false,
@@ -126,6 +129,11 @@ impl Parser {
             facts: Vec::new(),
             memo: Memo::new(),
         }
+    }
+
+    /// Reads messages that are context only all the time, and not only around trouble.
+    pub fn keep_context(&mut self) {
+        self.all = true;
     }
 
     /// Takes in one line, without its newline; appends the events that are ready.
@@ -173,7 +181,7 @@ impl Parser {
 
     /// Returns whether messages that are context only are to be handed over, too.
     pub(crate) fn wants_context(&self) -> bool {
-        self.trouble.is_some()
+        self.all || self.trouble.is_some()
     }
 
     /// Returns whether a line of the kubelet was seen that tells a time.
@@ -192,6 +200,18 @@ impl Parser {
     /// Returns how many lines there were so far.
     pub(crate) fn lines(&self) -> u64 {
         self.told.lines
+    }
+
+    /// Waits no longer, since nothing may come for a while: appends the events that were held back, with times by the
+    /// hints; with `all`, also those of the message that might have gone on in the next line.
+    pub(crate) fn settle(&mut self, all: bool, out: &mut Vec<Event>) {
+        if all {
+            if let Some((entry, line)) = self.entry.take() {
+                self.entry_ended(entry, line, out);
+            }
+            self.flush(out);
+        }
+        self.hold.finish(out);
     }
 
     /// Ends the source; appends the events that were held back.
@@ -265,7 +285,7 @@ impl Parser {
     /// A line of context: without trouble it tells no more than any other.
     fn bulk(&mut self, raw: &[u8], out: &mut Vec<Event>) {
         self.flush(out);
-        if self.trouble.is_some() {
+        if self.wants_context() {
             return self.hit(raw, Hit::Bulk, out);
         }
         if may_have_time(raw) {
@@ -310,7 +330,7 @@ impl Parser {
         self.note_host(peeled.host.as_deref());
         let stamp = header.map(|header| header.stamp);
         let when = self.see(stamp, peeled.stamp, record, line);
-        if hit == Hit::Bulk && self.trouble.is_none() {
+        if hit == Hit::Bulk && !self.wants_context() {
             return;
         }
         self.open.start(peeled, raw, header, when, line);

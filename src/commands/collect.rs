@@ -1,18 +1,17 @@
 //! `plegdoctor collect`: looks at all there is, and saves it. Judges nothing.
 
-use super::diagnose;
+use super::{diagnose, progress::Progress};
 use crate::{
     capture::{Keep, Kept, Privacy, Saving},
     cli::{self, CollectArgs},
+    log::Gauge,
 };
 use anyhow::Context as _;
-use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::{io::Write, process::ExitCode, thread, time::Duration};
+use indicatif::HumanBytes;
+use std::{io::Write, process::ExitCode};
 
 /// How far back a log is kept unless `--since` says.
 const SPAN: &str = "24h";
-/// How often the spinner moves.
-const TICK: Duration = Duration::from_millis(120);
 
 /// Runs it and returns the exit code.
 ///
@@ -22,15 +21,17 @@ pub fn run(mut args: CollectArgs, out: &mut dyn Write) -> anyhow::Result<ExitCod
     // A name that is taken is told before anything is asked.
     let saving = Saving::begin(&args.output)?;
     args.look.log.since.get_or_insert_with(|| SPAN.to_owned());
-    let spinner = spinner();
-    let watcher = spinner.clone();
+    let gauge = Gauge::default();
+    let progress = Progress::of_all(&gauge);
+    let say = progress.teller();
+    let watcher = progress.teller();
     let privacy = match args.with_workloads {
         true => Privacy::WithWorkloads,
         false => Privacy::Reserved,
     };
-    let keep = Keep::new(privacy).thorough(Box::new(move |part| watcher.set_message(doing(part))));
-    let evidence = diagnose::seen(&args.look, Some(&keep))?;
-    spinner.set_message("writing");
+    let keep = Keep::new(privacy).thorough(Box::new(move |part| watcher(doing(part))));
+    let evidence = diagnose::watched(&args.look, Some(&keep), &gauge)?;
+    say("writing");
     let mut kept = keep.finish(&evidence);
     sign(&mut kept, "collect");
     if args.redact {
@@ -39,7 +40,7 @@ pub fn run(mut args: CollectArgs, out: &mut dyn Write) -> anyhow::Result<ExitCod
     let complete = kept.is_complete();
     let missing = missing(&kept);
     let length = saving.write(kept)?;
-    spinner.finish_and_clear();
+    drop(progress);
     let path = args.output.display();
     writeln!(out, "{path}: {}", HumanBytes(length))
         .and_then(|()| missing.iter().try_for_each(|line| writeln!(out, "{line}")))
@@ -81,30 +82,4 @@ fn doing(part: &str) -> &'static str {
         "docker" => "asking Docker, looking at the host",
         _ => "looking",
     }
-}
-
-fn spinner() -> ProgressBar {
-    let spinner = ProgressBar::new_spinner();
-    // On standard error, and only if that is a terminal.
-    spinner.set_draw_target(ProgressDrawTarget::stderr());
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
-        spinner.set_style(style);
-    }
-    // Not by its own thread: where the node is out of tasks, the wish for one would end us.
-    let turning = spinner.clone();
-    let turn = move || {
-        while !turning.is_finished() {
-            turning.tick();
-            thread::sleep(TICK);
-        }
-    };
-    if !spinner.is_hidden() {
-        // It then stands still.
-        drop(
-            thread::Builder::new()
-                .name("spinner".to_owned())
-                .spawn(turn),
-        );
-    }
-    spinner
 }

@@ -1,11 +1,12 @@
 //! `plegdoctor diagnose`: gather, diagnose, print; or see again what a capture holds. Saves what was judged, if asked.
 
-use super::{collect, fix};
+use super::{collect, fix, progress::Progress};
 use crate::{
     capture::{Capture, Keep, Privacy, Saving},
     cli::{self, DiagnoseArgs, LookArgs},
     evidence::Evidence,
     gather::{gather, replay},
+    log::Gauge,
     render::{self, Style},
     report,
     runtime::{disk, docker},
@@ -54,11 +55,26 @@ fn evidence(args: &DiagnoseArgs, keep: Option<&Keep>) -> anyhow::Result<Evidence
 /// # Errors
 /// As `run`.
 pub(super) fn seen(args: &LookArgs, keep: Option<&Keep>) -> anyhow::Result<Evidence> {
+    let gauge = Gauge::default();
+    let _progress = Progress::of_log(&gauge);
+    watched(args, keep, &gauge)
+}
+
+/// As `seen`; how far the log is read shows on `gauge`.
+///
+/// # Errors
+/// As `run`.
+pub(super) fn watched(
+    args: &LookArgs,
+    keep: Option<&Keep>,
+    gauge: &Gauge,
+) -> anyhow::Result<Evidence> {
     let read_files = |place: &_, ids: Option<&[_]>| disk::read(place, ids, disk::PATIENCE);
     gather(
         args,
         &args.log.moments()?,
         keep,
+        gauge,
         &docker::probe,
         &read_files,
     )

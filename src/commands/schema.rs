@@ -13,6 +13,7 @@ pub fn run(output: SchemaOf, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
         SchemaOf::Report => include_bytes!("../schema/report.json"),
         SchemaOf::Probe => include_bytes!("../schema/probe.json"),
         SchemaOf::Clean => include_bytes!("../schema/clean.json"),
+        SchemaOf::Event => include_bytes!("../schema/event.json"),
         SchemaOf::Audit => include_bytes!("../schema/audit.json"),
     };
     out.write_all(schema)

@@ -7,12 +7,12 @@
 use super::{again::Again, ask_docker, blind, correct_versions, files, kubelet, log_gaps, options};
 use crate::{
     capture::{Capture, Keep, Manifest, manifest::Options},
-    cli::{LookArgs, Moments},
+    cli::{LogArgs, LookArgs, Moments},
     digest::Digest,
     evidence::{Evidence, Gap},
     host::{self, files::Tree},
     id::ContainerId,
-    log::{self, Recorded},
+    log::{self, Reading, Recorded, Sink},
     runtime::{
         disk,
         docker::{self, Ask, Files},
@@ -114,35 +114,16 @@ impl Scene {
     fn of(args: &LookArgs, manifest: Option<&Manifest>) -> anyhow::Result<Self> {
         let Some(manifest) = manifest else {
             return Ok(Self {
-                moments: Moments {
-                    replayed: true,
-                    ..args.log.moments()?
-                },
+                moments: moments(&args.log, None)?,
                 endpoint: args.docker.endpoint(),
                 probe_timeout: args.probe_timeout,
                 max_unanswered: args.max_unanswered,
                 host_root: ROOT.to_owned(),
             });
         };
-        for (option, given) in [
-            ("--now", args.log.now.is_some()),
-            ("--utc-offset", args.log.utc_offset.is_some()),
-        ] {
-            if given {
-                bail!("{option} can't be given: the capture says it itself");
-            }
-        }
         let options = &manifest.options;
-        let given = args.log.moments_at(manifest.moment()?)?;
-        let (since, until) = options.window()?;
         Ok(Self {
-            moments: Moments {
-                replayed: true,
-                utc_offset: options.zone()?,
-                since: given.since.or(since),
-                until: given.until.or(until),
-                ..given
-            },
+            moments: moments(&args.log, Some(manifest))?,
             endpoint: options.docker_host.clone(),
             probe_timeout: options.probe_timeout()?,
             max_unanswered: options.max_unanswered,
@@ -151,15 +132,61 @@ impl Scene {
     }
 }
 
-fn read_logs(
-    args: &LookArgs,
-    scene: &Scene,
+/// Returns the moments that the run spoke of, narrowed by what `args` say.
+///
+/// # Errors
+/// An option is given that the capture itself says, or makes no sense.
+fn moments(args: &LogArgs, manifest: Option<&Manifest>) -> anyhow::Result<Moments> {
+    let Some(manifest) = manifest else {
+        return Ok(Moments {
+            replayed: true,
+            ..args.moments()?
+        });
+    };
+    for (option, given) in [
+        ("--now", args.now.is_some()),
+        ("--utc-offset", args.utc_offset.is_some()),
+    ] {
+        if given {
+            bail!("{option} can't be given: the capture says it itself");
+        }
+    }
+    let given = args.moments_at(manifest.moment()?)?;
+    let (since, until) = manifest.options.window()?;
+    Ok(Moments {
+        replayed: true,
+        utc_offset: manifest.options.zone()?,
+        since: given.since.or(since),
+        until: given.until.or(until),
+        ..given
+    })
+}
+
+/// Hands the events of the logs in `capture` to `sink`. Of `args` counts what narrows them, and for a capture without
+/// manifest how to read their times.
+///
+/// # Errors
+/// The capture holds no log, or contradicts itself; or an option makes no sense for it.
+pub fn replay_logs(
+    args: &LogArgs,
     capture: &Capture,
-    manifest: Option<&Manifest>,
-    keep: Option<&Keep>,
-    evidence: &mut Evidence,
-) -> anyhow::Result<()> {
-    let moments = &scene.moments;
+    sink: &mut dyn Sink,
+) -> anyhow::Result<Reading> {
+    let manifest = capture.manifest.as_ref();
+    let moments = moments(args, manifest)?;
+    let logs = recorded(capture, manifest, &moments)?;
+    if logs.is_empty() {
+        bail!("the capture holds no log");
+    }
+    Ok(log::replay(&logs, &moments, None, sink))
+}
+
+/// Returns the logs in `capture`, in order.
+fn recorded<'a>(
+    capture: &'a Capture,
+    manifest: Option<&'a Manifest>,
+    moments: &Moments,
+) -> anyhow::Result<Vec<Recorded<'a>>> {
     let mut logs: Vec<Recorded<'_>> = Vec::new();
     match manifest {
         Some(manifest) => {
@@ -179,6 +206,19 @@ fn read_logs(
             log::order(&mut logs, moments);
         }
     }
+    Ok(logs)
+}
+
+fn read_logs(
+    args: &LookArgs,
+    scene: &Scene,
+    capture: &Capture,
+    manifest: Option<&Manifest>,
+    keep: Option<&Keep>,
+    evidence: &mut Evidence,
+) -> anyhow::Result<()> {
+    let moments = &scene.moments;
+    let logs = recorded(capture, manifest, moments)?;
     if logs.is_empty() {
         return Ok(());
     }

@@ -120,7 +120,7 @@ fn ask(
     intake.start(&source, part.picked, Opening::Unnumbered);
     let log = daemon.log(&request, &mut |block| {
         intake.block(block);
-        true
+        intake.goes_on()
     });
     if log.probe.outcome != Outcome::Answered && log.bytes == 0 {
         intake.abandon();

@@ -28,6 +28,8 @@ pub(super) const BLOCK: usize = 256 << 10;
 pub(super) enum Piece<'a> {
     /// When the earliest of the logs begins that come after the next one; `None`: none comes.
     Ahead(Option<Time>),
+    /// How many bytes all that follows has.
+    Total(u64),
     /// A log begins.
     Start(&'a str, Opening),
     /// Its next bytes.
@@ -139,6 +141,10 @@ fn stream_all(
 ) -> Vec<Failure> {
     for note in found.notes {
         emit(Piece::Note(note));
+    }
+    // Of a pipe nobody knows, nor of what is unpacked.
+    if let Some(total) = found.logs.iter().map(Log::length).sum::<Option<u64>>() {
+        emit(Piece::Total(total));
     }
     let mut logs = found.logs.into_iter();
     while let Some(mut log) = logs.next() {

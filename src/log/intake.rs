@@ -4,9 +4,11 @@
 use super::{
     Reading, Source,
     crew::Wishes,
+    gauge::Gauge,
     lines::{LONGEST, Lines, Out},
     overlap::{Overlap, Tally},
     reel::Reel,
+    sink::Sink,
     spots::Spots,
 };
 use crate::{
@@ -23,7 +25,11 @@ pub(super) struct Intake<'a> {
     moments: Moments,
     /// Leave out what happened before.
     since: Option<Time>,
-    sink: &'a mut dyn FnMut(Event),
+    sink: &'a mut dyn Sink,
+    /// Whether the sink wants no more.
+    enough: bool,
+    /// Where who watches sees how far it is.
+    pub(super) gauge: Gauge,
     /// What those who look at blocks are to look for.
     pub(super) wishes: Wishes,
     /// Where what is read is kept.
@@ -98,11 +104,13 @@ fn plain(host: &str) -> String {
 
 impl<'a> Intake<'a> {
     /// Returns an intake that hands events within the moments' window to `sink`.
-    pub(super) fn new(moments: &Moments, sink: &'a mut dyn FnMut(Event)) -> Self {
+    pub(super) fn new(moments: &Moments, sink: &'a mut dyn Sink) -> Self {
         Self {
             moments: *moments,
             since: moments.since,
             sink,
+            enough: false,
+            gauge: Gauge::default(),
             wishes: Wishes::default(),
             reel: None,
             current: None,
@@ -135,7 +143,12 @@ impl<'a> Intake<'a> {
         if from == Opening::Middle {
             lines.tear();
         }
-        self.wishes.set(false, false);
+        let context = self.sink.wants_context();
+        let mut parser = Parser::new(name, hints(&self.moments));
+        if context {
+            parser.keep_context();
+        }
+        self.wishes.set(context, false);
         self.current = Some(Current {
             name: name.to_owned(),
             picked,
@@ -143,7 +156,7 @@ impl<'a> Intake<'a> {
             is_file: from != Opening::Unnumbered,
             bytes: 0,
             lines,
-            parser: Parser::new(name, hints(&self.moments)),
+            parser,
         });
     }
 
@@ -164,12 +177,45 @@ impl<'a> Intake<'a> {
             reel.block(block);
         }
         current.bytes += block.len() as u64;
+        self.gauge.took(block.len() as u64);
+        self.give(|lines, parser, out| lines.push(block, spots, parser, out));
+        if let Some(Current { parser, .. }) = &self.current {
+            self.wishes.set(parser.wants_context(), parser.has_begun());
+        }
+    }
+
+    /// Lets the parser of the source begun give events, and hands them on.
+    fn give(&mut self, give: impl FnOnce(&mut Lines, &mut Parser, &mut Out<'_>)) {
+        let Some(current) = &mut self.current else {
+            return;
+        };
         let window = (self.since, self.moments.until);
-        let numbered = current.numbered;
-        let mut sink = |event| hand_on(event, window, numbered, &mut self.overlap, self.sink);
-        let Current { lines, parser, .. } = current;
-        lines.push(block, spots, parser, &mut Out::new(&mut sink));
-        self.wishes.set(parser.wants_context(), parser.has_begun());
+        let mut any = false;
+        let mut each = |event| {
+            let (overlap, sink) = (&mut self.overlap, &mut *self.sink);
+            any |= hand_on(event, window, current.numbered, overlap, sink);
+        };
+        let mut out = Out::new(&mut each);
+        give(&mut current.lines, &mut current.parser, &mut out);
+        if any {
+            self.enough |= !self.sink.batch();
+        }
+    }
+
+    /// Returns whether more is wanted.
+    pub(super) fn goes_on(&self) -> bool {
+        !self.enough
+    }
+
+    /// Hands on what waits for year and zone, by the hints; with `all`, also the message that may go on in the next
+    /// line.
+    pub(super) fn settle(&mut self, all: bool) {
+        self.give(|_, parser, out| out.take(|events| parser.settle(all, events)));
+    }
+
+    /// Takes `now` for the present from the next source on.
+    pub(super) fn set_now(&mut self, now: Time) {
+        self.moments.now = now;
     }
 
     /// Goes on in the middle of a later line of the source begun.
@@ -185,14 +231,10 @@ impl<'a> Intake<'a> {
 
     /// Ends the source begun, if there is one, and enters it in the books.
     pub(super) fn end(&mut self) {
-        let Some(current) = &mut self.current else {
+        if self.current.is_none() {
             return;
-        };
-        let window = (self.since, self.moments.until);
-        let numbered = current.numbered;
-        let mut sink = |event| hand_on(event, window, numbered, &mut self.overlap, self.sink);
-        let Current { lines, parser, .. } = current;
-        lines.finish(parser, &mut Out::new(&mut sink));
+        }
+        self.give(Lines::finish);
         if let Some(current) = self.current.take() {
             self.enter(current);
         }
@@ -281,22 +323,25 @@ impl<'a> Intake<'a> {
     }
 }
 
-/// Hands an event on that happened within the window, as one without a time did, and that no log before told.
+/// Hands an event on that happened within the window, as one without a time did, and that no log before told. Returns
+/// whether it did.
 fn hand_on(
     mut event: Event,
     (since, until): (Option<Time>, Option<Time>),
     numbered: bool,
     overlap: &mut Overlap,
-    sink: &mut dyn FnMut(Event),
-) {
+    sink: &mut dyn Sink,
+) -> bool {
     let when = event.at.or(event.received);
     let within = when.is_none_or(|when| {
         since.is_none_or(|since| when >= since) && until.is_none_or(|until| when <= until)
     });
-    if within && !overlap.is_again(&event) {
+    let new = within && !overlap.is_again(&event);
+    if new {
         if !numbered {
             event.citation.line = None;
         }
-        sink(event);
+        sink.event(event);
     }
+    new
 }

@@ -138,7 +138,8 @@ pub(super) fn ask(
     }))
 }
 
-fn command(query: &Query<'_>) -> Command {
+/// Returns the command that prints the lines of `query`.
+pub(super) fn command(query: &Query<'_>) -> Command {
     let mut command = Command::new(query.program);
     command
         // No --quiet: it silences what a user without permission must know. Of the forms that systemd 219 has this
@@ -225,7 +226,7 @@ fn without_head(output: &[u8]) -> &[u8] {
 }
 
 /// Returns what journalctl's `words` on standard error mean, in one line.
-fn complaint(words: &str) -> Option<String> {
+pub(super) fn complaint(words: &str) -> Option<String> {
     if words.contains("insufficient permissions") || words.contains("can see all messages") {
         return Some("this user may not see all of the journal: run plegdoctor as root, or as a member of the group systemd-journal".to_owned());
     }

@@ -27,7 +27,8 @@ impl<'a> Out<'a> {
         }
     }
 
-    fn take(&mut self, give: impl FnOnce(&mut Vec<Event>)) {
+    /// Hands on what `give` gives.
+    pub(super) fn take(&mut self, give: impl FnOnce(&mut Vec<Event>)) {
         give(&mut self.events);
         self.events.drain(..).for_each(&mut *self.sink);
     }

@@ -108,6 +108,12 @@ pub(super) struct Found {
 }
 
 impl Log {
+    /// Returns how many bytes are to be read of it; `None` for a stream, and for what is unpacked.
+    pub(super) fn length(&self) -> Option<u64> {
+        let plain = matches!(self.form, Form::Plain);
+        self.span.filter(|_| plain).map(|(start, end)| end - start)
+    }
+
     /// Returns the open file, opening it again if it had to be closed.
     pub(super) fn file(&mut self) -> anyhow::Result<&mut File> {
         if self.file.is_none() {

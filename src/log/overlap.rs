@@ -166,6 +166,7 @@ mod tests {
             kind: Kind::PlegStale,
             at,
             exact: true,
+            guessed: false,
             received: None,
             severity: Severity::Error,
             pod: None,

@@ -45,6 +45,7 @@ const FILES: [(&str, &str, Family<'_>); 4] = [
 /// What the thread that reads files tells.
 enum Message {
     Ahead(Option<Time>),
+    Total(u64),
     Start(String, intake::Opening),
     Block(Vec<u8>),
     Looked(Vec<u8>, Spots),
@@ -236,6 +237,7 @@ fn from_files(
         },
         &mut |message| {
             match message {
+                Message::Total(bytes) => intake.gauge.expect(bytes),
                 Message::Start(name, from) => {
                     intake.start(&name, true, from);
                     begun = Some(name);
@@ -248,7 +250,7 @@ fn from_files(
                 Message::Note(note) => intake.reading.notes.push(note),
                 Message::Failed(all) => failures = all,
             }
-            true
+            intake.goes_on()
         },
     );
     intake.end();
@@ -269,6 +271,7 @@ fn from_files(
 impl From<Piece<'_>> for Message {
     fn from(piece: Piece<'_>) -> Self {
         match piece {
+            Piece::Total(bytes) => Self::Total(bytes),
             Piece::Start(name, from) => Self::Start(name.to_owned(), from),
             Piece::Ahead(ahead) => Self::Ahead(ahead),
             Piece::Block(block) => Self::Block(block.to_vec()),

@@ -5,11 +5,9 @@ use super::{
     intake::{self, Intake, Opening},
     judge_empty, judge_nodes, judge_window, note_overlaps, open, pick,
     reel::Reel,
+    sink::Sink,
 };
-use crate::{
-    cli::Moments,
-    event::{Event, Time},
-};
+use crate::{cli::Moments, event::Time};
 
 /// How much of a log's beginning is looked at for its first time.
 const HEAD: usize = 64 << 10;
@@ -34,7 +32,7 @@ pub fn replay(
     logs: &[Recorded<'_>],
     moments: &Moments,
     reel: Option<&mut Reel>,
-    sink: &mut dyn FnMut(Event),
+    sink: &mut dyn Sink,
 ) -> Reading {
     let mut intake = Intake::new(moments, sink);
     intake.reel = reel;

@@ -17,7 +17,7 @@ use std::{
 };
 
 /// The units that run a kubelet, by themselves or within them.
-const UNITS: [&str; 6] = [
+pub(super) const UNITS: [&str; 6] = [
     "kubelet",
     "k3s",
     "k3s-agent",
@@ -225,7 +225,7 @@ fn read_parts(
         let ended = ask(&query, journal.deadline, &mut |block| {
             intake.block(block);
             room = room.saturating_sub(block.len() as u64);
-            room > 0
+            room > 0 && intake.goes_on()
         })?;
         cut = (ended != Ended::Whole).then_some((ended, end));
     }

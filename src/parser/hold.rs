@@ -86,6 +86,7 @@ impl Hold {
         event.at = self.calendar.at(&when);
         event.received = self.calendar.received(&when);
         event.exact = when.exact;
+        event.guessed = !when.exact && event.at.is_some() && self.calendar.guessed();
         event.citation.time = event.at;
     }
 
@@ -94,6 +95,7 @@ impl Hold {
             kind: facts.kind,
             at: None,
             exact: false,
+            guessed: false,
             received: None,
             severity,
             pod: facts.pod.clone(),

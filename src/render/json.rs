@@ -2,6 +2,7 @@
 
 mod actions;
 mod disk;
+pub mod event;
 mod host;
 mod kubelet;
 pub mod probe;

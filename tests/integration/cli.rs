@@ -31,7 +31,7 @@ fn noon<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Returns a line of a kubelet that could not finish its relist at that time of the day.
-fn stale(time: &str) -> String {
+pub(crate) fn stale(time: &str) -> String {
     format!(
         "E1130 {time}.000000    2261 kubelet.go:1846] skipping pod synchronization - PLEG is not healthy: pleg was last seen active 3m4.2s ago; threshold is 3m0s\n"
     )
@@ -45,7 +45,7 @@ fn ready(time: &str) -> String {
 }
 
 /// Returns a directory with these files.
-fn files(all: &[(&str, &[u8])]) -> TempDir {
+pub(crate) fn files(all: &[(&str, &[u8])]) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     for (name, bytes) in all {
         fs::write(dir.path().join(name), bytes).unwrap();
@@ -53,12 +53,12 @@ fn files(all: &[(&str, &[u8])]) -> TempDir {
     dir
 }
 
-fn text(path: &Path) -> &str {
+pub(crate) fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
 /// Returns the path of a case's log.
-fn log_of(case: &str) -> PathBuf {
+pub(crate) fn log_of(case: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("fixtures/cases")
         .join(case)

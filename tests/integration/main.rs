@@ -19,6 +19,8 @@ mod disk;
 /// The host's edge: files that hang their reader.
 mod edge;
 mod engine;
+/// `events`: the known messages, for scripts.
+mod events;
 /// `diagnose --fix` on real daemons.
 mod fix;
 /// The private daemon cleans up after itself.
@@ -43,6 +45,8 @@ mod messages;
 mod played;
 /// `probe`: the live part alone.
 mod probe;
+/// How far reading a log is, on a terminal.
+mod progress;
 /// The README tells the truth.
 mod readme;
 /// The table of rules, and what belongs to each row.
