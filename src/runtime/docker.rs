@@ -273,7 +273,8 @@ impl Docker {
         };
         if let Some(tape) = &self.tape {
             let refused = answer.probe.outcome == Outcome::Refused;
-            tape.answer(path, &answer, refused && self.is_missing());
+            let came = self.length(path, &answer.body);
+            tape.answer(path, &answer, came, refused && self.is_missing());
         }
         answer
     }

@@ -110,10 +110,12 @@ impl Docker {
             let answers = asking.await;
             let taken = recording.has(PATH).then(|| {
                 let answer = recording.answer(PATH);
-                let whole = recording.length(PATH).is_none_or(|(_, whole)| whole);
+                let came = recording.length(PATH);
+                let came = came.unwrap_or((answer.body.len() as u64, true));
+                let (_, whole) = came;
                 let pending = recording.pending();
                 if let Some(tape) = &self.tape {
-                    tape.stacks(&answer.probe, answer.body.clone(), whole, &pending);
+                    tape.stacks(&answer.probe, answer.body.clone(), came, &pending);
                 }
                 let mut reader = Reader::default();
                 reader.push(&answer.body);
@@ -166,7 +168,8 @@ impl Docker {
             })
             .await;
         if let Some(tape) = &self.tape {
-            tape.stacks(&probe, kept, whole, &pending);
+            let came = (kept.len() as u64, whole);
+            tape.stacks(&probe, kept, came, &pending);
         }
         Taken {
             probe,

@@ -46,8 +46,8 @@ struct Call {
 
 #[derive(Clone, Copy, Debug)]
 enum Length {
-    Whole(usize),
-    BrokeOff(usize),
+    Whole(u64),
+    BrokeOff(u64),
 }
 
 impl Tape {
@@ -59,8 +59,8 @@ impl Tape {
         }
     }
 
-    /// Keeps an answer; `missing`: there was no socket at all.
-    pub(super) fn answer(&self, path: &str, answer: &Answer, missing: bool) {
+    /// Keeps an answer, which had `came` bytes when it came; `missing`: there was no socket at all.
+    pub(super) fn answer(&self, path: &str, answer: &Answer, came: u64, missing: bool) {
         let Answer {
             probe,
             headers,
@@ -71,22 +71,21 @@ impl Tape {
             let mut inner = self.inner();
             (inner.api_version, inner.server) = (header("api-version"), header("server"));
         }
-        let length = Length::Whole(body.len());
-        self.keep(path, probe, missing, body.clone(), length);
+        self.keep(path, probe, missing, body.clone(), Length::Whole(came));
     }
 
-    /// Keeps the daemon's stacks.
+    /// Keeps the daemon's stacks: how many bytes came, and whether that was all.
     pub(super) fn stacks(
         &self,
         probe: &Probe,
         dump: Vec<u8>,
-        whole: bool,
+        (came, whole): (u64, bool),
         pending: &[ContainerId],
     ) {
         self.inner().pending = pending.to_vec();
         let length = match whole {
-            true => Length::Whole(dump.len()),
-            false => Length::BrokeOff(dump.len()),
+            true => Length::Whole(came),
+            false => Length::BrokeOff(came),
         };
         self.keep(STACKS, probe, false, dump, length);
     }
@@ -152,7 +151,7 @@ impl Tape {
                 call.outcome
             );
             let _ = match call.length {
-                Length::Whole(length) if length == call.body.len() || !answered => {
+                Length::Whole(length) if length == call.body.len() as u64 || !answered => {
                     writeln!(index)
                 }
                 Length::Whole(length) => writeln!(index, "\t{length}"),

@@ -4,7 +4,7 @@ use super::events;
 use crate::support::program::fed;
 use plegdoctor::event::Kind;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 const SID: &str = "b15929dfcea1f936928eac739da685548d915c17d410c4b045b69597cf60d8d0";
 const CID: &str = "16f838fe6438f936928eac739da685548d915c17d410c4b045b69597cf60d8d0";
@@ -362,9 +362,11 @@ fn every_field_of_every_kind_is_what_the_line_says() {
         let (letter, message) = line.split_once(' ').unwrap();
         let message = spelled(message);
         let time = format!("11:{:02}:{:02}", at / 60, at % 60);
-        log += &format!(
-            "2026-11-30T{time}+0000 worker-3 kubelet[2261]: {letter}1130 {time}.250000    2261 kubelet.go:1846] {message}\n"
-        );
+        writeln!(
+            log,
+            "2026-11-30T{time}+0000 worker-3 kubelet[2261]: {letter}1130 {time}.250000    2261 kubelet.go:1846] {message}"
+        )
+        .unwrap();
         for event in *told {
             let mut event = whole(event);
             event["time"] = format!("2026-11-30T{time}.250Z").into();
@@ -387,7 +389,7 @@ fn every_field_of_every_kind_is_what_the_line_says() {
     // Pasted from `kubectl describe node`: no kubelet logs it.
     let pasted = "Ready   False   Mon, 30 Nov 2026 11:30:00 +0000   Mon, 30 Nov 2026 11:20:00 +0000   KubeletNotReady   something new";
     // The empty line ends the message before it.
-    log += &format!("\n  {pasted}\n");
+    writeln!(log, "\n  {pasted}").unwrap();
     let mut event = whole(
         r#"{"id":"ready-condition","weight":"decisive","severity":"info","time":"2026-11-30T11:30:00Z","received":"2026-11-30T11:30:00Z","detail":"KubeletNotReady","error":["other","something new"]}"#,
     );

@@ -51,7 +51,7 @@ fn every_end_of_a_call_is_replayed_to_the_nanosecond_and_the_word() {
         ("/d", answer(Outcome::Error, 9, Some("HTTP 500"), b"")),
     ];
     for (path, answer) in &all {
-        tape.answer(path, answer, false);
+        tape.answer(path, answer, answer.body.len() as u64, false);
     }
     let (files, left_out) = tape.files();
     assert_eq!(left_out, 0);
@@ -74,7 +74,7 @@ fn what_ping_said_of_the_daemon_and_a_missing_socket_are_kept() {
     ] {
         ping.headers.insert(name, HeaderValue::from_static(value));
     }
-    tape.answer("/_ping", &ping, true);
+    tape.answer("/_ping", &ping, ping.body.len() as u64, true);
     let recording = Recording::open(&tape.files().0).unwrap();
     assert!(recording.is_missing());
     let replayed = recording.answer("/_ping");
@@ -84,13 +84,14 @@ fn what_ping_said_of_the_daemon_and_a_missing_socket_are_kept() {
 #[test]
 fn a_stripped_body_keeps_its_length_and_a_dump_that_broke_off_says_so() {
     let tape = Tape::new(|_, body| body[..2].to_vec());
-    tape.answer("/x", &answer(Outcome::Answered, 1, None, b"[1,2]"), false);
+    let list = answer(Outcome::Answered, 1, None, b"[1,2]");
+    tape.answer("/x", &list, 5, false);
     let id = ContainerId::parse(&"b1".repeat(32)).unwrap();
     let probe = answer(Outcome::Answered, 1, None, b"").probe;
     tape.stacks(
         &probe,
         b"goroutine".to_vec(),
-        false,
+        (9, false),
         std::slice::from_ref(&id),
     );
     let recording = Recording::open(&tape.files().0).unwrap();
