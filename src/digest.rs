@@ -10,7 +10,7 @@ use chrono::TimeDelta;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Groups kept; what comes beyond is counted in `Log::dropped`.
-const GROUPS: usize = 8192;
+const GROUPS: usize = 4096;
 /// Pods and ids remembered.
 const NAMES: usize = 16_384;
 /// `getPodContainerStatuses for pod …` names the pod of the `ContainerStatus "<id>" …` line right before it.

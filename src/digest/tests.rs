@@ -177,7 +177,7 @@ fn what_finds_no_room_is_counted() {
         })
         .collect();
     let log = digest(&lines);
-    assert_eq!(log.groups.len(), 8192);
-    assert_eq!(log.dropped, 9000 - 8192);
+    assert_eq!(log.groups.len(), 4096);
+    assert_eq!(log.dropped, 9000 - 4096);
     assert_eq!(log.counts["stop-sandbox-failed"], 9000);
 }
