@@ -1,6 +1,6 @@
 //! Disks, watched for a second beside the other looks.
 
-use super::{Unseen, files::Tree, unseen};
+use super::{Unseen, files::Tree, holders, unseen};
 use crate::{
     evidence::Gap,
     node::{
@@ -83,7 +83,7 @@ fn sample(tree: &Tree) -> io::Result<Sample> {
     let after = tree.later(COUNTERS)?;
     Ok(Sample {
         below: below(tree, &before),
-        mounts: tree.text("proc/1/mountinfo").unwrap_or_default(),
+        mounts: holders::text_of_init(tree),
         before,
         after,
         elapsed,

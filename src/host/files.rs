@@ -125,8 +125,14 @@ impl Tree {
     /// # Errors
     /// It cannot be opened or read.
     pub fn large(&self, path: &str, most: u64) -> io::Result<(String, bool)> {
-        let read = self.read(path, most);
-        let bytes = self.keep(path, read)?;
+        // Mounts come and go between two looks; what is judged is what is kept, so the first answer is.
+        let bytes = match self.tap.as_ref().and_then(|tap| tap.kept(path)) {
+            Some(known) => known,
+            None => {
+                let read = self.read(path, most);
+                self.keep(path, read)?
+            }
+        };
         let whole = (bytes.len() as u64) < most;
         Ok((String::from_utf8_lossy(&bytes).into_owned(), whole))
     }
@@ -389,6 +395,18 @@ mod tests {
             Tree::recorded("/", Arc::new(recorded)),
         ];
         (here, trees)
+    }
+
+    #[test]
+    fn a_large_file_that_changes_between_two_looks_is_judged_as_it_is_kept() {
+        let (here, [folder, _]) = both(&[("proc/1/mountinfo", "one")]);
+        let tap = Arc::new(Tap::default());
+        let tree = folder.tapped(Arc::clone(&tap));
+        let look = || tree.large("proc/1/mountinfo", MOST).unwrap().0;
+        assert_eq!(look(), "one");
+        fs::write(here.path().join("proc/1/mountinfo"), "one and two").unwrap();
+        assert_eq!(look(), "one");
+        assert_eq!(tap.close().files["proc/1/mountinfo"], b"one");
     }
 
     #[test]

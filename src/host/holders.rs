@@ -301,6 +301,13 @@ fn mountinfo(pid: u32) -> String {
     format!("proc/{pid}/mountinfo")
 }
 
+/// Returns the mounts of the first process, as the look at all mounts saw them; nothing, if they cannot be read.
+pub(super) fn text_of_init(tree: &Tree) -> String {
+    tree.large(&mountinfo(1), ONE)
+        .map(|(text, _)| text)
+        .unwrap_or_default()
+}
+
 /// Returns a process's `mountinfo`; one that is cut is a gap.
 fn text(tree: &Tree, pid: u32, to: &SyncSender<Told>) -> io::Result<String> {
     let path = mountinfo(pid);
