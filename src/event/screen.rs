@@ -1,7 +1,7 @@
 //! The screen: rejects lines that hold no known message, before anything is parsed.
 //!
 //! A few literals cover the whole table: fragments that several messages share, chosen so that what they begin
-//! with is rare in kubelet logs. Whole blocks are searched for them at once (`find`), a single line with `screen`.
+//! with is rare in kubelet logs. Whole blocks are searched for them at once (`Seek`), a single line with `screen`.
 //! At most 32: beyond, a packed (SIMD) search is half as fast, and it cannot take more than 64. What is screened for
 //! in blocks is at least what `screen` lets pass in a line.
 
@@ -204,7 +204,7 @@ pub(crate) enum Wanted {
 pub(crate) struct Seek<'a> {
     block: &'a [u8],
     wanted: Wanted,
-    /// Where the next fatal line may begin, the end of the block if none does; looked for once it lies behind.
+    /// Where the next fatal line may begin, beyond the block if none does; looked for again once it lies behind.
     fatal: usize,
 }
 
