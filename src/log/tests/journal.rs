@@ -412,6 +412,29 @@ fn a_journalctl_that_stops_answering_midway_leaves_what_it_gave_and_a_gap() {
 }
 
 #[test]
+fn where_journalctl_fails_for_one_part_what_it_gave_of_all_of_them_counts() {
+    let ago = [30_000, 20_000, 10_000, 5_000, 600, 5];
+    for part in [
+        "--until=2026-11-30 09:00:00",
+        "--until=2026-11-30 11:45:00",
+        "--since=2026-11-30 11:45:00",
+    ] {
+        let fails = format!(
+            "#!/bin/sh\ncase \"$*\" in *\"{part}\"*) trap 'echo Failed to iterate: Bad message >&2; exit 1' EXIT ;; esac\n"
+        );
+        let played = PLAYED.replacen("#!/bin/sh\n", &fails, 1);
+        let (_dir, root) = machine(&[("kubelet.journal", entries("kubelet", &ago))], &played);
+        let (reading, lines) = outcome_in(&root, &["--journal"]).unwrap();
+        assert_eq!(lines.len(), ago.len(), "{part}: {lines:?}");
+        assert_eq!(
+            gaps(&reading),
+            ["journal of kubelet.service: journalctl says: Failed to iterate: Bad message"],
+            "{part}"
+        );
+    }
+}
+
+#[test]
 fn a_journalctl_that_never_stops_is_cut_off() {
     let (_dir, root) = machine(
         &[("line", entry("kubelet", 5))],
