@@ -11,8 +11,9 @@ use anyhow::{Context as _, bail};
 use chrono::{TimeDelta, Timelike as _};
 use std::{
     ffi::{OsStr, OsString},
+    fs,
     io::{self, Read as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::mpsc::{Receiver, sync_channel},
     thread,
@@ -69,6 +70,43 @@ pub(super) fn whole_name(unit: &str) -> String {
     match SUFFIXES.iter().any(|suffix| unit.ends_with(suffix)) {
         true => unit.to_owned(),
         false => format!("{unit}.service"),
+    }
+}
+
+/// Returns what journalctl can read together in place of `paths`: a folder alone, or files; and the folders that hold
+/// none. Of several folders it would read the last, and of a folder beside files nothing.
+pub(super) fn spread(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let (mut files, mut empty) = (Vec::new(), Vec::new());
+    if let [_] = paths {
+        return (paths.to_vec(), empty);
+    }
+    for path in paths {
+        // What cannot be looked at journalctl complains of.
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let before = files.len();
+        collect(path, 1, &mut files);
+        if files.len() == before {
+            empty.push(path.clone());
+        }
+    }
+    (files, empty)
+}
+
+/// Takes in the journals of a folder, and of those in it that each machine has: as deep as `--directory` goes.
+fn collect(folder: &Path, deeper: u8, files: &mut Vec<PathBuf>) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        let end = path.extension().unwrap_or_default();
+        if deeper > 0 && path.is_dir() {
+            collect(&path, deeper - 1, files);
+        } else if (end == "journal" || end == "journal~") && path.is_file() {
+            files.push(path);
+        }
     }
 }
 

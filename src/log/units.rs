@@ -82,12 +82,21 @@ pub(super) fn read(journal: &Journal<'_>, intake: &mut Intake<'_>) -> Result<(),
         Some(unit) => std::slice::from_ref(unit),
         None => known.as_slice(),
     };
+    let (files, empty) = journal::spread(journal.from);
+    for path in empty {
+        let why = "journald has no files in it";
+        intake.gap(path.display().to_string(), why);
+    }
+    let spread = Journal {
+        from: &files,
+        ..*journal
+    };
     let before = intake.of_kubelet();
     let mut complaints = Vec::new();
     let mut read = false;
     for unit in units {
         let name = journal.name(unit);
-        match read_unit(journal, unit, &name, intake, &mut complaints) {
+        match read_unit(&spread, unit, &name, intake, &mut complaints) {
             Ok(None) if journal.picked => return Ok(()),
             Ok(None) => {
                 let error = match journal.from {

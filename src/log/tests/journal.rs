@@ -549,3 +549,30 @@ fn journals_of_another_machine_are_read_from_where_they_were_copied_to() {
             .any(|call| call.contains(&format!("--file={}", file.display())))
     );
 }
+
+#[test]
+fn several_folders_and_files_of_journals_are_read_together() {
+    let (_dir, root) = machine(
+        &[
+            ("line", entry("kubelet", 5)),
+            ("a/x.journal", String::new()),
+            ("a/machine/y.journal~", String::new()),
+            ("a/machine/z.txt", String::new()),
+            ("b/z.journal", String::new()),
+            ("c", String::new()),
+            ("d/messages", String::new()),
+        ],
+        "#!/bin/sh\necho \"$@\" >>\"${0%/*}/calls\"\ncat \"${0%/*}/line\"\n",
+    );
+    let from = |path: &str| format!("--journal-from={}", root.join(path).display());
+    let options = ["a", "b", "c", "d"].map(from);
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let (reading, _) = outcome_in(&root, &options).unwrap();
+    let of = |path: &str| format!("--file={}", root.join(path).display());
+    let files = ["a/machine/y.journal~", "a/x.journal", "b/z.journal", "c"].map(of);
+    for call in calls(&root) {
+        assert!(call.contains(&files.join(" ")), "{call}");
+        assert!(!call.contains("--directory="), "{call}");
+    }
+    assert_eq!(gaps(&reading), ["d: journald has no files in it"]);
+}
