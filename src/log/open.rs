@@ -105,6 +105,8 @@ pub(super) struct Found {
     pub(super) failures: Vec<Failure>,
     /// What is to be known of those that can.
     pub(super) notes: Vec<String>,
+    /// Device and inode of each pipe that was opened. To look at one again takes from it what is to be read.
+    pipes: BTreeSet<(u64, u64)>,
 }
 
 impl Log {
@@ -199,6 +201,9 @@ impl Log {
 impl Found {
     /// Opens what `path` names: a file, a pipe, the kubelet's logs in a directory, or (`-`) standard input.
     pub(super) fn open(&mut self, path: &Path, hints: Hints) {
+        if pipe(path).is_some_and(|id| !self.pipes.insert(id)) {
+            return;
+        }
         let opened = if path.as_os_str() == "-" {
             open_stdin(hints).and_then(|log| self.take(log, hints))
         } else if path.is_dir() {
@@ -293,6 +298,16 @@ impl Found {
         }
         self.logs.push(log);
     }
+}
+
+/// Returns which pipe, or other thing without a beginning, `path` names, if it is one.
+fn pipe(path: &Path) -> Option<(u64, u64)> {
+    let metadata = match path.as_os_str() == "-" {
+        true => File::from(io::stdin().as_fd().try_clone_to_owned().ok()?).metadata(),
+        false => fs::metadata(path),
+    };
+    let pipe = metadata.ok().filter(|it| !it.is_file() && !it.is_dir());
+    pipe.map(|it| (it.dev(), it.ino()))
 }
 
 fn open_file(path: &Path, hints: Hints) -> anyhow::Result<Looked> {
