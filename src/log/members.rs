@@ -74,7 +74,6 @@ pub(super) fn list<R: Forward>(mut walker: Walker<R>, hints: Hints) -> Contents 
             }
             Ok(None) => {
                 contents.need = walker.need();
-                contents.trouble = walker.finish().err();
                 break;
             }
             Err(words) => {

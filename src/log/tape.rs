@@ -36,7 +36,7 @@ pub(super) fn stream(
     let trouble = loop {
         let member = match walker.next() {
             Ok(Some(member)) => member,
-            Ok(None) => break walker.finish().err(),
+            Ok(None) => break None,
             Err(words) => break Some(words),
         };
         files += 1;

@@ -153,8 +153,8 @@ fn more_logs_than_are_worth_their_order_stay_in_the_archives() {
     assert_eq!(lines[0], "kubelet.log:1 30 11:20");
 }
 
-#[test]
-fn a_cut_archive_gives_what_came_before_and_one_gap() {
+/// Returns an archive, plain and compressed, that breaks off in the 60 lines of its second log.
+fn cut_archives() -> [Vec<u8>; 2] {
     let long: String = (0..60)
         .map(|minute| stale(29, &format!("11:{minute:02}:00")))
         .collect();
@@ -162,12 +162,17 @@ fn a_cut_archive_gives_what_came_before_and_one_gap() {
         file("kubelet.log.1", 28),
         Entry::file("kubelet.log", long.as_bytes()),
     ]);
-    let cut = 512 * 3 + long.len() / 2;
     let gz = pack(Kind::Gzip, &tar);
-    for (bytes, words) in [
-        (tar[..cut].to_owned(), "cut short after "),
-        (gz[..gz.len() * 3 / 4].to_owned(), "it is cut short (gzip)"),
-    ] {
+    [
+        tar[..512 * 3 + long.len() / 2].to_owned(),
+        gz[..gz.len() * 3 / 4].to_owned(),
+    ]
+}
+
+#[test]
+fn a_cut_archive_gives_what_came_before_and_one_gap() {
+    let [tar, gz] = cut_archives();
+    for (bytes, words) in [(tar, "cut short after "), (gz, "it is cut short (gzip)")] {
         let (_dir, path) = directory_of(&[("bundle", bytes)]);
         let (reading, lines) = outcome(&["--log", text(&path.join("bundle"))]).unwrap();
         assert!(lines.len() > 25, "{lines:?}");
@@ -293,18 +298,7 @@ fn through_a_pipe_the_logs_come_in_the_archives_order_and_that_is_said() {
 
 #[test]
 fn an_archive_that_breaks_off_in_a_pipe_gives_what_came_before_and_one_gap() {
-    let long: String = (0..60)
-        .map(|minute| stale(29, &format!("11:{minute:02}:00")))
-        .collect();
-    let tar = tar_of(&[
-        file("kubelet.log.1", 28),
-        Entry::file("kubelet.log", long.as_bytes()),
-    ]);
-    let gz = pack(Kind::Gzip, &tar);
-    for bytes in [
-        tar[..512 * 3 + long.len() / 2].to_owned(),
-        gz[..gz.len() * 3 / 4].to_owned(),
-    ] {
+    for bytes in cut_archives() {
         let (reading, lines) = piped(bytes);
         assert!(lines.len() > 25, "{lines:?}");
         let told = gaps(&reading);
