@@ -2,7 +2,10 @@
 //! and no name in it is ever opened: links, devices and names that lead elsewhere lead nowhere. An archive may be
 //! hostile: no name, and no list of attributes, takes more memory than a small bound.
 
-use super::{section::Section, unpack::Unpack};
+use super::{
+    section::{Ahead, Section},
+    unpack::Unpack,
+};
 use std::io::{self, Read};
 use tar::{EntryType, Header, PaxExtensions};
 
@@ -40,6 +43,40 @@ impl Forward for Section {
 impl<R: Read> Forward for Unpack<R> {
     fn need(&self) -> u64 {
         Self::need(self)
+    }
+}
+
+impl<R: Read> Forward for Ahead<R> {}
+
+/// An archive within another.
+pub(super) struct Inner<'a> {
+    text: Ahead<Box<dyn Forward + 'a>>,
+    need: u64,
+}
+
+impl<'a> Inner<'a> {
+    /// Returns what `text` gives, of which `head` was read already, with the memory that what is around it takes.
+    pub(super) fn new(
+        head: Vec<u8>,
+        trouble: Option<io::Error>,
+        text: Box<dyn Forward + 'a>,
+        around: u64,
+    ) -> Self {
+        let need = around + text.need();
+        let text = Ahead::new(head, trouble, text);
+        Self { text, need }
+    }
+}
+
+impl Read for Inner<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.text.read(out)
+    }
+}
+
+impl Forward for Inner<'_> {
+    fn need(&self) -> u64 {
+        self.need
     }
 }
 

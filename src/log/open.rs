@@ -43,10 +43,11 @@ pub(super) struct Log {
     pub(super) name: String,
     /// Where to open it again; `None` for standard input.
     path: Option<PathBuf>,
-    /// Open, unless too many are.
-    file: Option<File>,
-    /// Device and inode, and where in the file it begins.
-    id: (u64, u64, u64),
+    /// Open, unless too many are; shared by the logs of an archive.
+    file: Option<Arc<File>>,
+    /// Device and inode, and where it begins: in the file, the compressed archive within the archive that it is in, and
+    /// there itself.
+    id: (u64, u64, u64, u64),
     /// Where in its file it begins.
     pub(super) begin: u64,
     /// Where reading starts and ends; `None` for a stream, and for what comes out of a reader.
@@ -117,7 +118,18 @@ impl Log {
     }
 
     /// Returns the open file, opening it again if it had to be closed.
-    pub(super) fn file(&mut self) -> anyhow::Result<&mut File> {
+    pub(super) fn file(&mut self) -> anyhow::Result<&File> {
+        self.open()?;
+        self.file.as_deref().context("it was closed")
+    }
+
+    /// As `file`, to be kept.
+    fn shared(&mut self) -> anyhow::Result<Arc<File>> {
+        self.open()?;
+        self.file.clone().context("it was closed")
+    }
+
+    fn open(&mut self) -> anyhow::Result<()> {
         if self.file.is_none() {
             let path = self.path.as_deref().context("it was closed")?;
             let file = File::open(path)?;
@@ -125,9 +137,9 @@ impl Log {
             if (metadata.dev(), metadata.ino()) != (self.id.0, self.id.1) {
                 bail!("it was rotated while it waited to be read: run plegdoctor again");
             }
-            self.file = Some(file);
+            self.file = Some(Arc::new(file));
         }
-        self.file.as_mut().context("it was closed")
+        Ok(())
     }
 
     /// Returns whether it is to be opened again when it is read.
@@ -293,7 +305,9 @@ impl Found {
         if self.logs.iter().any(|other| other.id == log.id) {
             return;
         }
-        if log.path.is_some() && !log.is_stream() && self.logs.len() >= OPEN {
+        // What is shared takes no descriptor of its own.
+        let own = log.file.as_ref().map(Arc::strong_count) == Some(1);
+        if own && log.path.is_some() && !log.is_stream() && self.logs.len() >= OPEN {
             log.file = None;
         }
         self.logs.push(log);
@@ -344,7 +358,7 @@ fn look(name: String, path: Option<&Path>, mut file: File, hints: Hints) -> anyh
     let end = metadata.len().max(start);
     let mut log = Log {
         path: path.map(Path::to_owned),
-        id: (metadata.dev(), metadata.ino(), 0),
+        id: (metadata.dev(), metadata.ino(), 0, 0),
         begin: 0,
         span: None,
         head: Vec::new(),
@@ -361,7 +375,7 @@ fn look(name: String, path: Option<&Path>, mut file: File, hints: Hints) -> anyh
         return log.through_pipe(head, file, packed, hints).map(Looked::Log);
     }
     file.seek(SeekFrom::Start(start))?;
-    log.file = Some(file);
+    log.file = Some(Arc::new(file));
     if !packed {
         log.span = Some((start, end));
         log.print = (start, head[..head.len().min(PRINT)].to_owned());
@@ -415,7 +429,7 @@ impl Log {
             }
             self.refuse(&head)?;
             self.first = first_time(&self.name, &head, hints);
-            (self.head, self.file) = (head, Some(file));
+            (self.head, self.file) = (head, Some(Arc::new(file)));
             return Ok(self);
         }
         let mut reader = Unpack::new(
