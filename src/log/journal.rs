@@ -184,9 +184,9 @@ pub(super) fn command(query: &Query<'_>) -> Command {
         // is the shortest that tells year and zone; its whole seconds do, since klog's own stamp tells the rest.
         //
         // No --grep either (systemd 237 and later, if built with PCRE2), to leave out entries without a known phrase:
-        // journalctl 252 needs 4.0 s to compare 200,000 entries with the screen's phrases, and 1.0 s to print them all.
-        // Nor would the result be the same: each line that a program prints is an entry, so that a message of several
-        // lines loses all but its first.
+        // comparing each entry with the screen's phrases takes journalctl 252 three times as long as printing them
+        // all (BENCHMARKS.md). Nor would the result be the same: each line that a program prints is an entry, so that a
+        // message of several lines loses all but its first.
         .args(["--no-pager", "--all", "--output=short-iso"])
         // Times are read and shown in journalctl's own zone; `@seconds`, `UTC` and fractions came after systemd 219.
         .env("TZ", "UTC")
