@@ -9,6 +9,7 @@ pub(crate) mod classify;
 mod error;
 mod items;
 mod names;
+mod pages;
 pub(crate) mod screen;
 mod table;
 mod template;
@@ -20,6 +21,7 @@ pub use table::{MESSAGES, Message, Weight};
 use crate::{
     finding::Citation,
     id::{ContainerId, PodName, PodUid},
+    page::Page,
 };
 use chrono::{DateTime, FixedOffset, TimeDelta};
 
@@ -231,6 +233,11 @@ impl Kind {
     /// Returns the row of this message.
     pub fn message(self) -> &'static Message {
         &MESSAGES[self as usize]
+    }
+
+    /// Returns what there is to know about it: `plegdoctor explain`.
+    pub fn page(self) -> &'static Page {
+        pages::page(self)
     }
 
     /// Returns the stable name: `pleg-stale`.

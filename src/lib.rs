@@ -51,6 +51,7 @@ pub mod incident;
 
 pub mod action;
 pub mod evidence;
+pub mod explain;
 pub mod finding;
 pub mod fix;
 pub mod kubelet;
