@@ -6,7 +6,7 @@
 mod stored;
 
 use super::{
-    EACH, Rule, busy_mount, called, count, inspect_call,
+    EACH, Rule, busy_mount, called, count, holders, inspect_call,
     lines::Lines,
     remedies::{clean_dead, docker_command},
     subject_from, subject_of,
@@ -17,7 +17,7 @@ use crate::{
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject},
     id::ContainerId,
-    node::holder::Place,
+    node::{Remains, holder::Place},
     page::{Cure, Look, Page},
     runtime::{Container, Runtime},
 };
@@ -168,6 +168,14 @@ fn from_docker(evidence: &Evidence, dead: &[&Container], about: &Lines) -> Findi
             .map(|c| cite_states(runtime, c, dead.len()));
         citations.extend(states);
     }
+    let remains = dead.iter().filter_map(|one| half_removed(evidence, one));
+    citations.extend(remains.take(EACH).map(|it| cite_remains(evidence, it)));
+    // Docker's list, inspect and log are one witness; the kubelet's log and the file system are others.
+    let shown = |one: &&&Container| {
+        half_removed(evidence, one).is_some()
+            || about.0.iter().any(|group| is_about(group, &one.id))
+    };
+    let all_shown = dead.iter().all(|one| shown(&one));
     Finding {
         id: RULE.id,
         title: match dead {
@@ -181,18 +189,32 @@ fn from_docker(evidence: &Evidence, dead: &[&Container], about: &Lines) -> Findi
             ),
         },
         severity: Severity::Warning,
-        confidence: if about.is_empty() {
-            Confidence::Suspected
-        } else {
-            Confidence::Confirmed
+        confidence: match all_shown {
+            true => Confidence::Confirmed,
+            false => Confidence::Suspected,
         },
         active: true,
-        explanation: explain(dead),
+        explanation: explain(evidence, dead),
         subjects: dead.iter().map(|container| subject_of(container)).collect(),
         citations,
         remedies: remedies(evidence, dead),
         spans: about.spans(),
     }
+}
+
+/// Returns what is left of its layer, if the file system shows that its removal began and did not end.
+fn half_removed<'a>(evidence: &'a Evidence, container: &Container) -> Option<&'a Remains> {
+    let folder = container.inspected.as_ref()?.folder.as_ref()?;
+    let mut remains = evidence.host.as_ref()?.remains.iter();
+    remains.find(|it| it.folder == *folder && it.is_half_removed())
+}
+
+fn cite_remains(evidence: &Evidence, remains: &Remains) -> Citation {
+    let left = match remains.names.as_slice() {
+        [] => "nothing is left in it".to_owned(),
+        names => format!("only {} left in it", names.join(", ")),
+    };
+    holders::cite(evidence, remains.folder.as_str(), left)
 }
 
 fn cite_states(runtime: &Runtime, container: &Container, of: usize) -> Citation {
@@ -217,7 +239,7 @@ fn cite_states(runtime: &Runtime, container: &Container, of: usize) -> Citation 
     }
 }
 
-fn explain(dead: &[&Container]) -> String {
+fn explain(evidence: &Evidence, dead: &[&Container]) -> String {
     let what = match dead {
         [one] => {
             let one = called(&subject_of(one));
@@ -244,8 +266,15 @@ fn explain(dead: &[&Container]) -> String {
     } else {
         ""
     };
+    let half = |one: &&&Container| half_removed(evidence, one).is_some();
+    let half = match (dead, dead.iter().filter(half).count()) {
+        (_, 0) => String::new(),
+        ([_], _) => " Its layer is still on the disk, half removed.".to_owned(),
+        (_, 1) => " The layer of one is still on the disk, half removed.".to_owned(),
+        (_, number) => format!(" The layers of {number} are still on the disk, half removed."),
+    };
     format!(
-        "{what}{reason}. It can never start again.{misled} A dead container by itself was never shown to hold up the kubelet's relist; many of them slow it down, and each may point to a leaked mount."
+        "{what}{reason}.{half} It can never start again.{misled} A dead container by itself was never shown to hold up the kubelet's relist; many of them slow it down, and each may point to a leaked mount."
     )
 }
 
