@@ -8,7 +8,6 @@ pub mod paste;
 mod told;
 
 use crate::{event::Kind, page::Page, rules::RULES};
-use std::cmp::Reverse;
 
 pub use told::told;
 
@@ -80,9 +79,14 @@ pub fn nearest(name: &str) -> Vec<&'static str> {
         .filter(|(_, alike)| *alike >= ALIKE)
         .collect();
     // The sort is stable: of those that are as much alike, the findings stay first.
-    near.sort_by_key(|(_, alike)| Reverse((alike * 1000.0) as u32));
-    near.dedup_by_key(|(id, _)| *id);
-    near.into_iter().map(|(id, _)| id).take(NEAREST).collect()
+    near.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    let mut ids = Vec::new();
+    for (id, _) in near {
+        if ids.len() < NEAREST && !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    ids
 }
 
 /// Returns a name as ids are written.

@@ -155,29 +155,8 @@ fn body(topic: &Topic, level: usize, out: &mut dyn Write) -> io::Result<()> {
     if !page.remedies.is_empty() {
         writeln!(out, "{marks} What to do, mildest first\n")?;
     }
-    for (
-        index,
-        Cure {
-            what,
-            command,
-            cost,
-        },
-    ) in page.remedies.iter().enumerate()
-    {
-        let command = match *command {
-            "" => String::new(),
-            command => format!(" `{command}`"),
-        };
-        writeln!(
-            out,
-            "{}. {}:{command} (cost: {})",
-            index + 1,
-            escaped(what),
-            escaped(cost)
-        )?;
-    }
-    if !page.remedies.is_empty() {
-        writeln!(out)?;
+    for (index, cure) in page.remedies.iter().enumerate() {
+        remedy(index + 1, cure, out)?;
     }
     if !page.unproved.is_empty() {
         writeln!(out, "**What is not proved.** {}\n", escaped(page.unproved))?;
@@ -189,6 +168,16 @@ fn body(topic: &Topic, level: usize, out: &mut dyn Write) -> io::Result<()> {
     }
     let sources: Vec<String> = page.sources.iter().map(|source| cited(source)).collect();
     writeln!(out, "**Known from** {}", sources.join(", "))
+}
+
+/// Writes a point of a numbered list: what, the command if there is one, the cost.
+fn remedy(number: usize, cure: &Cure, out: &mut dyn Write) -> io::Result<()> {
+    let (end, command) = match cure.command {
+        "" => (".", String::new()),
+        command => (":", format!("   ```sh\n   {command}\n   ```\n\n")),
+    };
+    let (what, cost) = (escaped(cure.what), escaped(cure.cost));
+    writeln!(out, "{number}. {what}{end}\n\n{command}   Cost: {cost}.\n")
 }
 
 /// Returns a link to the first topic of that id.

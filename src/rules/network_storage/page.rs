@@ -12,7 +12,7 @@ pub(super) const PAGE: Page = Page {
         lock that all need.",
     confirm: &[
         Look {
-            what: "Who sleeps in state D, and in which function of the kernel (nfs_, rpc_, request_wait_answer, ceph_, cifs_)",
+            what: "Who sleeps in state D, and in which function of the kernel (`nfs_…`, `rpc_…`, `request_wait_answer`)",
             command: "ps -eLo pid,tid,stat,wchan:32,etime,comm | awk '$3 ~ /D/'",
         },
         Look {

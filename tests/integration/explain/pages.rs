@@ -147,7 +147,7 @@ fn commands_are_sound_for_a_shell_and_looks_change_nothing() {
         "rm -",
         "--fix",
     ];
-    let mut script = String::new();
+    let mut script = Vec::new();
     for topic in explain::topics() {
         for look in topic.page.confirm {
             for words in harmful {
@@ -158,14 +158,14 @@ fn commands_are_sound_for_a_shell_and_looks_change_nothing() {
                     look.command
                 );
             }
-            script += &format!("{}\n", look.command);
+            script.push(look.command);
         }
         for cure in topic.page.remedies {
-            script += &format!("{}\n", cure.command);
+            script.push(cure.command);
         }
     }
     let parsed = Command::new("bash")
-        .args(["-n", "-c", &script])
+        .args(["-n", "-c", &script.join("\n")])
         .output()
         .unwrap();
     assert!(
