@@ -240,6 +240,16 @@ impl Kind {
         pages::page(self)
     }
 
+    /// Returns how it is logged: unstructured text, in which `<err>`, `<pod>` and so on stand for what varies, then
+    /// structured text in its quotes. Empty for what is known by its form alone.
+    pub fn texts(self) -> Vec<String> {
+        let message = self.message();
+        let items = items::wording(self).map(|text| format!("{}…", text.trim_end()));
+        let old = message.old.iter().map(|&text| text.to_owned());
+        let new = message.new.iter().map(|text| format!("\"{text}\" …"));
+        items.into_iter().chain(old).chain(new).collect()
+    }
+
     /// Returns the stable name: `pleg-stale`.
     pub fn id(self) -> &'static str {
         self.message().id

@@ -29,8 +29,17 @@ pub struct Topic {
     pub id: &'static str,
     /// What it is, in a few words.
     pub title: &'static str,
+    /// Which message, if it is one.
+    pub kind: Option<Kind>,
     /// What there is to know.
     pub page: &'static Page,
+}
+
+impl Topic {
+    /// Returns how a message is logged, as `Kind::texts`; nothing for a finding.
+    pub fn texts(&self) -> Vec<String> {
+        self.kind.map(Kind::texts).unwrap_or_default()
+    }
 }
 
 /// Ids that are offered where there is none of that name.
@@ -44,6 +53,7 @@ pub fn topics() -> impl Iterator<Item = Topic> {
         sort: Sort::Finding,
         id: rule.id,
         title: rule.title,
+        kind: None,
         page: &rule.page,
     });
     findings.chain(Kind::ALL.iter().map(|&kind| message(kind)))
@@ -55,6 +65,7 @@ pub fn message(kind: Kind) -> Topic {
         sort: Sort::Message,
         id: kind.id(),
         title: kind.message().summary,
+        kind: Some(kind),
         page: kind.page(),
     }
 }

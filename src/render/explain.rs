@@ -50,6 +50,7 @@ pub fn pages(topics: &[Topic], style: Style, out: &mut dyn Write) -> io::Result<
             writeln!(out)?;
         }
         head(topic, style, out)?;
+        texts(topic, style, out)?;
         page(topic.page, style, out)?;
     }
     Ok(())
@@ -85,6 +86,16 @@ fn head(topic: &Topic, style: Style, out: &mut dyn Write) -> io::Result<()> {
     };
     writeln!(out, "{}  {what}", style.paint(topic.id, "1"))?;
     write!(out, "{}", paragraph(&sentence(topic.title), 0, style.width))
+}
+
+/// Writes how a message is logged; never wrapped, so that it can be searched for.
+fn texts(topic: &Topic, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let texts = topic.texts();
+    if texts.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{}", style.paint("Logged as", "1"))?;
+    texts.iter().try_for_each(|text| writeln!(out, "  {text}"))
 }
 
 /// Returns a title with a full stop, as messages' summaries have one.

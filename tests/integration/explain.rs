@@ -34,6 +34,7 @@ struct Topic {
     kind: Kind,
     id: String,
     title: String,
+    texts: Vec<String>,
     means: String,
     matters: String,
     confirm: Vec<Look>,

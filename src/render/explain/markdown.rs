@@ -118,6 +118,11 @@ fn page(topic: &Topic, level: usize, out: &mut dyn Write) -> io::Result<()> {
     let marks = "#".repeat(level);
     writeln!(out, "{marks} {}\n", heading(topic))?;
     writeln!(out, "{}\n", escaped(&sentence(topic.title)))?;
+    let texts = topic.texts();
+    if !texts.is_empty() {
+        fenced(&texts.join("\n"), "text", out)?;
+        writeln!(out)?;
+    }
     body(topic, level + 1, out)
 }
 
