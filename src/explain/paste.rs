@@ -285,6 +285,39 @@ mod tests {
     }
 
     #[test]
+    fn words_and_sizes_are_told_by_their_kind() {
+        for (message, expected) in [
+            (
+                "kubelet_node_status.go:434] Recording NodeNotReady event message for node worker-3",
+                "It is about node worker-3. The event's name is NodeNotReady.",
+            ),
+            (
+                "kubelet.go:1] SyncLoop (DELETE, \"api\"): \"web-2_default(9b0e4a32-7fe5-45b4-b69e-1c76355b4249)\"",
+                "It is about pod default/web-2, pod UID 9b0e4a32-7fe5-45b4-b69e-1c76355b4249. DELETE: the pods are to end.",
+            ),
+            (
+                "kuberuntime_manager.go:1] Container runtime docker initialized, version: 20.10.24, apiVersion: 1.41.0",
+                "The runtime is docker.",
+            ),
+            (
+                "kubelet.go:1] \"Housekeeping took longer than 15s\" err=\"housekeeping took too long\" seconds=17.5",
+                "It took 17.5 s.",
+            ),
+        ] {
+            let line = format!("E1130 05:36:28.000000    2261 {message}");
+            let told = pasted(&line).messages[0].examples[0].told.join(" ");
+            assert_eq!(told, expected);
+        }
+        let line = "E1130 05:36:28.000000    2261 generic.go:1] GenericPLEG: Unable to retrieve pods: rpc error: \
+            code = ResourceExhausted desc = grpc: trying to send message larger than max (20086028 vs. 16777216)";
+        let told = &pasted(line).messages[0].examples[0].told;
+        assert_eq!(
+            told[0],
+            "The answer had 20086028 bytes, 1.2 times the 16777216 that are let through."
+        );
+    }
+
+    #[test]
     fn never_is_said_of_the_largest_duration() {
         let text = "PLEG is not healthy: pleg was last seen active 2562047h47m16.854775807s ago; threshold is 3m0s";
         let pasted = pasted(text);

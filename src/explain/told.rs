@@ -77,13 +77,14 @@ fn late(event: &Event) -> Option<String> {
 fn word(event: &Event) -> Option<String> {
     let word = event.detail.as_ref()?;
     Some(match event.kind {
-        Kind::RecordingEvent | Kind::NodeNotReady | Kind::NodeReady => {
-            format!("The event's name is {word}.")
-        }
+        Kind::RecordingEvent | Kind::NodeReady => format!("The event's name is {word}."),
         Kind::ExecSyncFailed => format!("The command is {word}."),
-        Kind::ReadyCondition | Kind::RuntimeNotReady | Kind::CniNotReady => {
+        Kind::ReadyCondition | Kind::NodeNotReady | Kind::RuntimeNotReady | Kind::CniNotReady => {
             format!("The reason given is {word}.")
         }
+        Kind::RuntimeInitialized => format!("The runtime is {word}."),
+        Kind::PodRemoved if word == "REMOVE" => "REMOVE: the pods are gone.".to_owned(),
+        Kind::PodRemoved => format!("{word}: the pods are to end."),
         Kind::PlegEvent => format!("The event's type is {word}."),
         Kind::PlegStateChange => format!("The state went {word}."),
         Kind::HousekeepingSlow => format!("It took {word}{}.", unit(word)),
@@ -108,10 +109,8 @@ fn ended(event: &Event) -> Vec<String> {
         .map(|error| (error.class, &*error.text));
     let text = error.map_or("", |(_, text)| text);
     let whole = &*event.citation.text;
-    let mut notes: Vec<String> = glosses(text)
-        .iter()
-        .map(|gloss| gloss.means.to_owned())
-        .collect();
+    let mut notes: Vec<String> = sizes(event).into_iter().collect();
+    notes.extend(glosses(text).iter().map(|gloss| gloss.means.to_owned()));
     if event.lag == Some(duration::NEVER) || (event.kind == Kind::PlegNever && text.is_empty()) {
         let never = glosses(whole)
             .into_iter()
@@ -126,6 +125,15 @@ fn ended(event: &Event) -> Vec<String> {
         );
     }
     notes
+}
+
+/// Returns how large an answer was that was too large.
+fn sizes(event: &Event) -> Option<String> {
+    let (got, limit) = event.error.as_ref()?.sizes?;
+    let times = got as f64 / limit.max(1) as f64;
+    Some(format!(
+        "The answer had {got} bytes, {times:.1} times the {limit} that are let through."
+    ))
 }
 
 /// Returns what a class of errors means, where no note fits its words.
