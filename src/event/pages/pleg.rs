@@ -113,8 +113,7 @@ const ONE_POD: Page = Page {
 };
 
 pub(super) const INSPECT_FAILED: Page = Page {
-    versions: "An error up to 1.12. From 1.15 it is logged at -v=4 only, so its absence proves nothing. It names the \
-        pod before the namespace.",
+    versions: "An error up to 1.12. From 1.15 it is logged at -v=4 only, so its absence proves nothing. Its old text names the pod before the namespace.",
     ..ONE_POD
 };
 
@@ -183,7 +182,7 @@ const AT_WORK: Page = Page {
     }],
     remedies: &[],
     versions: "",
-    unproved: "That each pod is well: a relist that blocks on one pod later has had its events of others out before.",
+    unproved: "That every pod is well: the events of others come out before a relist blocks on one.",
     see: &["pleg-stale"],
     sources: &[GENERIC],
 };
