@@ -2,16 +2,19 @@
 //!
 //! journald itself is not asked: journalctl reads its files, and may hang with the disk that they are on.
 
-use super::pump::{self, Ended};
+use super::{
+    open::{self, Failure},
+    pump::{self, Ended},
+};
 use crate::{
     child::{LAST_BREATH, Running},
     event::Time,
 };
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use chrono::{TimeDelta, Timelike as _};
 use std::{
     ffi::{OsStr, OsString},
-    fs,
+    fs::{self, File},
     io::{self, Read as _},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -73,26 +76,33 @@ pub(super) fn whole_name(unit: &str) -> String {
     }
 }
 
-/// Returns what journalctl can read together in place of `paths`: a folder alone, or files; and the folders that hold
-/// none. Of several folders it would read the last, and of a folder beside files nothing.
-pub(super) fn spread(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    let (mut files, mut empty) = (Vec::new(), Vec::new());
+/// Returns what journalctl can read together in place of `paths`: a folder alone, or files; and what of them cannot be
+/// read, with the reason. Of several folders it would read the last, and of others beside one that is not there nothing.
+pub(super) fn spread(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<Failure>) {
+    let (mut files, mut failures) = (Vec::new(), Vec::new());
     if let [_] = paths {
-        return (paths.to_vec(), empty);
+        return (paths.to_vec(), failures);
     }
     for path in paths {
-        // What cannot be looked at journalctl complains of.
-        if !path.is_dir() {
-            files.push(path.clone());
-            continue;
-        }
         let before = files.len();
-        collect(path, 1, &mut files);
+        let error = match path.is_dir() {
+            true => {
+                collect(path, 1, &mut files);
+                anyhow!("journald has no files in it")
+            }
+            false => match File::open(path) {
+                Ok(_) => {
+                    files.push(path.clone());
+                    continue;
+                }
+                Err(error) => open::explain(&error),
+            },
+        };
         if files.len() == before {
-            empty.push(path.clone());
+            failures.push((path.display().to_string(), error));
         }
     }
-    (files, empty)
+    (files, failures)
 }
 
 /// Takes in the journals of a folder, and of those in it that each machine has: as deep as `--directory` goes.

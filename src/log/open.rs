@@ -4,7 +4,6 @@
 use super::{
     archive,
     deck::{Deck, Part},
-    names::{self, Family},
     section::{Ahead, Section},
     unpack::{self, Unpack},
 };
@@ -14,8 +13,7 @@ use crate::{
 };
 use anyhow::{Context as _, bail};
 use std::{
-    collections::BTreeSet,
-    fs::{self, File},
+    fs::File,
     io::{self, Read, Seek as _, SeekFrom},
     os::{
         fd::AsFd as _,
@@ -25,18 +23,17 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+mod found;
 mod refuse;
 mod unfold;
 
+pub(super) use found::Found;
 pub(super) use refuse::{explain, refuse};
 
 /// How much of a log's beginning is looked at for its kind and its first time.
 pub(super) const HEAD: u64 = 64 << 10;
 /// How much of a log's beginning is kept to tell whether it is still the same.
 const PRINT: usize = 512;
-/// How many files are kept open while they wait to be read; the usual limit is 1024 descriptors.
-const OPEN: usize = 256;
-
 /// A log that was opened and looked at.
 pub(super) struct Log {
     /// As the user gave it, or below the directory that the user gave.
@@ -96,19 +93,6 @@ pub(super) type Reader = Box<dyn Read + Send>;
 
 /// What could not be read, and why.
 pub(super) type Failure = (String, anyhow::Error);
-
-/// What was found to read.
-#[derive(Default)]
-pub(super) struct Found {
-    /// Logs, each once.
-    pub(super) logs: Vec<Log>,
-    /// What looks like a log and cannot be read.
-    pub(super) failures: Vec<Failure>,
-    /// What is to be known of those that can.
-    pub(super) notes: Vec<String>,
-    /// Device and inode of each pipe that was opened. To look at one again takes from it what is to be read.
-    pipes: BTreeSet<(u64, u64)>,
-}
 
 impl Log {
     /// Returns how many bytes are to be read of it; `None` for a stream, and for what is unpacked.
@@ -219,120 +203,6 @@ impl Log {
             _ => "FILE",
         }
     }
-}
-
-impl Found {
-    /// Opens what `path` names: a file, a pipe, the kubelet's logs in a directory, or (`-`) standard input.
-    pub(super) fn open(&mut self, path: &Path, hints: Hints) {
-        if pipe(path).is_some_and(|id| !self.pipes.insert(id)) {
-            return;
-        }
-        let opened = if path.as_os_str() == "-" {
-            open_stdin(hints).and_then(|log| self.take(log, hints))
-        } else if path.is_dir() {
-            self.open_family(path, Family::Any, hints).and_then(|()| {
-                // Another directory may have given the rest.
-                let inside = |name: &str| Path::new(name).starts_with(path);
-                let any = self.logs.iter().any(|log| inside(&log.name))
-                    || self.failures.iter().any(|(name, _)| inside(name));
-                if any {
-                    return Ok(());
-                }
-                bail!("no log of the kubelet is there (kubelet*.log, kubelet.INFO, messages, syslog or their rotations): name a file with --log")
-            })
-        } else {
-            open_file(path, hints).and_then(|log| self.take(log, hints))
-        };
-        if let Err(error) = opened {
-            let name = if path.as_os_str() == "-" {
-                "standard input".to_owned()
-            } else {
-                path.display().to_string()
-            };
-            self.failures.push((name, error));
-        }
-    }
-
-    /// Opens the logs of `family` in the directory `dir`. Only regular files: to read a pipe takes what is in it
-    /// from its reader.
-    ///
-    /// # Errors
-    /// The directory cannot be listed.
-    pub(super) fn open_family(
-        &mut self,
-        dir: &Path,
-        family: Family<'_>,
-        hints: Hints,
-    ) -> anyhow::Result<()> {
-        let mut all = BTreeSet::new();
-        for entry in fs::read_dir(dir).map_err(|error| explain(&error))? {
-            // A name that is no UTF-8 is none of those looked for.
-            let Ok(name) = entry?.file_name().into_string() else {
-                continue;
-            };
-            // What cannot be looked at fails again, and tells why, when it is opened.
-            if fs::metadata(dir.join(&name)).map_or(true, |metadata| metadata.is_file()) {
-                all.insert(name);
-            }
-        }
-        let chosen = names::choose(family, &all.iter().map(String::as_str).collect::<Vec<_>>());
-        // Links last, so that klog's kubelet.INFO gives way to the file that it points to.
-        let (links, files): (Vec<&str>, Vec<&str>) = chosen.into_iter().partition(|name| {
-            fs::symlink_metadata(dir.join(name)).is_ok_and(|metadata| metadata.is_symlink())
-        });
-        for name in files.into_iter().chain(links) {
-            let path = dir.join(name);
-            if let Err(error) = open_file(&path, hints).and_then(|log| self.take(log, hints)) {
-                self.failures.push((path.display().to_string(), error));
-            }
-        }
-        Ok(())
-    }
-
-    /// Orders the logs by their first times; one that tells none stays after the one before it. Those of a compressed
-    /// archive stay in its order where theirs would unpack it too often.
-    pub(super) fn order(&mut self) {
-        let mut before = None;
-        for log in &mut self.logs {
-            log.place = log.first.or(before);
-            before = log.place;
-        }
-        self.logs.sort_by_key(|log| log.place);
-        if self.spare_turns() {
-            self.logs.sort_by_key(|log| log.place);
-        }
-    }
-
-    /// Takes in a log, or those of an archive.
-    fn take(&mut self, looked: Looked, hints: Hints) -> anyhow::Result<()> {
-        match looked {
-            Looked::Log(log) => self.add(log),
-            Looked::Archive(log) => self.unfold(log, hints)?,
-        }
-        Ok(())
-    }
-
-    fn add(&mut self, mut log: Log) {
-        if self.logs.iter().any(|other| other.id == log.id) {
-            return;
-        }
-        // What is shared takes no descriptor of its own.
-        let own = log.file.as_ref().map(Arc::strong_count) == Some(1);
-        if own && log.path.is_some() && !log.is_stream() && self.logs.len() >= OPEN {
-            log.file = None;
-        }
-        self.logs.push(log);
-    }
-}
-
-/// Returns which pipe, or other thing without a beginning, `path` names, if it is one.
-fn pipe(path: &Path) -> Option<(u64, u64)> {
-    let metadata = match path.as_os_str() == "-" {
-        true => File::from(io::stdin().as_fd().try_clone_to_owned().ok()?).metadata(),
-        false => fs::metadata(path),
-    };
-    let pipe = metadata.ok().filter(|it| !it.is_file() && !it.is_dir());
-    pipe.map(|it| (it.dev(), it.ino()))
 }
 
 fn open_file(path: &Path, hints: Hints) -> anyhow::Result<Looked> {

@@ -82,10 +82,15 @@ pub(super) fn read(journal: &Journal<'_>, intake: &mut Intake<'_>) -> Result<(),
         Some(unit) => std::slice::from_ref(unit),
         None => known.as_slice(),
     };
-    let (files, empty) = journal::spread(journal.from);
-    for path in empty {
-        let why = "journald has no files in it";
-        intake.gap(path.display().to_string(), why);
+    let (files, mut failures) = journal::spread(journal.from);
+    // Without a file journalctl would read this machine's.
+    if files.is_empty()
+        && let Some(failure) = failures.pop()
+    {
+        return Err(failure);
+    }
+    for (path, error) in failures {
+        intake.gap(path, format!("{error:#}"));
     }
     let spread = Journal {
         from: &files,

@@ -565,14 +565,23 @@ fn several_folders_and_files_of_journals_are_read_together() {
         "#!/bin/sh\necho \"$@\" >>\"${0%/*}/calls\"\ncat \"${0%/*}/line\"\n",
     );
     let from = |path: &str| format!("--journal-from={}", root.join(path).display());
-    let options = ["a", "b", "c", "d"].map(from);
+    let options = ["a", "b", "c", "d", "gone"].map(from);
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
     let (reading, _) = outcome_in(&root, &options).unwrap();
     let of = |path: &str| format!("--file={}", root.join(path).display());
     let files = ["a/machine/y.journal~", "a/x.journal", "b/z.journal", "c"].map(of);
-    for call in calls(&root) {
+    let asked = calls(&root);
+    for call in &asked {
         assert!(call.contains(&files.join(" ")), "{call}");
         assert!(!call.contains("--directory="), "{call}");
     }
-    assert_eq!(gaps(&reading), ["d: journald has no files in it"]);
+    let told = gaps(&reading);
+    assert_eq!(told[0], "d: journald has no files in it");
+    assert!(
+        told.len() == 2 && told[1].starts_with("gone: No such file"),
+        "{told:?}"
+    );
+    // This machine's own are not read for want of others.
+    outcome_in(&root, &options[3..]).unwrap_err();
+    assert_eq!(calls(&root), asked);
 }
