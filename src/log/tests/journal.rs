@@ -311,6 +311,36 @@ fn a_complaint_besides_entries_is_a_gap() {
 }
 
 #[test]
+fn damage_that_journalctl_tells_only_who_debugs_it_is_a_gap_and_what_else_it_tells_those_is_none() {
+    let says = |words: &str| {
+        let says = format!(
+            "[ \"$SYSTEMD_LOG_LEVEL $SYSTEMD_LOG_TARGET\" = 'debug console-prefixed' ] && echo '{words}' >&2; here="
+        );
+        let (_dir, root) = machine(
+            &[("kubelet.journal", entry("kubelet", 5))],
+            &PLAYED.replace("here=", &says),
+        );
+        let (reading, lines) = outcome_in(&root, &["--journal"]).unwrap();
+        assert_eq!(lines.len(), 1);
+        gaps(&reading)
+    };
+    let known = says("<31>Journal filter: _SYSTEMD_UNIT=kubelet.service");
+    assert!(known.is_empty(), "{known:?}");
+    let error = says("<27>Failed to open x: Bad message");
+    assert_eq!(
+        error,
+        ["journal of kubelet.service: journalctl says: Failed to open x: Bad message"]
+    );
+    let damage = says("<31>Can'\\''t iterate through x, ignoring: Bad message");
+    assert_eq!(
+        damage,
+        [
+            "journal of kubelet.service: journald's files are damaged, and some of what they hold may be missing (journalctl: Can't iterate through x, ignoring: Bad message): journalctl --verify tells which"
+        ]
+    );
+}
+
+#[test]
 fn a_flood_of_complaints_stops_nothing() {
     let (_dir, root) = machine(
         &[("kubelet.journal", entry("kubelet", 5))],
