@@ -70,7 +70,8 @@ pub struct Event {
     pub error: Option<ErrorTail>,
     /// The node, where the message names it.
     pub node: Option<String>,
-    /// A word that the message carries: an event's name, a reason, a runtime's name, a PLEG event's type.
+    /// A word that the message carries: an event's name, a reason, a runtime's name, a PLEG event's type, a program and
+    /// its version, by how much the clock was set.
     pub detail: Option<String>,
     /// For an item of a list: the message that carried it (`skip-sync`, `node-not-ready`, `ready-condition`).
     pub carrier: Option<Kind>,
@@ -105,6 +106,11 @@ pub enum Kind {
     PlegWriteStatus,
     PlegEventsDropped,
     EventedPlegFull,
+    EventedPlegRetry,
+    EventedPlegFallback,
+    EventedPlegStream,
+    EventedPlegBadEvent,
+    EventedPlegDropped,
     PlegRelisting,
     PlegStateChange,
     PlegContainerFinished,
@@ -121,6 +127,7 @@ pub enum Kind {
     CriConnectFailed,
     SyncloopStart,
     RuntimeInitialized,
+    SoftwareVersion,
     SyncloopClosed,
     SyncloopSlow,
     HousekeepingSlow,
@@ -160,6 +167,9 @@ pub enum Kind {
     GcStopContainerFailed,
     EvictionSummaryFailed,
     DockershimUsed,
+    ContainerManagerFailed,
+    XtablesLocked,
+    ClockStepped,
     KubeletFatal,
 }
 
@@ -174,6 +184,11 @@ impl Kind {
         Self::PlegWriteStatus,
         Self::PlegEventsDropped,
         Self::EventedPlegFull,
+        Self::EventedPlegRetry,
+        Self::EventedPlegFallback,
+        Self::EventedPlegStream,
+        Self::EventedPlegBadEvent,
+        Self::EventedPlegDropped,
         Self::PlegRelisting,
         Self::PlegStateChange,
         Self::PlegContainerFinished,
@@ -189,6 +204,7 @@ impl Kind {
         Self::CriConnectFailed,
         Self::SyncloopStart,
         Self::RuntimeInitialized,
+        Self::SoftwareVersion,
         Self::SyncloopClosed,
         Self::SyncloopSlow,
         Self::HousekeepingSlow,
@@ -225,6 +241,9 @@ impl Kind {
         Self::GcStopContainerFailed,
         Self::EvictionSummaryFailed,
         Self::DockershimUsed,
+        Self::ContainerManagerFailed,
+        Self::XtablesLocked,
+        Self::ClockStepped,
         Self::KubeletFatal,
     ];
 

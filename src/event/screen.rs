@@ -37,6 +37,10 @@ use Sign::{Message, Note, Start};
 /// bytes may be mixed to what stands there; so the order counts, too. Fragments and order were found by trying: of
 /// 3 MB of healthy logs it stops at 850 places a MB, all but a few of them hits; in the table's order at 15,000.
 const LITERALS: &[(&str, Sign)] = &[
+    // chronyd: System clock was stepped by 3600.000012 seconds
+    ("k was stepped by", Message),
+    // systemd: Time has been changed
+    ("as been changed", Message),
     // Suppressed 3 messages from kubelet.service
     ("uppressed ", Note),
     // … due to rate-limiting
@@ -85,6 +89,12 @@ const LITERALS: &[(&str, Sign)] = &[
     ("er runtime ", Message),
     // Failed to stop sandbox, StopPodSandbox from runtime service failed: most calls that fail say it so
     ("ailed", Message),
+    // ntpd: clock_step +28799.938451 s
+    ("ock_step", Message),
+    // iptables: Another app is currently holding the xtables lock
+    ("olding the xtables lock", Message),
+    // Version: {KernelVersion:5.4.214 …
+    ("{KernelVersion:", Message),
 ];
 const PLEG_SAYS: &str = "PLEG: ";
 const PLEG_IS: &str = "PLEG is not";

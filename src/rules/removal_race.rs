@@ -1,0 +1,352 @@
+//! `removal-race`: the kubelet asks for a container or sandbox that is gone already.
+//!
+//! Between a list and the calls that follow it something may be removed: such lines are harmless, and mostly not worth
+//! a word. They are told where they stand beside an unhealthy PLEG, so that nobody takes them for its cause; where the
+//! kubelet asks for the same id for hours; and where a container without its sandbox keeps the kubelet from starting.
+
+use super::{
+    Rule, called, clock,
+    lines::Lines,
+    node,
+    remedies::{Engine, docker_command, engine},
+    subject_of,
+};
+use crate::{
+    digest::{Group, PAUSE},
+    event::{ErrorClass, Event, Kind, Time},
+    evidence::Evidence,
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    id::ContainerId,
+    runtime::Container,
+};
+use chrono::TimeDelta;
+
+pub(super) const RULE: Rule = Rule {
+    id: "removal-race",
+    title: "The kubelet asks for what is gone already",
+    explains: false,
+    check,
+};
+
+/// The calls that may come too late.
+const CALLS: &[Kind] = &[
+    Kind::PlegInspectFailed,
+    Kind::PlegReinspectFailed,
+    Kind::PlegWriteStatus,
+    Kind::SandboxStatusFailed,
+    Kind::ContainerStatusFailed,
+    Kind::PodContainersStatusFailed,
+    Kind::StopSandboxFailed,
+    Kind::StopContainerFailed,
+    Kind::RemoveSandboxFailed,
+    Kind::RemoveContainerFailed,
+    Kind::GcStopContainerFailed,
+];
+/// … of these, those that name the PLEG, so that they look like its trouble.
+const LOOK_BAD: &[Kind] = &[
+    Kind::PlegInspectFailed,
+    Kind::PlegReinspectFailed,
+    Kind::PlegWriteStatus,
+];
+/// A race is over in a moment; who asks for the same id for so long, and so often, will not stop by itself.
+const FOR_EVER: TimeDelta = TimeDelta::hours(1);
+const OFTEN: u64 = 6;
+/// What the kubelet says before it ends: `no PodsandBox found with Id '…'` (pkg/kubelet/cm, as it is spelt there).
+const ORPHAN: &str = "no PodsandBox found with Id '";
+
+fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
+    let mut findings: Vec<_> = fatal(evidence).into_iter().collect();
+    let lines = Lines::failed(evidence, CALLS, ErrorClass::NotFound);
+    findings.extend(for_ever(evidence, &lines));
+    if findings.is_empty() {
+        findings.extend(beside(evidence, &lines));
+    }
+    findings
+}
+
+/// Returns the sandbox that the kubelet missed when it ended over it.
+pub(super) fn missed(event: &Event) -> Option<&str> {
+    if !matches!(
+        event.kind,
+        Kind::KubeletFatal | Kind::ContainerManagerFailed
+    ) {
+        return None;
+    }
+    let (_, rest) = event.error.as_ref()?.text.split_once(ORPHAN)?;
+    rest.split('\'').next().filter(|id| !id.is_empty())
+}
+
+/// A container whose sandbox is gone: the kubelet does not start.
+fn fatal(evidence: &Evidence) -> Option<Finding> {
+    let log = evidence.log.as_ref()?;
+    let all = Lines::of(
+        evidence,
+        &[Kind::KubeletFatal, Kind::ContainerManagerFailed],
+    );
+    let missing = |group: &&Group| missed(&group.last).is_some();
+    let lines = Lines(all.0.into_iter().filter(missing).collect());
+    let last = lines.0.iter().max_by_key(|group| group.last.at)?;
+    let id = missed(&last.last)?;
+    let started = log.starts.iter().any(|start| start.at > last.last.at);
+    let active = !started && lines.are_recent(evidence, PAUSE) && lines.go_on(evidence);
+    let sandbox = ContainerId::parse(id);
+    let of_sandbox = |container: &&Container| {
+        let own = container.sandbox.as_ref().zip(sandbox.as_ref());
+        own.is_some_and(|(own, id)| own.matches(id))
+    };
+    let listed = evidence.listed();
+    let orphans: Vec<_> = listed
+        .iter()
+        .flat_map(|runtime| runtime.told())
+        .filter(of_sandbox)
+        .collect();
+    let named = match orphans.as_slice() {
+        [] => String::new(),
+        [one] => format!(" Docker still has it: {}.", called(&subject_of(one))),
+        [one, ..] => format!(
+            " Docker still has {} such, one of them {}.",
+            orphans.len(),
+            super::lower(&called(&subject_of(one)))
+        ),
+    };
+    Some(Finding {
+        id: RULE.id,
+        title: format!(
+            "The kubelet cannot start: the sandbox {} of some container is gone",
+            short(id)
+        ),
+        severity: Severity::Critical,
+        confidence: match orphans.is_empty() {
+            true => Confidence::Suspected,
+            false => Confidence::Confirmed,
+        },
+        active,
+        explanation: format!(
+            "When it starts, the kubelet lists all containers and looks for the sandbox of each; that of one, {id}, is not there any more, so it ends and is started again ({}, the last at {}).{named} Once the containers that were left of that sandbox are removed it starts. This is not the PLEG.",
+            lines.counted(),
+            clock(evidence, lines.last())
+        ),
+        subjects: match orphans.is_empty() {
+            true => vec![Subject {
+                kind: SubjectKind::Sandbox,
+                id: sandbox,
+                ..node(evidence)
+            }],
+            false => orphans
+                .iter()
+                .map(|container| subject_of(container))
+                .collect(),
+        },
+        citations: lines.cite(3),
+        remedies: match active {
+            true => remove_orphans(evidence, id),
+            false => Vec::new(),
+        },
+        spans: Vec::new(),
+    })
+}
+
+fn short(id: &str) -> &str {
+    id.get(..12).unwrap_or(id)
+}
+
+fn remove_orphans(evidence: &Evidence, id: &str) -> Vec<Remedy> {
+    // It goes into a command: nothing but an id may.
+    let Some(id) = ContainerId::parse(id) else {
+        return Vec::new();
+    };
+    let id = id.as_str();
+    let (see, remove) = match engine(evidence) {
+        Engine::Docker => {
+            let docker = docker_command(evidence);
+            let filter = format!("--filter label=io.kubernetes.sandbox.id={id}");
+            (
+                format!("{docker} ps -a --no-trunc {filter}"),
+                format!("{docker} rm $({docker} ps -aq {filter})"),
+            )
+        }
+        _ => (
+            format!("crictl ps -a --pod {id}"),
+            format!("crictl rm $(crictl ps -aq --pod {id})"),
+        ),
+    };
+    let remedy = |title: &str, risk, command, cost: &str| Remedy {
+        title: title.to_owned(),
+        risk,
+        command,
+        cost: cost.to_owned(),
+        actions: Vec::new(),
+    };
+    vec![
+        remedy(
+            "See which containers were left of that sandbox",
+            Risk::Safe,
+            see,
+            "nothing; it only looks",
+        ),
+        remedy(
+            "Remove them",
+            Risk::Safe,
+            remove,
+            "one that still runs is not removed: stop it first; its pod's controller makes a new one",
+        ),
+    ]
+}
+
+/// One id, and what it was asked for.
+struct Asked<'a> {
+    id: ContainerId,
+    lines: Lines<'a>,
+}
+
+/// Returns the ids for which the kubelet has asked for hours.
+fn for_ever(evidence: &Evidence, lines: &Lines) -> Option<Finding> {
+    let mut asked: Vec<Asked> = Vec::new();
+    for &group in &lines.0 {
+        let Some(id) = id_of(&group.first) else {
+            continue;
+        };
+        match asked.iter_mut().find(|one| one.id.matches(&id)) {
+            Some(one) => one.lines.0.push(group),
+            None => asked.push(Asked {
+                id,
+                lines: Lines(vec![group]),
+            }),
+        }
+    }
+    asked.retain(|one| {
+        let span = one.lines.first().zip(one.lines.last());
+        one.lines.number() >= OFTEN && span.is_some_and(|(first, last)| last - first >= FOR_EVER)
+    });
+    let all = Lines(
+        asked
+            .iter()
+            .flat_map(|one| one.lines.0.iter().copied())
+            .collect(),
+    );
+    let first = asked.first()?;
+    let listed = evidence.listed();
+    let gone = listed.is_some_and(|it| asked.iter().all(|one| it.find(&one.id).is_none()));
+    let what = match asked.len() {
+        1 => format!("container {}", first.id.short()),
+        many => format!("{many} containers"),
+    };
+    Some(Finding {
+        id: RULE.id,
+        title: format!("For hours the kubelet has asked for what is gone: {what}"),
+        severity: Severity::Warning,
+        confidence: match gone {
+            true => Confidence::Confirmed,
+            false => Confidence::Suspected,
+        },
+        active: all.are_recent(evidence, PAUSE),
+        explanation: format!(
+            "From {} to {} the kubelet asked for {what} ({}), and the runtime said each time that there is no such thing.{} A removal that it raced with is over in a moment; it asks so for ever where its own notes, or the runtime's, name what is left of a pod. A relist does not wait for it.",
+            clock(evidence, all.first()),
+            clock(evidence, all.last()),
+            all.counted(),
+            if gone {
+                " Docker does not list it either."
+            } else {
+                ""
+            }
+        ),
+        subjects: asked
+            .iter()
+            .take(super::EACH)
+            .map(|one| subject(one))
+            .collect(),
+        citations: all.cite(4),
+        remedies: restart_kubelet(evidence, &first.id),
+        spans: Vec::new(),
+    })
+}
+
+fn subject(asked: &Asked) -> Subject {
+    let event = asked.lines.0.first().map(|group| &group.first);
+    Subject {
+        kind: match event.is_some_and(|event| event.sandbox.is_some()) {
+            true => SubjectKind::Sandbox,
+            false => SubjectKind::Container,
+        },
+        id: Some(asked.id.clone()),
+        name: None,
+        pod: event.and_then(|event| event.pod.clone()),
+        uid: event.and_then(|event| event.uid.clone()),
+        pid: None,
+    }
+}
+
+/// Returns the id that a call was about, by the message or by the runtime's answer.
+fn id_of(event: &Event) -> Option<ContainerId> {
+    let whole = |word: &&str| word.len() == 64;
+    let answered = || {
+        let text = &event.error.as_ref()?.text;
+        let word = text.split(|c: char| !c.is_ascii_hexdigit()).find(whole)?;
+        ContainerId::parse(word)
+    };
+    event.subject().cloned().or_else(answered)
+}
+
+fn restart_kubelet(evidence: &Evidence, id: &ContainerId) -> Vec<Remedy> {
+    let id = id.as_str();
+    let see = match engine(evidence) {
+        Engine::Docker => format!("{} ps -a --no-trunc | grep {id}", docker_command(evidence)),
+        _ => format!("crictl pods --no-trunc | grep {id}; crictl ps -a --no-trunc | grep {id}"),
+    };
+    let remedy = |title: &str, risk, command: String, cost: &str| Remedy {
+        title: title.to_owned(),
+        risk,
+        command,
+        cost: cost.to_owned(),
+        actions: Vec::new(),
+    };
+    vec![
+        remedy(
+            "See what the runtime knows of it",
+            Risk::Safe,
+            see,
+            "nothing; it only looks",
+        ),
+        remedy(
+            "Let the kubelet begin with a fresh list",
+            Risk::Node,
+            "systemctl restart kubelet".to_owned(),
+            "containers go on running",
+        ),
+    ]
+}
+
+/// Tells that such lines are not the cause of an unhealthy PLEG beside them.
+fn beside(evidence: &Evidence, lines: &Lines) -> Option<Finding> {
+    let log = evidence.log.as_ref()?;
+    let near = |time: Time| {
+        let within = |from: Time, to: Time| time >= from - PAUSE && time <= to + PAUSE;
+        let mut incidents = log.incidents.iter();
+        incidents.any(|it| within(it.start, it.end.unwrap_or(it.last_line)))
+    };
+    let bad =
+        lines.0.iter().copied().filter(|group| {
+            LOOK_BAD.contains(&group.first.kind) && group.last.at.is_some_and(near)
+        });
+    let lines = Lines(bad.collect());
+    if lines.is_empty() {
+        return None;
+    }
+    Some(Finding {
+        id: RULE.id,
+        title: "What the PLEG did not find was removed in the same moment; that is harmless"
+            .to_owned(),
+        severity: Severity::Info,
+        confidence: Confidence::Suspected,
+        active: lines.are_recent(evidence, PAUSE) && lines.go_on(evidence),
+        explanation: format!(
+            "The relist lists all containers, then asks for those of each changed pod; what was removed in between is not found ({}). The next relist knows. These lines name the PLEG, but it does not wait for anything here: the cause of its trouble is another.",
+            lines.counted()
+        ),
+        subjects: vec![node(evidence)],
+        citations: lines.cite(2),
+        remedies: Vec::new(),
+        spans: Vec::new(),
+    })
+}
