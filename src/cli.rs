@@ -154,6 +154,13 @@ pub enum Reader {
         /// Its whole path
         file: String,
     },
+    /// The names in some folders
+    Folders {
+        /// The host's root directory
+        root: PathBuf,
+        /// Which folders
+        folders: Vec<String>,
+    },
     /// What a program prints
     Program {
         /// Its whole path

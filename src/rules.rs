@@ -42,6 +42,7 @@ use crate::{
     event::{Event, Time},
     evidence::Evidence,
     finding::{Citation, Finding, Subject, SubjectKind},
+    page::Page,
     runtime::{Container, ContainerKind, Outcome, Probe, Runtime},
 };
 
@@ -54,6 +55,8 @@ pub struct Rule {
     pub title: &'static str,
     /// Whether it can explain a lag by itself.
     pub explains: bool,
+    /// What there is to know about it: `plegdoctor explain`.
+    pub page: Page,
     /// Looks for the cause, knowing what the rules before it found. Returns nothing where it is not at work.
     pub check: fn(&Evidence, &[Finding]) -> Vec<Finding>,
 }
@@ -197,6 +200,17 @@ fn cite_probe(call: &str, runtime: &Runtime, probe: &Probe) -> Citation {
         time: Some(runtime.asked_at),
         text: probe_text(probe).into(),
     }
+}
+
+/// Returns citations, each once, in their order.
+fn distinct(citations: Vec<Citation>) -> Vec<Citation> {
+    let mut once = Vec::with_capacity(citations.len());
+    for citation in citations {
+        if !once.contains(&citation) {
+            once.push(citation);
+        }
+    }
+    once
 }
 
 /// Returns the name of one container's inspect, for citations; `of` is how many are cited together.

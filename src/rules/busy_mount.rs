@@ -22,6 +22,7 @@ use crate::{
         Host, Namespace,
         holder::{Held, Keeper},
     },
+    page::Page,
 };
 use std::time::Duration;
 use trouble::Trouble;
@@ -30,6 +31,7 @@ pub(super) const RULE: Rule = Rule {
     id: "busy-mount",
     title: "Another process holds the mount of a container that cannot be removed",
     explains: false,
+    page: Page::UNWRITTEN,
     check,
 };
 

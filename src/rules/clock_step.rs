@@ -4,13 +4,14 @@
 //! never explains a lag; it explains a node called Unknown, leases and certificates, and times in a log that make no
 //! sense. A clock that was set while all was well is not worth a word.
 
-use super::{Rule, clock, lines::Lines, node};
+use super::{Rule, clock, distinct, lines::Lines, node};
 use crate::{
     digest::{Log, PAUSE, Step},
     duration,
     event::{Event, Kind, Time},
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity},
+    page::Page,
 };
 use chrono::TimeDelta;
 
@@ -18,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
     id: "clock-step",
     title: "The machine's clock was set",
     explains: false,
+    page: Page::UNWRITTEN,
     check,
 };
 
@@ -125,6 +127,7 @@ fn tell(evidence: &Evidence, log: &Log, told: &Lines, consequences: &Lines) -> F
         citations.extend([step.before.clone(), step.after.clone()]);
     }
     citations.extend(consequences.cite(2));
+    let citations = distinct(citations);
     let harms = !consequences.is_empty();
     Finding {
         id: RULE.id,
@@ -137,10 +140,8 @@ fn tell(evidence: &Evidence, log: &Log, told: &Lines, consequences: &Lines) -> F
             true => Confidence::Confirmed,
             false => Confidence::Suspected,
         },
-        active: match harms {
-            true => consequences.are_recent(evidence, PAUSE) && consequences.go_on(evidence),
-            false => told.are_recent(evidence, PAUSE) && log.steps.is_empty(),
-        },
+        // A step is over in a moment; what it did may last.
+        active: harms && consequences.are_recent(evidence, PAUSE) && consequences.go_on(evidence),
         explanation: explain(evidence, log, told, consequences),
         subjects: vec![node(evidence)],
         citations,

@@ -13,12 +13,14 @@ use crate::{
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
     incident::CALL_TIMEOUT,
     node::{Host, Process, Role, State},
+    page::Page,
 };
 
 pub(super) const RULE: Rule = Rule {
     id: "cni-hang",
     title: "A network plugin does not end",
     explains: true,
+    page: Page::UNWRITTEN,
     check,
 };
 

@@ -11,6 +11,7 @@ use crate::{
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Severity},
     incident::Incident,
+    page::Page,
     runtime::{Outcome, Runtime},
 };
 use std::time::Duration;
@@ -19,6 +20,7 @@ pub(super) const RULE: Rule = Rule {
     id: "container-pileup",
     title: "So many stopped containers that every relist is slow",
     explains: true,
+    page: Page::UNWRITTEN,
     check,
 };
 

@@ -15,6 +15,7 @@ use crate::{
     evidence::{Evidence, FRESH},
     finding::{Citation, Confidence, Finding, Severity, Subject, SubjectKind},
     node::{Disk, Host, KernelKind, KernelLine, Process, Role, State, waits_for_disk},
+    page::Page,
     runtime::{Outcome, Runtime},
 };
 use std::time::Duration;
@@ -25,6 +26,7 @@ pub(super) const RULE: Rule = Rule {
     id: "disk-saturated",
     title: "The disk that holds the runtime's data can do no more, and the runtime waits for it",
     explains: true,
+    page: Page::UNWRITTEN,
     check,
 };
 

@@ -4,12 +4,13 @@
 //! That the gate is on is seen in the kubelet's settings, in lines that only such a kubelet logs, and in a threshold of
 //! 10 minutes in place of 3.
 
-use super::{Rule, called, holders, lines::Lines, node, subject_of};
+use super::{Rule, called, distinct, holders, lines::Lines, node, subject_of};
 use crate::{
     digest::PAUSE,
     event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
+    page::Page,
     runtime::{Container, ContainerKind, Runtime},
 };
 use chrono::TimeDelta;
@@ -19,6 +20,7 @@ pub(super) const RULE: Rule = Rule {
     id: "evented-pleg",
     title: "The kubelet relies on its runtime's events (EventedPLEG), which has bugs of its own",
     explains: false,
+    page: Page::UNWRITTEN,
     check,
 };
 
@@ -160,7 +162,7 @@ fn tell(evidence: &Evidence, seen: &Seen) -> Finding {
             .map(|container| subject_of(container))
             .chain([node(evidence)])
             .collect(),
-        citations,
+        citations: distinct(citations),
         remedies: if active { remedies() } else { Vec::new() },
         spans: Vec::new(),
     }

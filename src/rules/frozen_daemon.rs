@@ -15,6 +15,7 @@ use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity},
     node::{Process, State},
+    page::Page,
     runtime::{Outcome, Runtime},
 };
 
@@ -22,6 +23,7 @@ pub(super) const RULE: Rule = Rule {
     id: "frozen-daemon",
     title: "Docker's daemon or containerd is stopped, or asleep in the kernel",
     explains: true,
+    page: Page::UNWRITTEN,
     check,
 };
 

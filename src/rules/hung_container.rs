@@ -24,6 +24,7 @@ use crate::{
     finding::{Confidence, Finding, Remedy, Severity, Subject, SubjectKind},
     id::ContainerId,
     incident::CALL_TIMEOUT,
+    page::Page,
     runtime::{Container, Outcome},
 };
 use chrono::TimeDelta;
@@ -33,6 +34,7 @@ pub(super) const RULE: Rule = Rule {
     id: "hung-container",
     title: "One container's status never answers, so the kubelet's relist cannot finish",
     explains: true,
+    page: Page::UNWRITTEN,
     check,
 };
 

@@ -11,6 +11,7 @@ use crate::{
     event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
+    page::Page,
     runtime::{Outcome, Probe, Runtime},
 };
 use chrono::TimeDelta;
@@ -19,6 +20,7 @@ pub(super) const RULE: Rule = Rule {
     id: "hung-runtime",
     title: "The container runtime takes requests and does not answer them",
     explains: true,
+    page: Page::UNWRITTEN,
     check,
 };
 

@@ -10,6 +10,7 @@ use crate::{
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
     node::{Tool, Version},
+    page::Page,
 };
 use table::{Certainty, Program, RELEASES, Release, Told};
 
@@ -17,6 +18,7 @@ pub(super) const RULE: Rule = Rule {
     id: "known-bad-version",
     title: "A release that is known for trouble runs here",
     explains: false,
+    page: Page::UNWRITTEN,
     check,
 };
 
@@ -85,7 +87,8 @@ fn is_told_by_another(release: &Release, running: &[Running]) -> bool {
     brings.is_some_and(|brings| running.iter().any(|it| it.program == brings))
 }
 
-/// Returns what runs here, each program once: what it says itself before what Docker says, and that before the log.
+/// Returns what runs here, each program once: what Docker says of what it runs before what the programs' files say, which
+/// may have been replaced since, and both before the log.
 fn running(evidence: &Evidence) -> Vec<Running> {
     let mut running: Vec<Running> = Vec::new();
     let mut learn = |program, text: Option<&str>, citation: &dyn Fn(&str) -> Citation| {
@@ -101,17 +104,6 @@ fn running(evidence: &Evidence) -> Vec<Running> {
             });
         }
     };
-    if let Some(host) = &evidence.host {
-        learn(Program::Kernel, host.kernel.as_deref(), &|text| {
-            holders::cite(evidence, "uname -r", text.to_owned())
-        });
-        for (tool, version) in host.versions.iter() {
-            let call = format!("{} --version", tool.name());
-            learn(Program::Tool(tool), Some(version.as_str()), &|text| {
-                holders::cite(evidence, call.as_str(), text.to_owned())
-            });
-        }
-    }
     if let Some(runtime) = &evidence.runtime {
         let component = |name: &str| runtime.components.get(name).map(String::as_str);
         for (program, text) in [
@@ -126,6 +118,17 @@ fn running(evidence: &Evidence) -> Vec<Running> {
                 line: None,
                 time: Some(runtime.asked_at),
                 text: format!("{} {text}", program.name()).into(),
+            });
+        }
+    }
+    if let Some(host) = &evidence.host {
+        learn(Program::Kernel, host.kernel.as_deref(), &|text| {
+            holders::cite(evidence, "uname -r", text.to_owned())
+        });
+        for (tool, version) in host.versions.iter() {
+            let call = format!("{} --version", tool.name());
+            learn(Program::Tool(tool), Some(version.as_str()), &|text| {
+                holders::cite(evidence, call.as_str(), text.to_owned())
             });
         }
     }
@@ -162,7 +165,7 @@ fn tell(
     let (name, version) = (running.program.name(), &running.version);
     let link = match behind {
         Some(finding) => format!(
-            "It may be behind {}, which is what such a release does; what proves that is told there, and a version alone proves nothing.",
+            "It may have its part in {}: what is proved is told there, and a version alone proves nothing.",
             finding.id
         ),
         None => "Nothing of the kind is seen here, and a version alone proves nothing.".to_owned(),

@@ -23,6 +23,7 @@ use crate::{
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
     id::ContainerId,
     node::{Process, State},
+    page::Page,
     runtime::{Container, Inspected},
 };
 
@@ -30,6 +31,7 @@ pub(super) const RULE: Rule = Rule {
     id: "leaked-shim",
     title: "Docker and a container's shim do not fit: one of them is left over",
     explains: false,
+    page: Page::UNWRITTEN,
     check,
 };
 

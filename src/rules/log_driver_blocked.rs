@@ -16,6 +16,7 @@ use crate::{
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
     node::Version,
+    page::Page,
     runtime::{Container, Outcome, Runtime},
     stacks::{Call, Verb, Wait},
 };
@@ -24,6 +25,7 @@ pub(super) const RULE: Rule = Rule {
     id: "log-driver-blocked",
     title: "A container's log driver takes nothing, and dockerd waits for it",
     explains: true,
+    page: Page::UNWRITTEN,
     check,
 };
 

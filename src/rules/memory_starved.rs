@@ -11,6 +11,7 @@ use crate::{
     evidence::{Evidence, FRESH},
     finding::{Confidence, Finding, Remedy, Risk, Severity},
     node::{Host, KernelKind, KernelLine},
+    page::Page,
 };
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ pub(super) const RULE: Rule = Rule {
     title: "The machine has no memory left",
     // Only suspected: what it says must not silence that nothing is known.
     explains: false,
+    page: Page::UNWRITTEN,
     check,
 };
 

@@ -17,6 +17,7 @@ use crate::{
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
     id::PodName,
     node::{Host, KernelKind, KernelLine, Mount, Process, Role, State, server_wait},
+    page::Page,
     runtime::{Container, Outcome},
 };
 use std::{collections::BTreeSet, time::Duration};
@@ -25,6 +26,7 @@ pub(super) const RULE: Rule = Rule {
     id: "network-storage",
     title: "A file system's server does not answer, and the runtime waits for it",
     explains: true,
+    page: Page::UNWRITTEN,
     check,
 };
 

@@ -9,6 +9,7 @@ use crate::{
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
     incident::START_UP,
+    page::Page,
 };
 use chrono::TimeDelta;
 
@@ -16,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
     id: "not-pleg",
     title: "The node is NotReady for another reason than the PLEG",
     explains: false,
+    page: Page::UNWRITTEN,
     check,
 };
 

@@ -9,6 +9,7 @@ use crate::{
     event::{ErrorClass, Event, Kind},
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject},
+    page::Page,
     runtime::{Container, stored::Life},
 };
 use chrono::TimeDelta;
@@ -17,6 +18,7 @@ pub(super) const RULE: Rule = Rule {
     id: "orphan-sandbox",
     title: "A sandbox or container outlives its pod",
     explains: false,
+    page: Page::UNWRITTEN,
     check,
 };
 

@@ -11,6 +11,7 @@ use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity},
     incident::{CALL_TIMEOUT, Incident, Shape},
+    page::Page,
     runtime::Outcome,
 };
 use chrono::TimeDelta;
@@ -19,6 +20,7 @@ pub(super) const RULE: Rule = Rule {
     id: "pleg-unexplained",
     title: "The PLEG was unhealthy, and the evidence does not tell why",
     explains: false,
+    page: Page::UNWRITTEN,
     check,
 };
 

@@ -13,10 +13,12 @@ use super::{
 };
 use crate::{
     digest::{Group, PAUSE},
+    duration,
     event::{ErrorClass, Event, Kind, Time},
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
     id::ContainerId,
+    page::Page,
     runtime::Container,
 };
 use chrono::TimeDelta;
@@ -25,6 +27,7 @@ pub(super) const RULE: Rule = Rule {
     id: "removal-race",
     title: "The kubelet asks for what is gone already",
     explains: false,
+    page: Page::UNWRITTEN,
     check,
 };
 
@@ -122,7 +125,8 @@ fn fatal(evidence: &Evidence) -> Option<Finding> {
         },
         active,
         explanation: format!(
-            "When it starts, the kubelet lists all containers and looks for the sandbox of each; that of one, {id}, is not there any more, so it ends and is started again ({}, the last at {}).{named} Once the containers that were left of that sandbox are removed it starts. This is not the PLEG.",
+            "When it starts, the kubelet lists all containers and looks for the sandbox of each; that of one, {}, is not there any more, so it ends and is started again ({}, the last at {}).{named} Once the containers that were left of that sandbox are removed it starts. This is not the PLEG.",
+            short(id),
             lines.counted(),
             clock(evidence, lines.last())
         ),
@@ -227,13 +231,18 @@ fn for_ever(evidence: &Evidence, lines: &Lines) -> Option<Finding> {
     let first = asked.first()?;
     let listed = evidence.listed();
     let gone = listed.is_some_and(|it| asked.iter().all(|one| it.find(&one.id).is_none()));
+    let span = all
+        .first()
+        .zip(all.last())
+        .map(|(first, last)| last - first);
+    let span = duration::human(span.unwrap_or(FOR_EVER));
     let what = match asked.len() {
         1 => format!("container {}", first.id.short()),
         many => format!("{many} containers"),
     };
     Some(Finding {
         id: RULE.id,
-        title: format!("For hours the kubelet has asked for what is gone: {what}"),
+        title: format!("For {span} the kubelet has asked for what is gone: {what}"),
         severity: Severity::Warning,
         confidence: match gone {
             true => Confidence::Confirmed,
@@ -241,7 +250,7 @@ fn for_ever(evidence: &Evidence, lines: &Lines) -> Option<Finding> {
         },
         active: all.are_recent(evidence, PAUSE),
         explanation: format!(
-            "From {} to {} the kubelet asked for {what} ({}), and the runtime said each time that there is no such thing.{} A removal that it raced with is over in a moment; it asks so for ever where its own notes, or the runtime's, name what is left of a pod. A relist does not wait for it.",
+            "From {} to {} the kubelet asked for {what} ({}), and the runtime said each time that there is no such thing.{} A removal that it raced with is over in a moment; it asks so for ever where its own notes, or the runtime's, still name what is gone. The answer comes at once, so no relist waits for it.",
             clock(evidence, all.first()),
             clock(evidence, all.last()),
             all.counted(),

@@ -13,6 +13,7 @@ use crate::{
     event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::{Confidence, Finding, Severity},
+    page::Page,
     runtime::{
         Outcome,
         stored::{Disk, Life, Stored},
@@ -23,6 +24,7 @@ pub(super) const RULE: Rule = Rule {
     id: "runtime-down",
     title: "The container runtime is not running, or nothing listens on its socket",
     explains: true,
+    page: Page::UNWRITTEN,
     check,
 };
 

@@ -9,6 +9,7 @@ use crate::{
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
     kubelet::{Age, Kubelet, Metrics, Spread, spread::human},
+    page::Page,
     runtime::{Probe, Runtime},
 };
 use chrono::TimeDelta;
@@ -18,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
     id: "slow-relist",
     title: "Relists take long: the PLEG is near to being unhealthy",
     explains: false,
+    page: Page::UNWRITTEN,
     check,
 };
 

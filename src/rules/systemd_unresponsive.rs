@@ -15,6 +15,7 @@ use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
     node::{Bus, Host, Process, Role, State, Systemd},
+    page::Page,
 };
 use std::time::Duration;
 
@@ -22,6 +23,7 @@ pub(super) const RULE: Rule = Rule {
     id: "systemd-unresponsive",
     title: "systemd does not answer over D-Bus",
     explains: true,
+    page: Page::UNWRITTEN,
     check,
 };
 

@@ -5,6 +5,7 @@ use super::{Rule, daemon, holders, node};
 use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Subject},
+    page::Page,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -12,6 +13,7 @@ pub(super) const RULE: Rule = Rule {
     title: "There are as many tasks as there may be",
     // Only suspected: what it says must not silence that nothing is known.
     explains: false,
+    page: Page::UNWRITTEN,
     check,
 };
 

@@ -8,6 +8,7 @@ use crate::{
     digest::{Group, Log},
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Severity},
+    page::Page,
 };
 use chrono::TimeDelta;
 use std::collections::BTreeSet;
@@ -16,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
     id: "windows-node",
     title: "This is a Windows node, of which nothing is known here",
     explains: false,
+    page: Page::UNWRITTEN,
     check,
 };
 

@@ -14,6 +14,7 @@ use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
     node::{Process, Role},
+    page::Page,
 };
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ pub(super) const RULE: Rule = Rule {
     id: "xtables-lock",
     title: "iptables' lock is held, so that networks are not set up",
     explains: false,
+    page: Page::UNWRITTEN,
     check,
 };
 
@@ -143,7 +145,7 @@ fn remedies(holders: &[&Process]) -> Vec<Remedy> {
             "End that one run, if it does not end by itself",
             Risk::Disruptive,
             format!("kill {}", process.pid),
-            "its rules are not changed; whoever called it tries again",
+            "tables that it has not written yet stay as they are; whoever called it tries again",
         ));
     }
     remedies
