@@ -4,22 +4,24 @@
 //! a word. They are told where they stand beside an unhealthy PLEG, so that nobody takes them for its cause; where the
 //! kubelet asks for the same id for hours; and where a container without its sandbox keeps the kubelet from starting.
 
+mod unstarted;
+
+pub(super) use unstarted::missed;
+
 use super::{
-    Rule, called, clock,
+    Rule, clock,
     lines::Lines,
     node,
     remedies::{Engine, docker_command, engine},
-    subject_of,
 };
 use crate::{
-    digest::{Group, PAUSE},
+    digest::PAUSE,
     duration,
     event::{ErrorClass, Event, Kind, Time},
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
     id::ContainerId,
-    page::Page,
-    runtime::Container,
+    page::{Cure, Look, Page},
 };
 use chrono::TimeDelta;
 
@@ -27,7 +29,60 @@ pub(super) const RULE: Rule = Rule {
     id: "removal-race",
     title: "The kubelet asks for what is gone already",
     explains: false,
-    page: Page::UNWRITTEN,
+    page: Page {
+        means: "The runtime answered that there is no such container or sandbox. Between a list and the calls that \
+            follow it something may be removed, so such lines stand in healthy logs, too. They are told in three \
+            cases: beside an unhealthy PLEG, where they look like its cause; where the kubelet asks for one id for \
+            over an hour; and where it cannot start: `no PodsandBox found with Id '…'`.",
+        matters: "The answer comes at once, so no relist waits for it. Only the last case stops a node: when it \
+            starts, the kubelet looks for the sandbox of each container that is listed, and ends if one is missing; \
+            it is started again, and ends again.",
+        confirm: &[
+            Look {
+                what: "Whether the runtime still lists it (Docker)",
+                command: "docker ps -a --no-trunc | grep ID",
+            },
+            Look {
+                what: "… (containerd, CRI-O)",
+                command: "crictl pods --no-trunc | grep ID; crictl ps -a --no-trunc | grep ID",
+            },
+            Look {
+                what: "Which containers were left of a sandbox that is gone (Docker)",
+                command: "docker ps -a --no-trunc --filter label=io.kubernetes.sandbox.id=ID",
+            },
+            Look {
+                what: "… (containerd, CRI-O)",
+                command: "crictl ps -a --pod ID",
+            },
+        ],
+        remedies: &[
+            Cure {
+                what: "Nothing, where it is a race",
+                command: "",
+                cost: "nothing",
+            },
+            Cure {
+                what: "Remove the containers that were left of that sandbox",
+                command: "docker rm CONTAINER",
+                cost: "their logs; without force a running one is not touched",
+            },
+            Cure {
+                what: "Restart a kubelet that asks for the same id for hours",
+                command: "systemctl restart kubelet",
+                cost: "containers go on running",
+            },
+        ],
+        versions: "All. Up to 1.12 the line that names the PLEG is logged as an error, from 1.15 on only at \
+            verbosity 4; kubelets that log structured text end without a fatal line.",
+        unproved: "That an id asked for during hours does harm: it was seen beside other trouble, never as its \
+            cause.",
+        see: &["orphan-sandbox", "dead-container", "not-pleg"],
+        sources: &[
+            "kubernetes:pkg/kubelet/cm/container_manager_linux.go",
+            "kubernetes#107115",
+            "kubernetes#72325",
+        ],
+    },
     check,
 };
 
@@ -54,147 +109,15 @@ const LOOK_BAD: &[Kind] = &[
 /// A race is over in a moment; who asks for the same id for so long, and so often, will not stop by itself.
 const FOR_EVER: TimeDelta = TimeDelta::hours(1);
 const OFTEN: u64 = 6;
-/// What the kubelet says before it ends: `no PodsandBox found with Id '…'` (pkg/kubelet/cm, as it is spelt there).
-const ORPHAN: &str = "no PodsandBox found with Id '";
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
-    let mut findings: Vec<_> = fatal(evidence).into_iter().collect();
+    let mut findings: Vec<_> = unstarted::tell(evidence).into_iter().collect();
     let lines = Lines::failed(evidence, CALLS, ErrorClass::NotFound);
     findings.extend(for_ever(evidence, &lines));
     if findings.is_empty() {
         findings.extend(beside(evidence, &lines));
     }
     findings
-}
-
-/// Returns the sandbox that the kubelet missed when it ended over it.
-pub(super) fn missed(event: &Event) -> Option<&str> {
-    if !matches!(
-        event.kind,
-        Kind::KubeletFatal | Kind::ContainerManagerFailed
-    ) {
-        return None;
-    }
-    let (_, rest) = event.error.as_ref()?.text.split_once(ORPHAN)?;
-    rest.split('\'').next().filter(|id| !id.is_empty())
-}
-
-/// A container whose sandbox is gone: the kubelet does not start.
-fn fatal(evidence: &Evidence) -> Option<Finding> {
-    let log = evidence.log.as_ref()?;
-    let all = Lines::of(
-        evidence,
-        &[Kind::KubeletFatal, Kind::ContainerManagerFailed],
-    );
-    let missing = |group: &&Group| missed(&group.last).is_some();
-    let lines = Lines(all.0.into_iter().filter(missing).collect());
-    let last = lines.0.iter().max_by_key(|group| group.last.at)?;
-    let id = missed(&last.last)?;
-    let started = log.starts.iter().any(|start| start.at > last.last.at);
-    let active = !started && lines.are_recent(evidence, PAUSE) && lines.go_on(evidence);
-    let sandbox = ContainerId::parse(id);
-    let of_sandbox = |container: &&Container| {
-        let own = container.sandbox.as_ref().zip(sandbox.as_ref());
-        own.is_some_and(|(own, id)| own.matches(id))
-    };
-    let listed = evidence.listed();
-    let orphans: Vec<_> = listed
-        .iter()
-        .flat_map(|runtime| runtime.told())
-        .filter(of_sandbox)
-        .collect();
-    let named = match orphans.as_slice() {
-        [] => String::new(),
-        [one] => format!(" Docker still has it: {}.", called(&subject_of(one))),
-        [one, ..] => format!(
-            " Docker still has {} such, one of them {}.",
-            orphans.len(),
-            super::lower(&called(&subject_of(one)))
-        ),
-    };
-    Some(Finding {
-        id: RULE.id,
-        title: format!(
-            "The kubelet cannot start: the sandbox {} of some container is gone",
-            short(id)
-        ),
-        severity: Severity::Critical,
-        confidence: match orphans.is_empty() {
-            true => Confidence::Suspected,
-            false => Confidence::Confirmed,
-        },
-        active,
-        explanation: format!(
-            "When it starts, the kubelet lists all containers and looks for the sandbox of each; that of one, {}, is not there any more, so it ends and is started again ({}, the last at {}).{named} Once the containers that were left of that sandbox are removed it starts. This is not the PLEG.",
-            short(id),
-            lines.counted(),
-            clock(evidence, lines.last())
-        ),
-        subjects: match orphans.is_empty() {
-            true => vec![Subject {
-                kind: SubjectKind::Sandbox,
-                id: sandbox,
-                ..node(evidence)
-            }],
-            false => orphans
-                .iter()
-                .map(|container| subject_of(container))
-                .collect(),
-        },
-        citations: lines.cite(3),
-        remedies: match active {
-            true => remove_orphans(evidence, id),
-            false => Vec::new(),
-        },
-        spans: Vec::new(),
-    })
-}
-
-fn short(id: &str) -> &str {
-    id.get(..12).unwrap_or(id)
-}
-
-fn remove_orphans(evidence: &Evidence, id: &str) -> Vec<Remedy> {
-    // It goes into a command: nothing but an id may.
-    let Some(id) = ContainerId::parse(id) else {
-        return Vec::new();
-    };
-    let id = id.as_str();
-    let (see, remove) = match engine(evidence) {
-        Engine::Docker => {
-            let docker = docker_command(evidence);
-            let filter = format!("--filter label=io.kubernetes.sandbox.id={id}");
-            (
-                format!("{docker} ps -a --no-trunc {filter}"),
-                format!("{docker} rm $({docker} ps -aq {filter})"),
-            )
-        }
-        _ => (
-            format!("crictl ps -a --pod {id}"),
-            format!("crictl rm $(crictl ps -aq --pod {id})"),
-        ),
-    };
-    let remedy = |title: &str, risk, command, cost: &str| Remedy {
-        title: title.to_owned(),
-        risk,
-        command,
-        cost: cost.to_owned(),
-        actions: Vec::new(),
-    };
-    vec![
-        remedy(
-            "See which containers were left of that sandbox",
-            Risk::Safe,
-            see,
-            "nothing; it only looks",
-        ),
-        remedy(
-            "Remove them",
-            Risk::Safe,
-            remove,
-            "one that still runs is not removed: stop it first; its pod's controller makes a new one",
-        ),
-    ]
 }
 
 /// One id, and what it was asked for.

@@ -14,7 +14,7 @@ use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
     node::{Process, Role},
-    page::Page,
+    page::{Cure, Look, Page},
 };
 use std::time::Duration;
 
@@ -22,7 +22,43 @@ pub(super) const RULE: Rule = Rule {
     id: "xtables-lock",
     title: "iptables' lock is held, so that networks are not set up",
     explains: false,
-    page: Page::UNWRITTEN,
+    page: Page {
+        means: "iptables says that another run of it holds its lock, in the kubelet's own lines or in a network \
+            plugin's words. The kernel's tables are changed by one run at a time; the others wait for some seconds, \
+            then give up.",
+        matters: "Pods' networks are neither set up nor taken down meanwhile, and services are not routed. The PLEG \
+            does not wait for it: in no incident that names this lock was a line of the PLEG seen.",
+        confirm: &[
+            Look {
+                what: "Who holds the lock",
+                command: "lsof /run/xtables.lock",
+            },
+            Look {
+                what: "Which runs of iptables there are, and how old",
+                command: "ps -eo pid,ppid,etime,args | grep -E 'ip6?tables' | sort -k3",
+            },
+            Look {
+                what: "How many rules there are",
+                command: "iptables-save | wc -l",
+            },
+        ],
+        remedies: &[
+            Cure {
+                what: "End the run that holds it, if it does not end by itself",
+                command: "kill PID",
+                cost: "tables that it has not written yet stay as they are",
+            },
+            Cure {
+                what: "Have fewer rules: fewer services, or kube-proxy by nftables or IPVS",
+                command: "",
+                cost: "kube-proxy restarts",
+            },
+        ],
+        versions: "All with the legacy iptables; the one by nftables takes no such lock.",
+        unproved: "That the oldest run is the one that holds it: it may wait, too.",
+        see: &["cni-hang", "not-pleg"],
+        sources: &["kubernetes#48107", "iptables:iptables/xshared.c"],
+    },
     check,
 };
 
