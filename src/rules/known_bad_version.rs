@@ -106,14 +106,15 @@ pub(super) fn support(evidence: &Evidence, findings: &mut [Finding]) {
             release.behind.contains(&finding.id) && finding.active && shows(evidence, finding)
         };
         for finding in findings.iter_mut().filter(shows) {
-            finding.explanation.push_str(&format!(
+            let told = format!(
                 " {} {}: {} ({}; over with {}).",
                 capital(it.program.name()),
                 it.version,
                 release.breaks,
                 release.source,
                 release.mended
-            ));
+            );
+            finding.explanation.push_str(&told);
             finding.citations.push(it.citation.clone());
         }
     }
