@@ -5,6 +5,7 @@
 //! was looked at, the process that does not end is named.
 
 mod held;
+mod page;
 mod stacks;
 mod words;
 
@@ -24,7 +25,6 @@ use crate::{
     finding::{Confidence, Finding, Remedy, Severity, Subject, SubjectKind},
     id::ContainerId,
     incident::CALL_TIMEOUT,
-    page::Page,
     runtime::{Container, Outcome},
 };
 use chrono::TimeDelta;
@@ -34,7 +34,7 @@ pub(super) const RULE: Rule = Rule {
     id: "hung-container",
     title: "One container's status never answers, so the kubelet's relist cannot finish",
     explains: true,
-    page: Page::UNWRITTEN,
+    page: page::PAGE,
     check,
 };
 
