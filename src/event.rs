@@ -264,9 +264,15 @@ impl Kind {
     pub fn texts(self) -> Vec<String> {
         let message = self.message();
         let items = items::wording(self).map(|text| format!("{}…", text.trim_end()));
+        let aside = classify::wording(self).iter().map(|&text| text.to_owned());
         let old = message.old.iter().map(|&text| text.to_owned());
         let new = message.new.iter().map(|text| format!("\"{text}\" …"));
-        items.into_iter().chain(old).chain(new).collect()
+        items
+            .into_iter()
+            .chain(aside)
+            .chain(old)
+            .chain(new)
+            .collect()
     }
 
     /// Returns the stable name: `pleg-stale`.

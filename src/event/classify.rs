@@ -6,6 +6,7 @@
 mod aside;
 
 pub(crate) use aside::foreign;
+pub(super) use aside::wording;
 
 use super::{
     ErrorClass, ErrorTail, Kind, Weight, bounded,

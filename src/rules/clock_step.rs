@@ -45,7 +45,10 @@ pub(super) const RULE: Rule = Rule {
         unproved: "That a step is behind a trouble that begins minutes later: it is named for being near. Times that \
             go back may also come of a log that was put together in another order.",
         see: &["not-pleg", "ready-condition", "lease-update-failed"],
-        sources: &["ntp:ntpd/ntp_loopfilter.c", "systemd:src/core/manager.c"],
+        sources: &[
+            "kubernetes:pkg/kubelet/pleg/generic.go",
+            "systemd:src/core/manager.c",
+        ],
     },
     check,
 };

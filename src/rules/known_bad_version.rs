@@ -67,9 +67,9 @@ pub(super) const RULE: Rule = Rule {
         sources: &[
             "containerd#5274",
             "rancher#31793",
-            "amazon-eks-ami#1071",
+            "eks-ami#1071",
             "runc#3641",
-            "amazon-eks-ami#1933",
+            "eks-ami#1933",
             "kubespray#5134",
             "moby#49968",
             "kubernetes#71653",

@@ -27,9 +27,9 @@ pub(super) const RULE: Rule = Rule {
     explains: true,
     page: Page {
         means: "Docker hands what a container prints to its log driver. One that writes files of this machine \
-            (`json-file`, `local`) is done at once; one that sends it elsewhere (`syslog`, `fluentd`, `gelf`, …) may \
-            have to wait for its receiver. dockerd's own stacks show that it waits so now, or, where they could not \
-            be had, a container hangs and nothing else is known to hold it.",
+            (json-file, local) is done at once; one that sends it elsewhere (syslog, fluentd, gelf, …) may have to \
+            wait for its receiver. dockerd's own stacks show that it waits so now, or, where they could not be had, \
+            a container hangs and nothing else is known to hold it.",
         matters: "A start sets the driver up, and a container's end waits for its last output, with the container's \
             lock held. Until the receiver takes lines again the container answers no inspect, and the relist waits \
             for its status like with any hung container.",
@@ -55,7 +55,7 @@ pub(super) const RULE: Rule = Rule {
             },
             Cure {
                 what: "Let output be dropped in place of waiting (`mode=non-blocking`), or write it to files \
-                    (`json-file`), in `/etc/docker/daemon.json`",
+                    (json-file), in `/etc/docker/daemon.json`",
                 command: "",
                 cost: "Docker restarts; counts for containers that are created from then on",
             },

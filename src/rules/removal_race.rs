@@ -141,6 +141,10 @@ fn for_ever(evidence: &Evidence, lines: &Lines) -> Option<Finding> {
             }),
         }
     }
+    for one in &mut asked {
+        // Hours later it is another story.
+        one.lines = one.lines.latest();
+    }
     asked.retain(|one| {
         let span = one.lines.first().zip(one.lines.last());
         one.lines.number() >= OFTEN && span.is_some_and(|(first, last)| last - first >= FOR_EVER)

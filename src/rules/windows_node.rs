@@ -31,7 +31,7 @@ pub(super) const RULE: Rule = Rule {
         versions: "All kubelets for Windows.",
         unproved: "Lags alone are a sign and no proof: somebody may have shortened them.",
         see: &["hung-container", "pleg-unexplained"],
-        sources: &["hcsshim:errors.go"],
+        sources: &["hcsshim:internal/hcs/errors.go"],
     },
     check,
 };

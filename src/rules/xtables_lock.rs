@@ -57,7 +57,10 @@ pub(super) const RULE: Rule = Rule {
         versions: "All with the legacy iptables; the one by nftables takes no such lock.",
         unproved: "That the oldest run is the one that holds it: it may wait, too.",
         see: &["cni-hang", "not-pleg"],
-        sources: &["kubernetes#48107", "iptables:iptables/xshared.c"],
+        sources: &[
+            "kubernetes#48107",
+            "kubernetes:pkg/util/iptables/iptables.go",
+        ],
     },
     check,
 };

@@ -16,6 +16,19 @@ pub(super) fn locked(text: &str, out: &mut Vec<Facts>) {
     }
 }
 
+/// Returns how what is told aside is worded, where no template says so.
+pub(in crate::event) fn wording(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::XtablesLocked => &["<any>Another app is currently holding the xtables lock<any>"],
+        Kind::ClockStepped => &[
+            "Time has been changed",
+            "<any> clock_step <any> s",
+            "System clock was stepped by <any> seconds",
+        ],
+        _ => &[],
+    }
+}
+
 /// Returns the runtime's version, as a kubelet that has just found its runtime tells it.
 pub(super) fn runtime_version(facts: &Facts, version: Option<&str>) -> Option<Facts> {
     let (name, version) = facts.detail.as_deref().zip(version)?;

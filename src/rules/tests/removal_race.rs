@@ -51,6 +51,20 @@ fn whoever_asks_for_hours_is_told_and_dockers_list_confirms() {
 }
 
 #[test]
+fn what_was_asked_for_in_the_morning_and_again_in_the_evening_is_two_races() {
+    let twice = [
+        tries(4, ID),
+        vec![
+            gone("20:00:00", ID),
+            gone("20:01:00", ID),
+            gone("20:02:00", ID),
+        ],
+    ]
+    .concat();
+    quiet(&RULE, &evidence(&twice, None));
+}
+
+#[test]
 fn many_containers_that_are_each_missed_once_are_a_race_each() {
     let lines: Vec<String> = (0..14)
         .map(|n| {
