@@ -145,18 +145,20 @@ pub(super) fn ask(
         .take()
         .context("can't read from journalctl")?;
     let words = listen(&mut running.child)?;
-    let (mut entries, mut first, mut failure) = (false, true, None);
+    let (mut entries, mut head, mut failure) = (false, Some(Vec::new()), None);
     let ended = pump::pump(
         deadline,
         move |to| pump::send_blocks(stdout, to),
         &mut |block: io::Result<Vec<u8>>| match block {
-            Ok(block) => {
-                let block = match std::mem::take(&mut first) {
-                    true => without_head(&block),
-                    false => &block,
-                };
+            Ok(mut block) => {
+                if let Some(mut begun) = head.take() {
+                    begun.append(&mut block);
+                    block = without_head(&begun).to_vec();
+                    // It may go on in the next block.
+                    head = block.is_empty().then_some(begun);
+                }
                 entries |= !block.is_empty();
-                block.is_empty() || take(block)
+                block.is_empty() || take(&block)
             }
             Err(error) => {
                 failure = Some(error);
@@ -329,13 +331,13 @@ fn word(line: &str) -> Option<Word> {
     }
 }
 
-/// Returns the output without what journalctl says of itself in the first line: `-- Logs begin at …`,
-/// `-- Journal begins at …`, `-- No entries --`.
-fn without_head(output: &[u8]) -> &[u8] {
-    if !output.starts_with(b"-- ") {
-        return output;
+/// Returns the output without what journalctl says of itself in the first lines: `-- Logs begin at …`,
+/// `-- Journal begins at …`, `-- No entries --`, or the first of them and the last. Each is short, and few there are.
+fn without_head(mut output: &[u8]) -> &[u8] {
+    while output.starts_with(b"-- ") {
+        output = memchr::memchr(b'\n', output).map_or(b"", |end| &output[end + 1..]);
     }
-    memchr::memchr(b'\n', output).map_or(b"", |end| &output[end + 1..])
+    output
 }
 
 /// Returns what it means that journalctl says so of journald's files.

@@ -45,8 +45,8 @@ short|short-precise|short-monotonic|verbose|export|json|json-pretty|json-sse|cat
 esac
 [ "$TZ" = UTC ] || { echo "only UTC is played" >&2; exit 1; }
 if [ -f "$here" ]; then files=$here; elif [ "$unit" ]; then files=$here/$unit.journal; else files=$here/*.journal; fi
-[ "$(cat $files 2>/dev/null)" ] || { echo "-- No entries --"; exit 0; }
 echo "-- Logs begin at Sun 2026-11-01 00:00:00 UTC, end at Mon 2026-11-30 12:00:00 UTC. --"
+[ "$(cat $files 2>/dev/null)" ] || { echo "-- No entries --"; exit 0; }
 sort -ns $files | awk -v since="$since" -v until="$until" '$1 + 0 >= since && $1 + 0 <= until' |
     if [ "$lines" ]; then tail -n "$lines"; else cat; fi | sed 's/^[0-9.]* //'
 "#;
