@@ -20,7 +20,7 @@ const QUIET: usize = 1024;
 /// Groups kept after which there was a long pause.
 const ENDED: usize = 512;
 /// Pods and ids remembered.
-const NAMES: usize = 16_384;
+const NAMES: usize = 8192;
 /// Removals remembered.
 const REMOVALS: usize = 4096;
 /// `getPodContainerStatuses for pod …` names the pod of the `ContainerStatus "<id>" …` line right before it.

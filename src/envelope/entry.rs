@@ -7,7 +7,7 @@ use crate::time::{Stamp, plain};
 use std::borrow::Cow;
 
 /// Longest entry that is kept, in bytes.
-const LONGEST: usize = 1 << 20;
+pub const LONGEST: usize = 1 << 20;
 
 /// Lines of which several make one entry.
 #[derive(Debug)]

@@ -44,19 +44,26 @@ static AUTOMATON: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         .ok()
 });
 
-/// Returns the known reasons in `list`, in order.
-pub(super) fn items(list: &str) -> Vec<Item<'_>> {
+/// Most reasons that are taken out of a list: there are seven.
+const MOST: usize = 16;
+
+/// Returns the known reasons in `list`, in order, and how many are left out.
+pub(super) fn items(list: &str) -> (Vec<Item<'_>>, u64) {
+    let (mut items, mut left_out) = (Vec::new(), 0);
     let Some(automaton) = AUTOMATON.as_ref().filter(|_| !list.is_empty()) else {
-        return Vec::new();
+        return (items, left_out);
     };
     let mut found = automaton.find_iter(list).peekable();
-    let mut items = Vec::new();
     while let Some(beginning) = found.next() {
+        if items.len() == MOST {
+            left_out += 1;
+            continue;
+        }
         let end = found.peek().map_or(list.len(), aho_corasick::Match::start);
         let kind = BEGINNINGS[beginning.pattern().as_usize()].1;
         items.push(item(kind, &list[beginning.end()..end]));
     }
-    items
+    (items, left_out)
 }
 
 fn item(kind: Kind, text: &str) -> Item<'_> {
@@ -109,7 +116,9 @@ mod tests {
     use super::*;
 
     fn kinds(list: &str) -> Vec<Kind> {
-        items(list).into_iter().map(|item| item.kind).collect()
+        let (items, left_out) = items(list);
+        assert_eq!(left_out, 0);
+        items.into_iter().map(|item| item.kind).collect()
     }
 
     #[test]

@@ -85,6 +85,7 @@ const LITERALS: &[(&str, Sign)] = &[
     ("er runtime ", Message),
     // Failed to stop sandbox, StopPodSandbox from runtime service failed: most calls that fail say it so
     ("ailed", Message),
+    ("\n{\r\n", Start),
 ];
 const PLEG_SAYS: &str = "PLEG: ";
 const PLEG_IS: &str = "PLEG is not";
@@ -176,6 +177,11 @@ pub(crate) fn screen(line: &[u8]) -> Option<Hit> {
     })
 }
 
+/// Returns whether with the last line of `block` JSON over several lines may begin: what follows it is in the next one.
+pub(crate) fn may_start(block: &[u8]) -> bool {
+    block.ends_with(b"\n{\n")
+}
+
 /// Returns where from `at` on a fatal line may begin: klog's letter and the month's first digit, at a line's start or
 /// behind a blank or a quote.
 fn fatal(text: &[u8], at: usize) -> Option<usize> {
@@ -250,126 +256,4 @@ impl<'a> Seek<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::event::MESSAGES;
-
-    fn find(block: &str, at: usize, wanted: Wanted) -> Option<(usize, Option<Hit>)> {
-        Seek::new(block.as_bytes(), wanted).find(at)
-    }
-
-    #[test]
-    fn every_text_of_the_table_passes_the_screen() {
-        for message in MESSAGES {
-            for text in message.old.iter().chain(message.new) {
-                let line = format!("I1130 x] {text}");
-                let bulk = screen(line.as_bytes()) == Some(Hit::Bulk);
-                assert!(
-                    !bulk || message.weight == crate::event::Weight::Context,
-                    "{text}"
-                );
-                assert!(
-                    bulk || screen(line.as_bytes()) == Some(Hit::Message),
-                    "{text}"
-                );
-                let wanted = if bulk { Wanted::All } else { Wanted::Messages };
-                let block = format!("I1130 \n{line}\nI1130");
-                let end = block.len() - 6;
-                assert!(
-                    find(&block, 7, wanted).is_some_and(|(at, _)| at < end),
-                    "{text}"
-                );
-                let (at, hit) = find(&block, 7, Wanted::All).unwrap();
-                assert!(at < end, "{text}");
-                assert!(hit.is_none() || hit == screen(line.as_bytes()), "{text}");
-            }
-        }
-    }
-
-    #[test]
-    fn bulk_is_told_from_its_neighbours() {
-        for (line, hit) in [
-            (
-                "GenericPLEG: Unable to retrieve pods: x",
-                Some(Hit::Message),
-            ),
-            ("GenericPLEG: Relisting", Some(Hit::Bulk)),
-            ("\"GenericPLEG\" podUID=a", Some(Hit::Bulk)),
-            ("PLEG: Write status for a/b", Some(Hit::Message)),
-            ("SyncLoop (PLEG): \"a\"", Some(Hit::Bulk)),
-            ("Running on machine: a", Some(Hit::Note)),
-            ("Log file created at: a", Some(Hit::Note)),
-            ("kubelet[1]: F1130 10:00:00", Some(Hit::Message)),
-            ("{\"log\":\"F0130 10:00:00", Some(Hit::Message)),
-            ("0xF0 F2", None),
-            ("SyncLoop (ADD, \"api\"): \"a\"", None),
-            ("", None),
-            ("F", None),
-        ] {
-            assert_eq!(screen(line.as_bytes()), hit, "{line}");
-        }
-    }
-
-    #[test]
-    fn a_lines_start_is_found_with_the_newline_before_it() {
-        for (block, at, found) in [
-            ("I1\nF1130 x\n", 3, Some(3)),
-            ("I1\nF1130 x\n", 0, Some(3)),
-            ("I1\n{\n  a\n", 3, Some(3)),
-            ("I1\nI2 PLEG: x", 3, Some(6)),
-            ("I1 PLEG: x\nI2", 11, None),
-            ("I1 PLEG: x F0\nI2", 0, Some(3)),
-            ("I1 F0 PLEG: x\nI2", 0, Some(3)),
-        ] {
-            let got = find(block, at, Wanted::Messages);
-            assert_eq!(got.map(|(at, _)| at), found, "{block}");
-        }
-    }
-
-    #[test]
-    fn without_a_packed_search_the_same_is_found() {
-        for context in [false, true] {
-            let literals = literals(context);
-            let (fast, plain) = (Search::new(&literals), Search::plain(&literals));
-            assert!(matches!(plain, Search::Plain(_)));
-            let mut text = String::new();
-            for (number, literal) in literals.iter().enumerate() {
-                text += number.to_string().as_str();
-                text += literal;
-                text += " and ";
-                text += &literal[1..];
-            }
-            let all = |search: &Search| {
-                let mut found = Vec::new();
-                let mut at = 0;
-                while let Some((start, literal)) = search.find(text.as_bytes(), at) {
-                    found.push((start, literal));
-                    at = start + 1;
-                }
-                found
-            };
-            assert!(all(&plain).len() >= literals.len());
-            assert_eq!(all(&fast), all(&plain));
-        }
-    }
-
-    #[test]
-    fn the_benchmarks_give_other_tools_the_same_literals() {
-        // But that of more than one line, which no line-based tool can look for.
-        let lines = literals(true);
-        let lines = lines.into_iter().filter(|text| !text.contains('\n'));
-        let phrases = include_str!("../../benches/phrases");
-        let given: Vec<&str> = phrases.lines().collect();
-        assert_eq!(given, lines.collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn the_literals_are_few_and_long_enough_for_the_fastest_search() {
-        // aho-corasick's slim Teddy: at most 32 literals, by four bytes of each.
-        for context in [false, true] {
-            let literals = literals(context);
-            assert!(literals.len() <= 32, "{}", literals.len());
-            assert!(literals.iter().all(|text| text.len() >= 4));
-        }
-    }
-}
+mod tests;

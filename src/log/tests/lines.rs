@@ -37,10 +37,7 @@ fn read<'a>(
 fn line_by_line(text: &[u8]) -> (Vec<Event>, Told, u64) {
     let (mut parser, mut events) = (Parser::new("kubelet.log", hints()), Vec::new());
     for line in text.split_inclusive(|byte| *byte == b'\n') {
-        parser.line(
-            without_return(line.strip_suffix(b"\n").unwrap_or(line)),
-            &mut events,
-        );
+        parser.line(line.strip_suffix(b"\n").unwrap_or(line), &mut events);
     }
     parser.finish(&mut events);
     (events, parser.told().clone(), 0)
@@ -105,7 +102,31 @@ fn logs() -> Vec<Vec<u8>> {
     odd.push_str("I1130 11:59:00.000000    2261 a.go:1] the last, without an end");
     logs.push(odd.clone().into_bytes());
     logs.push(odd.replace('\n', "\r\n").into_bytes());
+    let pasted = pasted(stamp);
+    logs.push(pasted.clone().into_bytes());
+    logs.push(pasted.replace('\n', "\r\n").into_bytes());
     logs
+}
+
+/// A node's conditions among quiet lines, so that nothing but themselves tells where they begin.
+fn pasted(stamp: &str) -> String {
+    let condition = "{\n    \"type\": \"Ready\",\n    \"reason\": \"KubeletNotReady\",\n    \"message\": \"PLEG is not healthy: pleg was last seen active 3m1s ago; threshold is 3m0s\",\n    \"lastHeartbeatTime\": \"2026-11-30T10:00:00Z\"\n}\n";
+    let quiet = format!("{stamp}nothing\n").repeat(20);
+    format!("{quiet}{condition}").repeat(20)
+}
+
+#[test]
+fn a_condition_is_read_wherever_a_block_ends() {
+    let stamp = "I1130 10:00:00.000000    2261 a.go:1] ";
+    for log in [pasted(stamp), pasted(stamp).replace('\n', "\r\n")] {
+        let expected = line_by_line(log.as_bytes());
+        let stale = |event: &&Event| event.kind.id() == "pleg-stale";
+        assert_eq!(expected.0.iter().filter(stale).count(), 20);
+        for size in 1..300 {
+            let got = read(log.as_bytes().chunks(size), || None);
+            assert_eq!(got, expected, "blocks of {size}");
+        }
+    }
 }
 
 #[test]
