@@ -12,7 +12,7 @@ const MOST: usize = 8192;
 const BYTES: usize = 4 << 20;
 /// Longest citation, in characters, and in bytes.
 const CITED: usize = 400;
-const CITED_BYTES: usize = 600;
+const CITED_BYTES: usize = 800;
 
 /// The way out.
 #[derive(Debug)]

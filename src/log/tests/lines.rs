@@ -105,7 +105,25 @@ fn logs() -> Vec<Vec<u8>> {
     let pasted = pasted(stamp);
     logs.push(pasted.clone().into_bytes());
     logs.push(pasted.replace('\n', "\r\n").into_bytes());
+    logs.push(exported());
     logs
+}
+
+/// Entries of a journal whose messages are of several lines, one of them ending as on Windows.
+fn exported() -> Vec<u8> {
+    let message = "E1130 10:00:00.000000    2261 a.go:1] Failed cleaning pods: first\r\nsecond\r";
+    let mut log = b"__CURSOR=s=1\n__REALTIME_TIMESTAMP=1796032800000000\nMESSAGE\n".to_vec();
+    log.extend((message.len() as u64).to_le_bytes());
+    log.extend(message.as_bytes());
+    log.extend(b"\nSYSLOG_IDENTIFIER=kubelet\n\n");
+    log.repeat(20)
+}
+
+#[test]
+fn the_bytes_of_an_entry_count_as_they_are() {
+    let (events, _, _) = read([exported().as_slice()], || None);
+    assert_eq!(events.len(), 20);
+    assert!(events[19].citation.text.contains("first\r\nsecond"));
 }
 
 /// A node's conditions among quiet lines, so that nothing but themselves tells where they begin.
