@@ -164,11 +164,13 @@ impl Parser {
             raw
         };
         if self.entry.is_some() && self.gather(raw, out) {
-            return;
+            return self.taken(without_return(raw));
         }
         let raw = without_return(raw);
         let heading = std::mem::take(&mut self.heading);
         let fatal = || is_fatal(raw).then_some(Hit::Message);
+        // Where klog's header of a file goes on (`Running on machine: `), the host may be called like a message.
+        let hit = hit.filter(|_| raw.first() != Some(&b'R'));
         match hit.or_else(|| screen(raw)).or_else(fatal) {
             None => self.quiet(raw, out),
             Some(Hit::Bulk) => self.bulk(raw, out),
@@ -266,7 +268,7 @@ impl Parser {
         let entry = Entry::begin(raw).filter(|_| may_begin && !self.open.is_block());
         if self.open.is_open() {
             if entry.is_none() && self.open.goes_on(raw, &mut self.told.cut) {
-                return;
+                return self.taken(raw);
             }
             self.flush(out);
         }
@@ -277,6 +279,14 @@ impl Parser {
         }
         if may_have_time(raw) {
             self.unparsed(self.told.lines, raw);
+        }
+    }
+
+    /// A line that became a part of something: it shows that the kubelet goes on, as any other does.
+    fn taken(&mut self, raw: &[u8]) {
+        if is_own(raw) {
+            self.told.of_kubelet = true;
+            self.quiet.keep(self.told.lines, raw);
         }
     }
 
@@ -309,7 +319,7 @@ impl Parser {
     /// A line that may be a known message.
     fn hit(&mut self, raw: &[u8], hit: Hit, out: &mut Vec<Event>) {
         if self.open.is_partial() && self.open.goes_on(raw, &mut self.told.cut) {
-            return;
+            return self.taken(raw);
         }
         let peeled = envelope::peel(raw);
         if peeled.owner == Owner::Other {
@@ -332,7 +342,7 @@ impl Parser {
         if header.is_none() && record.is_none() {
             let another = self.open.is_bare() && !self.open.is_block();
             if self.open.is_open() && !another && self.open.goes_on(raw, &mut self.told.cut) {
-                return;
+                return self.taken(raw);
             }
             self.flush(out);
             return self.without_header(peeled, raw, line, out);

@@ -41,13 +41,12 @@ impl<K: Ord + Clone, V> Recent<K, V> {
     /// Returns a key's place, to be filled; what is in it is kept on.
     pub(super) fn place(&mut self, key: K, forget: impl FnMut(V)) -> Entry<'_, K, V> {
         self.turn(forget);
-        match self.new.entry(key) {
-            Entry::Vacant(place) => match self.old.remove(place.key()) {
-                Some(value) => Entry::Occupied(place.insert_entry(value)),
-                None => Entry::Vacant(place),
-            },
-            place @ Entry::Occupied(_) => place,
+        if !self.old.is_empty()
+            && let Some(value) = self.old.remove(&key)
+        {
+            self.new.insert(key.clone(), value);
         }
+        self.new.entry(key)
     }
 
     /// Makes room for one more.

@@ -144,7 +144,11 @@ mod tests {
             format!("[{{\"a\":{{\"type\":\"Ready\",\"reason\":\"pod\"}}}}, {condition}]"),
             format!("{{\"type\":\"Node\",\"status\":{{\"conditions\":[{condition},{{}}]}}}}"),
         ] {
-            assert_eq!(conditions(text.as_bytes()).0, [expected.clone()], "{text}");
+            assert_eq!(
+                conditions(text.as_bytes()).0,
+                std::slice::from_ref(&expected),
+                "{text}"
+            );
         }
         let deep = format!("{}{condition}{}", "[".repeat(12), "]".repeat(12));
         let endless = "[".repeat(100_000);

@@ -210,7 +210,6 @@ fn rarity() -> (String, u64, u64) {
 #[test]
 fn each_literal_is_rare_in_real_logs_and_the_benchmarks_say_how_rare() {
     let (table, well, sick) = rarity();
-    println!("{table}");
     assert!(well <= WELL, "{well}: {table}");
     assert!(sick <= SICK, "{sick}: {table}");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("BENCHMARKS.md");
