@@ -6,7 +6,7 @@ use plegdoctor::{
     capture,
     cli::{Cli, Command, Reader},
     commands,
-    host::{programs, reader},
+    host::{programs, reader, remains},
     render::plain,
     runtime::disk,
 };
@@ -34,6 +34,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Diagnose(args) => commands::diagnose::run(&args, &mut out),
         Command::Events(args) => commands::events::run(&args, &mut out, &mut io::stderr()),
+        Command::Explain(args) => commands::explain::run(&args, &mut out, &mut io::stderr()),
         Command::Collect(args) => commands::collect::run(*args, &mut out),
         Command::Clean(args) => commands::clean::run(&args, &mut out),
         Command::Probe(args) => commands::probe::run(&args, &mut out),
@@ -41,6 +42,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Read { what } => {
             match what {
                 Reader::File { file } => programs::write_file(&file, &mut out)?,
+                Reader::Folders { root, folders } => remains::write(&root, &folders, &mut out)?,
                 Reader::Program { program, args } => match programs::become_it(&program, &args)? {},
                 Reader::Processes { root, what, pids } => {
                     reader::write(&root, what, &pids, &mut out)?;

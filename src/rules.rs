@@ -35,6 +35,7 @@ use crate::{
     event::{Event, Time},
     evidence::Evidence,
     finding::{Citation, Finding, Subject, SubjectKind},
+    page::Page,
     runtime::{Container, ContainerKind, Outcome, Probe, Runtime},
 };
 
@@ -47,6 +48,8 @@ pub struct Rule {
     pub title: &'static str,
     /// Whether it can explain a lag by itself.
     pub explains: bool,
+    /// What there is to know about it: `plegdoctor explain`.
+    pub page: Page,
     /// Looks for the cause, knowing what the rules before it found. Returns nothing where it is not at work.
     pub check: fn(&Evidence, &[Finding]) -> Vec<Finding>,
 }

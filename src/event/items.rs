@@ -47,6 +47,17 @@ static AUTOMATON: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
 /// Most reasons that are taken out of a list: there are seven.
 const MOST: usize = 16;
 
+/// Returns how the kubelet words a reason that is logged in lists only; nothing for other messages.
+pub(super) fn wording(kind: Kind) -> Option<&'static str> {
+    let (beginning, _) = BEGINNINGS.iter().find(|(_, of)| *of == kind)?;
+    // What begins in the middle of a word is logged as a line of its own, too.
+    let whole = ["PLEG", "EventedPLEG", "container"];
+    whole
+        .iter()
+        .any(|word| beginning.starts_with(word))
+        .then_some(beginning)
+}
+
 /// Returns the known reasons in `list`, in order, and how many are left out.
 pub(super) fn items(list: &str) -> (Vec<Item<'_>>, u64) {
     let (mut items, mut left_out) = (Vec::new(), 0);

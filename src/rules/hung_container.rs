@@ -5,6 +5,7 @@
 //! was looked at, the process that does not end is named.
 
 mod held;
+mod page;
 mod stacks;
 mod words;
 
@@ -33,6 +34,7 @@ pub(super) const RULE: Rule = Rule {
     id: "hung-container",
     title: "One container's status never answers, so the kubelet's relist cannot finish",
     explains: true,
+    page: page::PAGE,
     check,
 };
 

@@ -3,6 +3,8 @@
 //! Everyone waits for milliseconds for such a server; only who was watched in one sleep for a second counts. Which
 //! mount a task waits for the kernel does not tell: a server is accused only where no other is mounted.
 
+mod page;
+
 use super::{
     Rule, count,
     holders::{self, doing},
@@ -25,6 +27,7 @@ pub(super) const RULE: Rule = Rule {
     id: "network-storage",
     title: "A file system's server does not answer, and the runtime waits for it",
     explains: true,
+    page: page::PAGE,
     check,
 };
 
