@@ -94,15 +94,9 @@ const PLEG_IS: &str = "PLEG is not";
 /// Context, of which healthy logs are full. At one place in a line the first that fits counts: a failed relist is
 /// none.
 const NO_CONTEXT: &str = "GenericPLEG: Unable";
-const CONTEXT: &[&str] = &[
-    "SyncLoop (PLEG",
-    "GenericPLEG",
-    "Generic (PLEG",
-    "registered node",
-];
-/// In blocks these take the places of `PLEG_SAYS` and `PLEG_IS` where context is wanted: all that there is of PLEG.
-const ALL_OF_PLEG: [&str; 2] = ["PLEG", "registered node"];
-/// klog's header of a file goes on with this.
+const CONTEXT: &[&str] = &["SyncLoop (PLEG", "GenericPLEG", "Generic (PLEG", REGISTERED];
+const REGISTERED: &str = "registered node";
+/// klog's header of a file goes on so.
 const HEADER: &str = "Running on machine: ";
 
 /// A search, packed where the machine can.
@@ -141,42 +135,52 @@ impl Search {
     }
 }
 
-/// For a line: what is no context, context, klog's second header, then `LITERALS`.
-static LINE: LazyLock<Search> = LazyLock::new(|| {
-    let literals = LITERALS.iter().map(|(text, _)| *text);
-    let context = [NO_CONTEXT].into_iter().chain(CONTEXT.iter().copied());
-    Search::new(&context.chain([HEADER]).chain(literals).collect::<Vec<_>>())
+/// For a line; what each literal says.
+static LINE: LazyLock<(Search, Vec<Hit>)> = LazyLock::new(|| {
+    let (literals, hits): (Vec<_>, Vec<_>) = line_literals().into_iter().unzip();
+    (Search::new(&literals), hits)
 });
 static MESSAGES: LazyLock<Search> = LazyLock::new(|| Search::new(&literals(false)));
 static WITH_CONTEXT: LazyLock<Search> = LazyLock::new(|| Search::new(&literals(true)));
-static ONLY_CONTEXT: LazyLock<Search> =
-    LazyLock::new(|| Search::new(&["(PLEG", "GenericPLEG", "registered node"]));
+static ONLY_CONTEXT: LazyLock<Search> = LazyLock::new(|| Search::new(CONTEXT));
 
-/// Returns what a block is searched for.
+/// Returns what a block is searched for; with `context`, for all that there is of PLEG.
 fn literals(context: bool) -> Vec<&'static str> {
     let texts = LITERALS.iter().map(|(text, _)| match *text {
-        PLEG_SAYS if context => ALL_OF_PLEG[0],
-        PLEG_IS if context => ALL_OF_PLEG[1],
+        PLEG_SAYS if context => "PLEG",
+        PLEG_IS if context => REGISTERED,
         text => text,
     });
     texts.collect()
 }
 
+/// Returns what a line is searched for, and what it is if that is the first in it. What is more than a line gives its
+/// places to what only lines are searched for, so that the others keep theirs.
+fn line_literals() -> Vec<(&'static str, Hit)> {
+    let context = CONTEXT.iter().map(|text| (*text, Hit::Bulk));
+    let mut own = [(NO_CONTEXT, Hit::Message)]
+        .into_iter()
+        .chain(context)
+        .chain([(HEADER, Hit::Note)]);
+    let mut all = Vec::new();
+    for (text, sign) in LITERALS {
+        match sign {
+            Message => all.push((*text, Hit::Message)),
+            Note => all.push((*text, Hit::Note)),
+            Start => all.extend(own.next()),
+        }
+    }
+    all.extend(own);
+    all
+}
+
 /// Returns what `line` may be; `None` if it is nothing that is known.
 pub(crate) fn screen(line: &[u8]) -> Option<Hit> {
-    let Some((_, literal)) = LINE.find(line, 0) else {
-        return fatal(line, 0).map(|_| Hit::Message);
-    };
-    let context = 1 + CONTEXT.len();
-    let sign = literal
-        .checked_sub(context + 1)
-        .map(|at| LITERALS.get(at).map_or(Message, |(_, sign)| *sign));
-    Some(match sign {
-        None if literal == 0 => Hit::Message,
-        None if literal < context => Hit::Bulk,
-        None | Some(Note) => Hit::Note,
-        Some(Message | Start) => Hit::Message,
-    })
+    let (search, hits) = &*LINE;
+    match search.find(line, 0) {
+        Some((_, literal)) => Some(hits.get(literal).copied().unwrap_or(Hit::Message)),
+        None => fatal(line, 0).map(|_| Hit::Message),
+    }
 }
 
 /// Returns whether with the last line of `block` JSON over several lines may begin: what follows it is in the next one.
