@@ -58,7 +58,7 @@ pub struct Told {
     pub last: Option<Time>,
     /// Names of hosts, as envelopes of the kubelet's lines and klog's file header tell them.
     pub hosts: BTreeSet<String>,
-    /// The first lines that say that lines were lost.
+    /// Lines that say that lines were lost: the first ones, each once.
     pub losses: Vec<String>,
     /// How many more of them there are.
     pub more_losses: u64,

@@ -46,9 +46,9 @@ impl Parser {
         {
             self.note_host(Some(host.trim()));
         } else if is_loss(&message) {
-            let losses = &mut self.told.losses;
-            match losses.len() < MOST {
-                true => losses.push(bounded(message.trim(), 300).to_owned()),
+            let (losses, loss) = (&mut self.told.losses, bounded(message.trim(), 300));
+            match losses.len() < MOST && losses.iter().all(|known| known != loss) {
+                true => losses.push(loss.to_owned()),
                 false => self.told.more_losses += 1,
             }
         }

@@ -370,10 +370,15 @@ fn no_host_is_remembered_whose_name_is_endless() {
 
 #[test]
 fn losses_beyond_those_kept_are_counted() {
-    let loss =
-        "Mar 14 09:26:53 n systemd-journald[3]: Suppressed 7 messages from kubelet.service\n";
-    let (_, told) = read(loss.repeat(70));
+    let loss = |count: u64| {
+        format!(
+            "Mar 14 09:26:53 n systemd-journald[3]: Suppressed {count} messages from kubelet.service\n"
+        )
+    };
+    let (_, told) = read((0..70).map(loss).collect::<String>());
     assert_eq!((told.losses.len(), told.more_losses), (64, 6));
+    let (_, told) = read(loss(7).repeat(3));
+    assert_eq!((told.losses.len(), told.more_losses), (1, 2));
 }
 
 #[test]
