@@ -4,6 +4,10 @@
 
 mod recent;
 
+mod steps;
+
+pub use steps::Step;
+
 use crate::{
     event::{ErrorClass, Event, Kind, Time, Weight},
     id::{ContainerId, PodName, PodUid},
@@ -12,6 +16,7 @@ use crate::{
 use chrono::TimeDelta;
 use recent::Recent;
 use std::collections::{BTreeMap, BTreeSet, VecDeque, btree_map::Entry};
+use steps::Steps;
 
 /// Groups kept of what may tell a cause; the messages of others are counted in `Log::dropped`.
 const GROUPS: usize = 2560;
@@ -19,6 +24,8 @@ const GROUPS: usize = 2560;
 const QUIET: usize = 1024;
 /// Groups kept after which there was a long pause.
 const ENDED: usize = 512;
+/// Programs whose versions are kept.
+const PROGRAMS: usize = 16;
 /// Pods and ids remembered.
 const NAMES: usize = 8192;
 /// Removals remembered.
@@ -102,6 +109,10 @@ pub struct Log {
     pub uses_docker: Option<Event>,
     /// The runtime's name, as the kubelet learned it at its start: `docker`, `containerd`, `cri-o`.
     pub runtime_name: Option<String>,
+    /// Where the last line stands that tells a program's version, by the program's name: `kernel`, `docker`.
+    pub versions: BTreeMap<String, Event>,
+    /// Where the log's times go back.
+    pub steps: Vec<Step>,
     /// The time of the kubelet's first line.
     pub first: Option<Time>,
     /// The time of the kubelet's last line.
@@ -235,6 +246,7 @@ pub struct Digest {
     ended: VecDeque<Group>,
     incidents: Incidents,
     unnamed: Option<(ContainerId, Time)>,
+    steps: Steps,
 }
 
 impl Default for Digest {
@@ -247,6 +259,7 @@ impl Default for Digest {
             ended: VecDeque::new(),
             incidents: Incidents::default(),
             unnamed: None,
+            steps: Steps::default(),
         }
     }
 }
@@ -286,6 +299,7 @@ impl Digest {
         }
         self.counts[kind] += 1;
         self.incidents.observe(&event);
+        self.steps.observe(&event);
         self.learn_names(&event);
         self.remember(&event);
         let pod = event.pod.clone().filter(|_| event.subject().is_none());
@@ -329,6 +343,7 @@ impl Digest {
         self.log.last = last.map(|last| until.map_or(last, |until| last.min(until)));
         self.log.sources = sources;
         (self.log.incidents, self.log.outages_dropped) = self.incidents.finish(self.log.last);
+        self.log.steps = self.steps.finish();
         let groups = self.groups.into_values().chain(self.quiet.into_values());
         let mut groups: Vec<_> = groups.chain(self.ended).collect();
         for group in &mut groups {
@@ -402,6 +417,14 @@ impl Digest {
                     log.starts.remove(0);
                 }
                 log.starts.push(event.clone());
+            }
+            Kind::SoftwareVersion => {
+                let name = event.detail.as_deref().and_then(|it| it.split(' ').next());
+                if let Some(name) = name
+                    && (log.versions.len() < PROGRAMS || log.versions.contains_key(name))
+                {
+                    log.versions.insert(name.to_owned(), event.clone());
+                }
             }
             Kind::RuntimeInitialized => log.runtime_name.clone_from(&event.detail),
             Kind::DockershimUsed if log.uses_docker.is_none() => {
