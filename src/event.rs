@@ -159,6 +159,7 @@ pub enum Kind {
     ContainerGcFailed,
     GcStopContainerFailed,
     EvictionSummaryFailed,
+    SystemOom,
     DockershimUsed,
     KubeletFatal,
 }
@@ -224,6 +225,7 @@ impl Kind {
         Self::ContainerGcFailed,
         Self::GcStopContainerFailed,
         Self::EvictionSummaryFailed,
+        Self::SystemOom,
         Self::DockershimUsed,
         Self::KubeletFatal,
     ];

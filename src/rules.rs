@@ -3,6 +3,7 @@
 //! A rule sees the evidence and nothing else, and says no more than it proves. What several rules need to
 //! word or look up stands here.
 
+mod bearing;
 mod busy_mount;
 mod cni_hang;
 mod container_pileup;
@@ -31,6 +32,9 @@ mod stored;
 mod systemd_unresponsive;
 mod tasks_exhausted;
 
+pub use bearing::{Bearing, Judged, Scene};
+pub(crate) use holders::daemons;
+
 use crate::{
     event::{Event, Time},
     evidence::Evidence,
@@ -47,6 +51,8 @@ pub struct Rule {
     pub title: &'static str,
     /// Whether it can explain a lag by itself.
     pub explains: bool,
+    /// How it bears on the other rules, and what speaks against it.
+    pub bearing: Bearing,
     /// Looks for the cause, knowing what the rules before it found. Returns nothing where it is not at work.
     pub check: fn(&Evidence, &[Finding]) -> Vec<Finding>,
 }

@@ -81,6 +81,8 @@ const LITERALS: &[(&str, Sign)] = &[
     ("cting to docker on", Message),
     // preStop hook, PreStop hook
     ("op hook", Message),
+    // Got sys oom event
+    (" oom event", Message),
     // Container runtime not ready, container runtime network not ready
     ("er runtime ", Message),
     // Failed to stop sandbox, StopPodSandbox from runtime service failed: most calls that fail say it so

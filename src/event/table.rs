@@ -571,6 +571,16 @@ pub const MESSAGES: &[Message] = &[
         new: &["Eviction manager: failed to get summary stats"],
     },
     Message {
+        id: "system-oom",
+        weight: Weight::Moderate,
+        summary: "The machine as a whole ran out of memory, and the kernel killed a process.",
+        old: &[
+            "Got sys oom event: <any>",
+            "Got sys oom event from cadvisor: <any>",
+        ],
+        new: &["Got sys oom event"],
+    },
+    Message {
         id: "dockershim-used",
         weight: Weight::Context,
         summary: "This kubelet drives Docker.",

@@ -4,9 +4,11 @@ mod actions;
 mod disk;
 pub mod event;
 mod host;
+mod judged;
 mod kubelet;
 pub mod probe;
 mod stacks;
+mod timeline;
 
 use crate::{
     digest::Source,
@@ -15,7 +17,7 @@ use crate::{
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
     id::{ContainerId, PodUid},
     incident::{Incident, Shape},
-    report::{Report, Verdict},
+    report::{Moment, Report, Role, Verdict},
     runtime::{Container, ContainerKind, Outcome, Probe, Runtime},
 };
 use actions::ActionV1;
@@ -45,8 +47,10 @@ struct ReportV1<'a> {
     verdict: &'static str,
     summary: &'a str,
     findings: Vec<FindingV1<'a>>,
+    ruled_out: Vec<judged::RuledOutV1<'a>>,
+    undecided: Vec<judged::UndecidedV1<'a>>,
     actions: Vec<ActionV1<'a>>,
-    incidents: Vec<IncidentV1>,
+    incidents: Vec<IncidentV1<'a>>,
     containers: Vec<ContainerV1<'a>>,
     log: LogV1<'a>,
     runtime: Option<RuntimeV1<'a>>,
@@ -60,6 +64,7 @@ struct ReportV1<'a> {
 #[derive(Serialize)]
 struct FindingV1<'a> {
     id: &'static str,
+    role: judged::RoleV1,
     title: &'a str,
     severity: &'static str,
     confidence: &'static str,
@@ -98,7 +103,7 @@ struct RemedyV1<'a> {
 }
 
 #[derive(Serialize)]
-struct IncidentV1 {
+struct IncidentV1<'a> {
     start: String,
     end: Option<String>,
     ongoing: bool,
@@ -106,6 +111,7 @@ struct IncidentV1 {
     threshold_seconds: Option<f64>,
     shape: &'static str,
     lines: u64,
+    timeline: Vec<timeline::MomentV1<'a>>,
 }
 
 #[derive(Serialize)]
@@ -176,9 +182,21 @@ impl<'a> From<&'a Report> for ReportV1<'a> {
                 Verdict::Unknown => "unknown",
             },
             summary: &report.summary,
-            findings: report.findings.iter().map(FindingV1::from).collect(),
+            findings: report
+                .findings
+                .iter()
+                .zip(&report.roles)
+                .map(|(finding, role)| FindingV1::new(finding, role))
+                .collect(),
+            ruled_out: report.ruled_out.iter().map(Into::into).collect(),
+            undecided: report.undecided.iter().map(Into::into).collect(),
             actions: report.actions.iter().map(ActionV1::from).collect(),
-            incidents: report.incidents.iter().map(IncidentV1::from).collect(),
+            incidents: report
+                .incidents
+                .iter()
+                .zip(&report.timelines)
+                .map(|(incident, timeline)| IncidentV1::new(incident, timeline))
+                .collect(),
             containers: report.containers.iter().map(ContainerV1::from).collect(),
             log: LogV1 {
                 sources: report.sources.iter().map(SourceV1::from).collect(),
@@ -198,10 +216,11 @@ impl<'a> From<&'a Report> for ReportV1<'a> {
     }
 }
 
-impl<'a> From<&'a Finding> for FindingV1<'a> {
-    fn from(finding: &'a Finding) -> Self {
+impl<'a> FindingV1<'a> {
+    fn new(finding: &'a Finding, role: &Role) -> Self {
         Self {
             id: finding.id,
+            role: judged::RoleV1::from(role),
             title: &finding.title,
             severity: match finding.severity {
                 Severity::Critical => "critical",
@@ -270,8 +289,8 @@ impl<'a> From<&'a Remedy> for RemedyV1<'a> {
     }
 }
 
-impl From<&Incident> for IncidentV1 {
-    fn from(incident: &Incident) -> Self {
+impl<'a> IncidentV1<'a> {
+    fn new(incident: &Incident, timeline: &'a [Moment]) -> Self {
         Self {
             start: time(incident.start),
             end: incident.end.map(time),
@@ -284,6 +303,10 @@ impl From<&Incident> for IncidentV1 {
                 Shape::Single => "single",
             },
             lines: incident.lines,
+            timeline: timeline
+                .iter()
+                .map(|moment| timeline::MomentV1::new(moment, incident.start))
+                .collect(),
         }
     }
 }

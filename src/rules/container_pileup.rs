@@ -1,11 +1,11 @@
 //! `container-pileup`: so many stopped containers that listing or inspecting them is slow.
 
 use super::{
-    Rule, cite_probe, count,
+    Bearing, Judged, Rule, Scene, cite_probe, count,
     list_too_large::stopped,
     node,
     remedies::{bound_dead_containers, clean_exited},
-    stored,
+    stored, took,
 };
 use crate::{
     evidence::Evidence,
@@ -19,6 +19,11 @@ pub(super) const RULE: Rule = Rule {
     id: "container-pileup",
     title: "So many stopped containers that every relist is slow",
     explains: true,
+    bearing: Bearing {
+        behind: &["slow-relist"],
+        feeds: &["list-too-large", "hung-runtime"],
+        judge,
+    },
     check,
 };
 
@@ -28,6 +33,21 @@ const MANY: usize = 300;
 const SLOW_LIST: Duration = Duration::from_secs(1);
 /// Inspects that take this long at the median are 100 times slower than normal (a few milliseconds).
 const SLOW_INSPECT: Duration = Duration::from_millis(500);
+
+fn judge(scene: &Scene) -> Judged {
+    let Some(runtime) = scene.listed() else {
+        return scene.needs_runtime("docker ps -aq | wc -l");
+    };
+    let (all, pile) = (
+        count(runtime.containers.len(), "container"),
+        stopped(runtime),
+    );
+    let took = took(&runtime.list);
+    Judged::out(
+        format!("Docker has {all}, {pile} of them stopped, and lists them in {took}"),
+        "docker list",
+    )
+}
 
 fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
     let Some(runtime) = evidence.listed() else {

@@ -6,7 +6,7 @@
 mod stored;
 
 use super::{
-    EACH, Rule, busy_mount, called, count, inspect_call,
+    Bearing, EACH, Judged, Rule, Scene, busy_mount, called, count, inspect_call,
     lines::Lines,
     remedies::{clean_dead, docker_command},
     subject_from, subject_of,
@@ -26,6 +26,11 @@ pub(super) const RULE: Rule = Rule {
     id: "dead-container",
     title: "A container could not be removed",
     explains: false,
+    bearing: Bearing {
+        behind: &[],
+        feeds: &["container-pileup", "list-too-large"],
+        judge,
+    },
     check,
 };
 
@@ -40,6 +45,13 @@ const IMMUTABLE: &str =
     "If it says that an operation is not permitted: look for an immutable file in its layer";
 /// The kubelet's clean-up tries again each minute; silence for longer shows that it got rid of it.
 pub(super) const RETRIES: TimeDelta = TimeDelta::minutes(5);
+
+fn judge(scene: &Scene) -> Judged {
+    match scene.all_answer() {
+        Some(_) => Judged::out("no container is dead", "docker inspect"),
+        None => Judged::Unasked,
+    }
+}
 
 fn check(evidence: &Evidence, before: &[Finding]) -> Vec<Finding> {
     let containers = evidence

@@ -4,7 +4,7 @@
 //! `hung-runtime` says that a daemon does not answer; this says why, where the kernel tells.
 
 use super::{
-    Rule, count, daemon,
+    Bearing, Judged, Rule, Scene, count, daemon,
     holders::{self, doing},
     hung_runtime,
     lines::Lines,
@@ -22,6 +22,11 @@ pub(super) const RULE: Rule = Rule {
     id: "frozen-daemon",
     title: "Docker's daemon or containerd is stopped, or asleep in the kernel",
     explains: true,
+    bearing: Bearing {
+        behind: &["hung-runtime", "hung-container", "not-pleg"],
+        feeds: &[],
+        judge,
+    },
     check,
 };
 
@@ -37,6 +42,30 @@ enum Frozen {
     Traced,
     /// In the kernel, without anyone's will.
     Asleep,
+}
+
+fn judge(scene: &Scene) -> Judged {
+    let daemons = holders::daemons(scene.evidence);
+    let (Some(_), Some(first)) = (scene.host(), daemons.first()) else {
+        return scene.needs_host();
+    };
+    let names: Vec<_> = daemons.iter().map(|daemon| daemon.comm.as_str()).collect();
+    let run = if names.len() == 1 { "runs" } else { "run" };
+    let because = format!(
+        "{} {run}: nobody stopped them, and most threads sleep as usual",
+        names.join(" and ")
+    );
+    Judged::out(
+        because.replace(
+            "stopped them",
+            if names.len() == 1 {
+                "stopped it"
+            } else {
+                "stopped them"
+            },
+        ),
+        &format!("process {}", first.pid),
+    )
 }
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {

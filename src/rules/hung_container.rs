@@ -9,7 +9,7 @@ mod stacks;
 mod words;
 
 use super::{
-    EACH, Rule, cite_probe,
+    Bearing, EACH, Judged, Rule, Scene, cite_probe,
     holders::{self, Holder},
     hung_runtime, inspect_call, lasts,
     lines::Lines,
@@ -33,6 +33,11 @@ pub(super) const RULE: Rule = Rule {
     id: "hung-container",
     title: "One container's status never answers, so the kubelet's relist cannot finish",
     explains: true,
+    bearing: Bearing {
+        behind: &["orphan-sandbox"],
+        feeds: &[],
+        judge,
+    },
     check,
 };
 
@@ -96,6 +101,24 @@ impl Proof {
     /// What a relist waits for is the status; a stop alone may just take long.
     fn holds_up(self) -> bool {
         self.logged && (self.status || self.hangs)
+    }
+}
+
+fn judge(scene: &Scene) -> Judged {
+    if let Some(runtime) = scene.all_answer() {
+        let took = runtime.told().map(|container| container.probe.took);
+        let millis = took.max().unwrap_or_default().as_millis().max(1);
+        let all = runtime.containers.len();
+        let because =
+            format!("each of {all} containers answers its inspect, in {millis} ms at most");
+        return Judged::out(because, "docker inspect");
+    }
+    match scene.without(CALLS, ErrorClass::Deadline) {
+        Some((log, outage)) if outage.list_errors > 0 && outage.rises == 1 => Judged::silent(
+            log,
+            "each relist failed at its list, before any status was asked for",
+        ),
+        _ => scene.needs_runtime("plegdoctor probe --all # on the node: each container by itself"),
     }
 }
 

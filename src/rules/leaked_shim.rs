@@ -9,7 +9,7 @@
 mod words;
 
 use super::{
-    Rule, daemon, frozen_daemon,
+    Bearing, Rule, daemon, frozen_daemon,
     holders::{self, span},
     inspect_call,
     remedies::{docker_command, restart_runtime},
@@ -30,6 +30,11 @@ pub(super) const RULE: Rule = Rule {
     id: "leaked-shim",
     title: "Docker and a container's shim do not fit: one of them is left over",
     explains: false,
+    bearing: Bearing {
+        behind: &[],
+        feeds: &["orphan-sandbox", "dead-container"],
+        ..Bearing::NONE
+    },
     check,
 };
 

@@ -1,7 +1,7 @@
 //! `list-too-large`: the answer that lists all containers is larger than gRPC lets through.
 
 use super::{
-    Rule, clock, count,
+    Bearing, Judged, Rule, Scene, clock, count,
     lines::Lines,
     node,
     remedies::{bound_dead_containers, clean_exited, count_containers},
@@ -18,6 +18,11 @@ pub(super) const RULE: Rule = Rule {
     id: "list-too-large",
     title: "The list of containers exceeds the gRPC limit, so the kubelet can neither relist nor clean up",
     explains: true,
+    bearing: Bearing {
+        behind: &[],
+        feeds: &[],
+        judge,
+    },
     check,
 };
 
@@ -29,6 +34,26 @@ const CALLS: &[Kind] = &[
     Kind::ContainerGcFailed,
     Kind::CleanPodsFailed,
 ];
+
+/// What gRPC lets through, unless the runtime's message says otherwise.
+pub(super) const LIMIT: u64 = 16 << 20;
+
+fn judge(scene: &Scene) -> Judged {
+    if let Some(runtime) = scene.listed().filter(|runtime| runtime.list_bytes < LIMIT) {
+        let bytes = runtime.list_bytes;
+        let because = format!("Docker's list has {bytes} bytes, and the limit is {LIMIT}");
+        return Judged::out(because, "docker list");
+    }
+    match scene.without(CALLS, ErrorClass::TooLarge) {
+        Some((log, _)) => Judged::silent(
+            log,
+            "no call said that a message is too large, and such calls fail at once",
+        ),
+        None => {
+            scene.needs_runtime("docker ps -aq | wc -l # some 20,000 bring a list to its limit")
+        }
+    }
+}
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let all = Lines::failed(evidence, CALLS, ErrorClass::TooLarge);

@@ -3,7 +3,7 @@
 //! A container that ran into its own limit is not the machine's want. The kernel alone says all this: suspected.
 
 use super::{
-    Rule,
+    Bearing, Judged, Rule, Scene,
     holders::{self, span},
     node,
 };
@@ -19,6 +19,18 @@ pub(super) const RULE: Rule = Rule {
     title: "The machine has no memory left",
     // Only suspected: what it says must not silence that nothing is known.
     explains: false,
+    bearing: Bearing {
+        behind: &[],
+        feeds: &[
+            "runtime-down",
+            "hung-runtime",
+            "hung-container",
+            "frozen-daemon",
+            "slow-relist",
+            "pleg-unexplained",
+        ],
+        judge,
+    },
     check,
 };
 
@@ -27,6 +39,20 @@ pub(super) const RULE: Rule = Rule {
 const STALLED: f64 = 10.0;
 /// The kubelet evicts pods below that (its default `memory.available<100Mi`).
 const LOW: u64 = 100 << 20;
+
+fn judge(scene: &Scene) -> Judged {
+    let pressure = scene.host().map(|host| &host.pressure);
+    match pressure.and_then(|pressure| pressure.memory_available.zip(pressure.memory_total)) {
+        Some((left, total)) => {
+            let (left, total) = (left >> 20, total >> 20);
+            Judged::out(
+                format!("{left} MiB of memory are left of {total}"),
+                "meminfo",
+            )
+        }
+        None => scene.needs_host(),
+    }
+}
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let Some(host) = &evidence.host else {

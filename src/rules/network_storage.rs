@@ -4,7 +4,7 @@
 //! mount a task waits for the kernel does not tell: a server is accused only where no other is mounted.
 
 use super::{
-    Rule, count,
+    Bearing, Judged, Rule, Scene, count,
     holders::{self, doing},
     hung_container,
     lines::Lines,
@@ -25,6 +25,16 @@ pub(super) const RULE: Rule = Rule {
     id: "network-storage",
     title: "A file system's server does not answer, and the runtime waits for it",
     explains: true,
+    bearing: Bearing {
+        behind: &[
+            "hung-container",
+            "hung-runtime",
+            "frozen-daemon",
+            "not-pleg",
+        ],
+        feeds: &[],
+        judge,
+    },
     check,
 };
 
@@ -41,6 +51,16 @@ struct Stuck<'a> {
     tid: u32,
     state: State,
     function: &'a str,
+}
+
+fn judge(scene: &Scene) -> Judged {
+    match scene.whole_host() {
+        Some(host) if stuck(host).is_empty() => Judged::out(
+            "no thread was seen to sleep for a file system's server",
+            "the host's processes",
+        ),
+        _ => scene.needs_host(),
+    }
 }
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {

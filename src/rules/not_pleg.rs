@@ -2,7 +2,7 @@
 
 mod silent;
 
-use super::{Rule, clock, is_cause, lines::Lines, node};
+use super::{Bearing, Judged, Rule, Scene, clock, is_cause, lines::Lines, node};
 use crate::{
     digest::{Group, Log},
     event::{ErrorClass, Event, Kind},
@@ -16,6 +16,11 @@ pub(super) const RULE: Rule = Rule {
     id: "not-pleg",
     title: "The node is NotReady for another reason than the PLEG",
     explains: false,
+    bearing: Bearing {
+        behind: &[],
+        feeds: &[],
+        judge,
+    },
     check,
 };
 
@@ -31,6 +36,17 @@ struct Other<'a> {
     title: &'static str,
     explanation: &'static str,
     look: &'static str,
+}
+
+fn judge(scene: &Scene) -> Judged {
+    let told = scene.evidence.log.as_ref().zip(scene.outage);
+    told.map_or(Judged::Unasked, |(log, outage)| {
+        let lines = outage.lines;
+        Judged::silent(
+            log,
+            &format!("the kubelet itself names the PLEG ({lines} times)"),
+        )
+    })
 }
 
 fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {

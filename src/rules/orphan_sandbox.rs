@@ -1,8 +1,8 @@
 //! `orphan-sandbox`: a sandbox or container outlives its pod.
 
 use super::{
-    EACH, Rule, called, clock, count, lines::Lines, remedies::stop_container, subject_from,
-    subject_of,
+    Bearing, EACH, Rule, called, clock, count, lines::Lines, remedies::stop_container,
+    subject_from, subject_of,
 };
 use crate::{
     digest::{Group, Log},
@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
     id: "orphan-sandbox",
     title: "A sandbox or container outlives its pod",
     explains: false,
+    bearing: Bearing::NONE,
     check,
 };
 

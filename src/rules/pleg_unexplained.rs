@@ -3,7 +3,7 @@
 
 mod unlogged;
 
-use super::{Rule, clock, is_cause, lasts, lines::Lines, node, remedies::save_stacks};
+use super::{Bearing, Rule, clock, is_cause, lasts, lines::Lines, node, remedies::save_stacks};
 use crate::{
     digest::Log,
     duration,
@@ -19,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
     id: "pleg-unexplained",
     title: "The PLEG was unhealthy, and the evidence does not tell why",
     explains: false,
+    bearing: Bearing::NONE,
     check,
 };
 

@@ -3,18 +3,18 @@
 //! The kubelet's words "container runtime is down" alone decide nothing: it says so in a hang too.
 
 use super::{
-    Rule, cite_probe, clock, daemon,
+    Bearing, Judged, Rule, Scene, cite_probe, clock, daemon,
     lines::Lines,
     probe_text,
     remedies::{Engine, engine, look_why_it_ended, start_runtime},
-    stored,
+    stored, took,
 };
 use crate::{
     event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::{Confidence, Finding, Severity},
     runtime::{
-        Outcome,
+        Outcome, Runtime,
         stored::{Disk, Life, Stored},
     },
 };
@@ -23,6 +23,11 @@ pub(super) const RULE: Rule = Rule {
     id: "runtime-down",
     title: "The container runtime is not running, or nothing listens on its socket",
     explains: true,
+    bearing: Bearing {
+        behind: &["not-pleg"],
+        feeds: &[],
+        judge,
+    },
     check,
 };
 
@@ -42,6 +47,18 @@ const CALLS: &[Kind] = &[
     Kind::ContainerGcFailed,
     Kind::CleanPodsFailed,
 ];
+
+fn judge(scene: &Scene) -> Judged {
+    let answers = |runtime: &&Runtime| runtime.ping.outcome == Outcome::Answered;
+    if let Some(runtime) = scene.runtime().filter(answers) {
+        let because = format!("Docker answers a ping in {}", took(&runtime.ping));
+        return Judged::out(because, "docker ping");
+    }
+    match scene.without(CALLS, ErrorClass::Unavailable) {
+        Some((log, _)) => Judged::silent(log, "no call was refused, and without a runtime each is"),
+        None => scene.needs_runtime("systemctl status docker containerd crio --no-pager"),
+    }
+}
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let all = Lines::failed(evidence, CALLS, ErrorClass::Unavailable);

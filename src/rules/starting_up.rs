@@ -2,7 +2,7 @@
 //!
 //! Speaks only while it lasts; start-ups that ended well are not worth a word.
 
-use super::{Rule, clock, lines::Lines, node};
+use super::{Bearing, Rule, clock, lines::Lines, node};
 use crate::{
     event::Kind,
     evidence::Evidence,
@@ -14,6 +14,7 @@ pub(super) const RULE: Rule = Rule {
     id: "starting-up",
     title: "The kubelet has just started",
     explains: false,
+    bearing: Bearing::NONE,
     check,
 };
 

@@ -5,7 +5,7 @@
 //! it, or what the kubelet logs, is another.
 
 use super::{
-    EACH, Rule, count, daemon,
+    Bearing, EACH, Judged, Rule, Scene, count, daemon,
     holders::{self, doing, span},
     lines::Lines,
 };
@@ -22,6 +22,11 @@ pub(super) const RULE: Rule = Rule {
     id: "systemd-unresponsive",
     title: "systemd does not answer over D-Bus",
     explains: true,
+    bearing: Bearing {
+        behind: &["hung-container", "hung-runtime"],
+        feeds: &[],
+        judge,
+    },
     check,
 };
 
@@ -57,6 +62,25 @@ impl Signs<'_> {
         containers.sort_unstable();
         containers.dedup();
         self.process.is_some() || !self.logged.is_empty() || containers.len() > 1
+    }
+}
+
+fn judge(scene: &Scene) -> Judged {
+    let systemd = scene.host().and_then(|host| host.systemd.as_ref());
+    match systemd.map(|systemd| &systemd.bus) {
+        Some(Bus::Answered(took, _)) => {
+            let millis = took.as_millis().max(1);
+            Judged::out(
+                format!("systemd answers over D-Bus in {millis} ms"),
+                "busctl get-property … Version",
+            )
+        }
+        Some(_) => Judged::Unasked,
+        None if scene.host().is_none() => scene.needs_host(),
+        None => scene.open(
+            "systemd was not asked",
+            "timeout 10 busctl status org.freedesktop.systemd1",
+        ),
     }
 }
 
