@@ -6,6 +6,7 @@
 mod bearing;
 mod busy_mount;
 mod cni_hang;
+mod confirm;
 mod container_pileup;
 mod daemon_stacks;
 mod dead_container;
@@ -24,6 +25,7 @@ mod not_pleg;
 mod orphan_sandbox;
 mod pleg_unexplained;
 mod remedies;
+mod room;
 mod runtime_down;
 mod shares;
 mod slow_relist;
@@ -92,6 +94,7 @@ pub fn check_all(evidence: &Evidence) -> Vec<Finding> {
         findings.extend(found);
     }
     kubelet::support(evidence, &mut findings);
+    confirm::offer(evidence, &mut findings);
     findings
 }
 

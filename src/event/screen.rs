@@ -37,6 +37,8 @@ use Sign::{Message, Note, Start};
 /// bytes may be mixed to what stands there; so the order counts, too. Fragments and order were found by trying: of
 /// 3 MB of healthy logs it stops at 850 places a MB, all but a few of them hits; in the table's order at 15,000.
 const LITERALS: &[(&str, Sign)] = &[
+    // Got sys oom event
+    (" oom event", Message),
     // Suppressed 3 messages from kubelet.service
     ("uppressed ", Note),
     // … due to rate-limiting
@@ -81,8 +83,6 @@ const LITERALS: &[(&str, Sign)] = &[
     ("cting to docker on", Message),
     // preStop hook, PreStop hook
     ("op hook", Message),
-    // Got sys oom event
-    (" oom event", Message),
     // Container runtime not ready, container runtime network not ready
     ("er runtime ", Message),
     // Failed to stop sandbox, StopPodSandbox from runtime service failed: most calls that fail say it so

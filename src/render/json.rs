@@ -7,6 +7,7 @@ mod host;
 mod judged;
 mod kubelet;
 pub mod probe;
+mod room;
 mod stacks;
 mod timeline;
 
@@ -158,6 +159,7 @@ struct RuntimeV1<'a> {
     version: Option<&'a str>,
     api_version: Option<&'a str>,
     containers: usize,
+    list: Option<room::ListV1>,
     disk: Option<disk::DiskV1<'a>>,
     probes: BTreeMap<&'static str, ProbeV1<'a>>,
 }
@@ -372,6 +374,7 @@ impl<'a> From<&'a Runtime> for RuntimeV1<'a> {
             version: runtime.version.as_deref(),
             api_version: runtime.api_version.as_deref(),
             containers: runtime.told().count(),
+            list: runtime.room().map(room::ListV1::from),
             disk: runtime.disk.as_ref().map(disk::DiskV1::from),
             probes: runtime
                 .own_calls()

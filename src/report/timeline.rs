@@ -65,6 +65,8 @@ pub struct Moment {
 
 /// So long before an outage something may be its forerunner.
 const BEFORE: TimeDelta = TimeDelta::hours(12);
+/// A kubelet that started longer before has nothing to do with it.
+const STARTED: TimeDelta = TimeDelta::minutes(30);
 /// So soon after the last stale line the node is told NotReady, if it is: it is reported every 10 s.
 const REPORT: TimeDelta = TimeDelta::seconds(60);
 
@@ -105,7 +107,8 @@ fn story(evidence: &Evidence, log: &Log, incident: &Incident, from: Time) -> Vec
     moments.extend(kernel(evidence, window));
     moments.extend(daemons(evidence, incident, window));
     let starts = log.starts.iter();
-    moments.extend(starts.filter_map(|start| kubelet_start(start, window)));
+    let lately = (from.max(incident.start - STARTED), incident.last_line);
+    moments.extend(starts.filter_map(|start| kubelet_start(start, lately)));
     moments.push(Moment::new(What::LastRelist, incident.start, None));
     moments.push(Moment {
         last: incident.last_line,

@@ -191,7 +191,7 @@ impl<'a> Scene<'a> {
 }
 
 /// Whether somebody cut all but the lines on the PLEG out of the log: what it does not say means nothing then.
-fn is_extract(log: &Log) -> bool {
+pub(super) fn is_extract(log: &Log) -> bool {
     let lines: u64 = log.sources.iter().map(|source| source.lines).sum();
     let carried = log.counts.get(Kind::SkipSync.id()).copied().unwrap_or(0);
     let told: u64 = log.incidents.iter().map(|incident| incident.lines).sum();

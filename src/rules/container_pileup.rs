@@ -2,10 +2,10 @@
 
 use super::{
     Bearing, Judged, Rule, Scene, cite_probe, count,
-    list_too_large::stopped,
+    list_too_large::{self, stopped},
     node,
     remedies::{bound_dead_containers, clean_exited},
-    stored, took,
+    room, stored, took,
 };
 use crate::{
     evidence::Evidence,
@@ -29,6 +29,8 @@ pub(super) const RULE: Rule = Rule {
 
 /// Fewer stopped containers are no pile: a node with the default 110 pods keeps one or two for each container.
 const MANY: usize = 300;
+/// Three quarters of what gRPC lets through.
+const NEAR: u64 = room::LIMIT / 4 * 3;
 /// A relist is meant to run every second; one that takes longer is late for the next.
 const SLOW_LIST: Duration = Duration::from_secs(1);
 /// Inspects that take this long at the median are 100 times slower than normal (a few milliseconds).
@@ -55,6 +57,13 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
     };
     let pile = stopped(runtime);
     let inspect = median_inspect(runtime);
+    let too_large = |finding: &Finding| finding.id == list_too_large::RULE.id && finding.active;
+    if runtime.list_bytes >= NEAR
+        && pile * 2 >= runtime.containers.len()
+        && !found.iter().any(too_large)
+    {
+        return vec![near_the_limit(evidence, runtime)];
+    }
     if pile < MANY || (runtime.list.took < SLOW_LIST && inspect < SLOW_INSPECT) {
         return Vec::new();
     }
@@ -70,6 +79,7 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
     let list = runtime.list.took.as_secs_f64();
     let median = inspect.as_secs_f64() * 1000.0;
     let containers = count(all, "container");
+    let room = room::told(runtime).map_or_else(String::new, |room| format!(" {room}"));
     vec![Finding {
         id: RULE.id,
         title: format!("{pile} stopped containers make every relist slow"),
@@ -85,7 +95,7 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
         },
         active: true,
         explanation: format!(
-            "Docker has {containers}, {pile} of them stopped. Listing them takes {list:.1} s and the kubelet lists twice each time, so a relist that should run every second takes {relist:.1} s at least; on top come its inspects, {median:.0} ms each while 16 were asked at a time. At 3 minutes the node goes NotReady."
+            "Docker has {containers}, {pile} of them stopped. Listing them takes {list:.1} s and the kubelet lists twice each time, so a relist that should run every second takes {relist:.1} s at least; on top come its inspects, {median:.0} ms each while 16 were asked at a time. At 3 minutes the node goes NotReady.{room}"
         ),
         subjects: vec![node(evidence)],
         citations: vec![
@@ -101,6 +111,28 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
         remedies: remedies(evidence),
         spans: Vec::new(),
     }]
+}
+
+/// A list that will soon be too long, whatever it takes now: then the kubelet can neither relist nor clean up.
+fn near_the_limit(evidence: &Evidence, runtime: &Runtime) -> Finding {
+    let room = room::told(runtime).unwrap_or_default();
+    let pile = stopped(runtime);
+    Finding {
+        id: RULE.id,
+        title: format!(
+            "{pile} stopped containers bring the list of containers near to gRPC's limit"
+        ),
+        severity: Severity::Warning,
+        confidence: Confidence::Suspected,
+        active: true,
+        explanation: format!(
+            "{room} Beyond it the kubelet can neither list its containers nor remove old ones, and the node goes NotReady. The kubelet's own two lists are somewhat shorter than Docker's."
+        ),
+        subjects: vec![node(evidence)],
+        citations: vec![list_too_large::cite_list(runtime)],
+        remedies: remedies(evidence),
+        spans: Vec::new(),
+    }
 }
 
 /// A pile that Docker's files show while it does not even list: perhaps it lists, and takes too long.

@@ -5,6 +5,7 @@
 //! was looked at, the process that does not end is named.
 
 mod held;
+mod shape;
 mod stacks;
 mod words;
 
@@ -124,6 +125,18 @@ fn judge(scene: &Scene) -> Judged {
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let suspects = suspects(evidence);
+    let mut findings = tell(evidence, &suspects);
+    let more = shape::more(evidence, &suspects);
+    if let (Some(first), Some(more)) = (findings.first_mut(), more) {
+        first.explanation = format!("{} {more}", first.explanation);
+    }
+    if suspects.is_empty() {
+        findings.extend(shape::unnamed(evidence));
+    }
+    findings
+}
+
+fn tell(evidence: &Evidence, suspects: &[Suspect]) -> Vec<Finding> {
     if suspects.len() <= EACH {
         let each = suspects.iter().map(std::slice::from_ref);
         return each.map(|suspect| accuse(evidence, suspect)).collect();

@@ -89,10 +89,9 @@ fn judge(scene: &Scene) -> Judged {
                 ),
             )
         }
-        Some((log, outage)) if outage.status_deadlines > 0 => Judged::silent(
-            log,
-            "no list timed out, and the relist came as far as to ask for a status",
-        ),
+        Some((log, outage)) if outage.status_deadlines > 0 => {
+            Judged::silent(log, "no list timed out, while statuses did")
+        }
         _ => scene.needs_runtime("timeout 10 docker ps -a"),
     }
 }

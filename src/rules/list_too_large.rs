@@ -5,13 +5,13 @@ use super::{
     lines::Lines,
     node,
     remedies::{bound_dead_containers, clean_exited, count_containers},
-    stored,
+    room, stored,
 };
 use crate::{
     event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Severity},
-    runtime::Runtime,
+    runtime::{Runtime, room::LIMIT},
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -34,9 +34,6 @@ const CALLS: &[Kind] = &[
     Kind::ContainerGcFailed,
     Kind::CleanPodsFailed,
 ];
-
-/// What gRPC lets through, unless the runtime's message says otherwise.
-pub(super) const LIMIT: u64 = 16 << 20;
 
 fn judge(scene: &Scene) -> Judged {
     if let Some(runtime) = scene.listed().filter(|runtime| runtime.list_bytes < LIMIT) {
@@ -98,7 +95,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     }]
 }
 
-fn cite_list(runtime: &Runtime) -> Citation {
+pub(super) fn cite_list(runtime: &Runtime) -> Citation {
     let containers = count(runtime.containers.len(), "container");
     let (stopped, bytes) = (stopped(runtime), runtime.list_bytes);
     Citation {
@@ -112,12 +109,8 @@ fn cite_list(runtime: &Runtime) -> Citation {
 
 /// Returns how many listed containers do not run.
 pub(super) fn stopped(runtime: &Runtime) -> usize {
-    let runs = |state: &str| matches!(state, "running" | "paused" | "restarting");
-    runtime
-        .containers
-        .iter()
-        .filter(|c| !runs(&c.listed_state))
-        .count()
+    let containers = runtime.containers.iter();
+    containers.filter(|it| !it.is_listed_running()).count()
 }
 
 fn explain(
@@ -130,10 +123,9 @@ fn explain(
     let first = clock(evidence, logged.first());
     let now = listed.map_or_else(String::new, |runtime| {
         let all = count(runtime.containers.len(), "container");
-        format!(
-            " Docker has {all} now, {} of them stopped.",
-            stopped(runtime)
-        )
+        let stopped = stopped(runtime);
+        let room = room::told(runtime).map_or_else(String::new, |room| format!(" {room}"));
+        format!(" Docker has {all} now, {stopped} of them stopped.{room}")
     });
     let written = stored::listed(evidence).map(|(_, stored)| {
         let (all, stopped) = (count(stored.len(), "container"), stored::stopped(&stored));

@@ -2,6 +2,8 @@
 //!
 //! A container that ran into its own limit is not the machine's want. The kernel alone says all this: suspected.
 
+mod storm;
+
 use super::{
     Bearing, Judged, Rule, Scene,
     holders::{self, span},
@@ -55,9 +57,14 @@ fn judge(scene: &Scene) -> Judged {
 }
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
-    let Some(host) = &evidence.host else {
-        return Vec::new();
-    };
+    let now = evidence.host.as_ref().and_then(|host| now(evidence, host));
+    now.or_else(|| storm::before_the_lag(evidence))
+        .into_iter()
+        .collect()
+}
+
+/// What the machine lacks now.
+fn now(evidence: &Evidence, host: &Host) -> Option<Finding> {
     let mut told = Vec::new();
     let mut citations = Vec::new();
     let mut cite = |source: &str, text: String| {
@@ -85,9 +92,9 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
         cite("kernel", killed.text.clone());
     }
     if told.is_empty() {
-        return Vec::new();
+        return None;
     }
-    vec![Finding {
+    Some(Finding {
         id: RULE.id,
         title: RULE.title.to_owned(),
         severity: Severity::Warning,
@@ -101,7 +108,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
         citations,
         remedies: remedies(),
         spans: Vec::new(),
-    }]
+    })
 }
 
 fn stalled(host: &Host) -> Option<f64> {

@@ -220,6 +220,7 @@ pub(super) struct Runtime {
     pub(super) version: Option<String>,
     pub(super) api_version: Option<String>,
     pub(super) containers: u64,
+    pub(super) list: Option<ranked::List>,
     pub(super) disk: Option<disk::Disk>,
     pub(super) probes: Probes,
 }

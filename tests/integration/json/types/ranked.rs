@@ -1,4 +1,4 @@
-//! Roles, what was ruled out or is open, and timelines: what users are promised.
+//! Roles, what was ruled out or is open, timelines, and the list's length: what users are promised.
 
 use super::Citation;
 use serde::{Deserialize, Serialize};
@@ -62,4 +62,27 @@ pub(in crate::json) enum What {
     Stale,
     NotReady,
     Recovered,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::json) struct List {
+    pub(in crate::json) bytes: u64,
+    pub(in crate::json) limit_bytes: u64,
+    pub(in crate::json) containers: u64,
+    pub(in crate::json) stopped: u64,
+    pub(in crate::json) bytes_per_container: u64,
+    pub(in crate::json) containers_at_limit: u64,
+    pub(in crate::json) relist_lists_seconds: f64,
+    pub(in crate::json) growth: Option<Growth>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::json) struct Growth {
+    pub(in crate::json) window_seconds: f64,
+    pub(in crate::json) last: u64,
+    pub(in crate::json) before: u64,
+    pub(in crate::json) full_in_seconds: Option<f64>,
+    pub(in crate::json) late_in_seconds: Option<f64>,
 }
