@@ -72,6 +72,7 @@ pub(super) fn rank(findings: &mut Vec<Finding>) -> Vec<Role> {
             slot.1 = role;
         }
     }
+    others.sort_by_key(|(finding, role)| (!finding.active, role.contributes()));
     // A node is NotReady because of whatever is behind what made it so.
     let consequence = |(finding, role): &(Finding, Role)| {
         matches!(role, Role::Consequence { .. }).then_some(finding.severity)
@@ -177,3 +178,6 @@ fn order(findings: &mut [Finding]) {
         (!f.active, f.severity, over, f.confidence, row(f), last(f))
     });
 }
+
+#[cfg(test)]
+mod tests;

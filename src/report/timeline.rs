@@ -108,7 +108,7 @@ fn story(evidence: &Evidence, log: &Log, incident: &Incident, from: Time) -> Vec
     moments.extend(daemons(evidence, incident, window));
     let starts = log.starts.iter();
     let lately = (from.max(incident.start - STARTED), incident.last_line);
-    moments.extend(starts.filter_map(|start| kubelet_start(start, lately)));
+    moments.extend(kubelet_starts(starts, lately));
     moments.push(Moment::new(What::LastRelist, incident.start, None));
     moments.push(Moment {
         last: incident.last_line,
@@ -276,8 +276,21 @@ fn ago(evidence: &Evidence, ago: Duration) -> Option<Time> {
     now.checked_sub_signed(TimeDelta::from_std(ago).ok()?)
 }
 
-fn kubelet_start(start: &Event, (from, to): (Time, Time)) -> Option<Moment> {
-    let at = start.at.filter(|at| *at >= from && *at <= to)?;
-    let citation = Some(start.citation.clone());
-    Some(Moment::new(What::KubeletStart, at, citation))
+/// Returns the kubelet's starts in the window as one.
+fn kubelet_starts<'a>(
+    starts: impl Iterator<Item = &'a Event>,
+    (from, to): (Time, Time),
+) -> Option<Moment> {
+    let inside = |start: &'a Event| Some((start.at.filter(|at| *at >= from && *at <= to)?, start));
+    let mut starts = starts.filter_map(inside);
+    let (at, first) = starts.next()?;
+    let moment = Moment::new(What::KubeletStart, at, Some(first.citation.clone()));
+    Some(starts.fold(moment, |moment, (at, _)| Moment {
+        last: at,
+        count: moment.count + 1,
+        ..moment
+    }))
 }
+
+#[cfg(test)]
+mod tests;

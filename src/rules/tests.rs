@@ -1,7 +1,9 @@
 //! Stories told to the rules: lines of a log, answers of a daemon, and what may be concluded from them.
 
+mod bearing;
 mod busy_mount;
 mod cni_hang;
+mod confirm;
 mod container_pileup;
 mod dead_container;
 mod disk_saturated;
@@ -17,6 +19,7 @@ mod not_pleg;
 mod orphan_sandbox;
 mod pleg_unexplained;
 mod runtime_down;
+mod shape;
 mod slow_relist;
 mod starting_up;
 mod stored;
