@@ -154,6 +154,13 @@ pub enum Reader {
         /// Its whole path
         file: String,
     },
+    /// The names in some folders
+    Folders {
+        /// The host's root directory
+        root: PathBuf,
+        /// Which folders
+        folders: Vec<String>,
+    },
     /// What a program prints
     Program {
         /// Its whole path
@@ -327,7 +334,7 @@ pub struct LogArgs {
     /// Stop reading a log that plegdoctor picked by itself after this long
     #[arg(long, value_name = "DUR", default_value = "10s", value_parser = positive)]
     pub log_timeout: Duration,
-    /// Search a log file with this many threads
+    /// Read logs with this many threads: a plain one by all of them, of compressed ones several at a time
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
     threads: u16,
     /// Leave out what was logged before: RFC 3339, "2026-11-30 03:40", "03:40", "yesterday", or "2h" before now

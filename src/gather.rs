@@ -16,7 +16,7 @@ use crate::{
     cli::{LookArgs, Moments},
     digest::{Digest, Log},
     evidence::{Evidence, FRESH, Gap},
-    host::{self, files::Tree},
+    host::{self, files::Tree, remains},
     id::ContainerId,
     log::{self, DockerFiles, DockerLog, Gauge},
     node::{Host, Tool, Version},
@@ -160,6 +160,7 @@ pub fn gather(
         // A recording has heard of it, or not.
         odd.ask(files_of.is_live().then_some(started), &mut evidence);
     }
+    look_at_remains(&files_of, &mut evidence);
     // Last, for the machine tells where the files are, and what of them is stale.
     let (began, before) = (begin(keep, "docker-files"), evidence.gaps.len());
     if files::read(args, &endpoint, &files_of, keep, read_files, &mut evidence) {
@@ -246,6 +247,19 @@ fn host_unseen(args: &LookArgs, moments: &Moments, apart: Option<&str>) -> Optio
         (None, Some(why)) => Some(Some(why.to_owned())),
         _ => None,
     }
+}
+
+/// Sees what is left of the layers of containers that Docker could not remove.
+fn look_at_remains(tree: &Tree, evidence: &mut Evidence) {
+    let (Some(host), Some(runtime)) = (&mut evidence.host, &evidence.runtime) else {
+        return;
+    };
+    let dead = runtime.containers.iter().filter(|one| one.is_dead());
+    let inspected = dead.filter_map(|one| one.inspected.as_ref());
+    let folders: Vec<String> = inspected.filter_map(|it| it.folder.clone()).collect();
+    let (remains, gap) = remains::look(tree, &folders);
+    host.remains = remains;
+    evidence.gaps.extend(gap);
 }
 
 /// Returns the files of the machine that is looked at; what is read of them is kept.

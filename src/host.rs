@@ -14,6 +14,7 @@ pub mod one;
 mod pressure;
 pub mod programs;
 pub mod reader;
+pub mod remains;
 mod settings;
 mod systemd;
 pub mod tap;

@@ -55,6 +55,7 @@ pub mod finding;
 pub mod fix;
 pub mod kubelet;
 pub mod node;
+pub mod page;
 pub mod plan;
 pub mod report;
 pub mod rules;

@@ -1,6 +1,7 @@
 //! Where the kubelet's log comes from. Opens what the command line names, or picks what is there, and hands the
 //! events of each source on, in order; what could not be read is a gap. What an event means is not known here.
 
+mod ahead;
 mod archive;
 mod container;
 mod crew;
@@ -211,6 +212,7 @@ fn read_named(
     let crew = Crew {
         threads: args.threads(),
         wishes: intake.wishes.clone(),
+        aside: intake.aside(),
     };
     let (journal, container) = (args.names_journal(), args.log_container.is_some());
     let hints = intake::hints(moments);
@@ -321,6 +323,7 @@ fn take(intake: &mut Intake<'_>, piece: Piece<'_>) -> bool {
         Piece::Start(name, from) => intake.start(name, false, from),
         Piece::Block(block) => intake.block(block),
         Piece::Looked(block, spots) => intake.looked_at(block, spots),
+        Piece::Read(part) => intake.read(part),
         Piece::Skip => intake.skip(),
         Piece::Gap(name, why) => intake.gap(name, why),
         Piece::Note(note) => intake.reading.notes.push(note),

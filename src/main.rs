@@ -6,7 +6,7 @@ use plegdoctor::{
     capture,
     cli::{Cli, Command, Reader},
     commands,
-    host::{programs, reader},
+    host::{programs, reader, remains},
     render::plain,
     runtime::disk,
 };
@@ -41,6 +41,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Read { what } => {
             match what {
                 Reader::File { file } => programs::write_file(&file, &mut out)?,
+                Reader::Folders { root, folders } => remains::write(&root, &folders, &mut out)?,
                 Reader::Program { program, args } => match programs::become_it(&program, &args)? {},
                 Reader::Processes { root, what, pids } => {
                     reader::write(&root, what, &pids, &mut out)?;

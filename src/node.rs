@@ -9,6 +9,7 @@ pub mod mask;
 pub mod mount;
 pub mod parse;
 pub mod pressure;
+pub mod remains;
 pub mod role;
 pub mod settings;
 pub mod systemd;
@@ -25,6 +26,7 @@ pub use disk::Disk;
 pub use holder::Namespace;
 pub use mount::Mount;
 pub use pressure::{KernelKind, KernelLine, Pressure};
+pub use remains::Remains;
 pub use role::{OciCommand, Role};
 pub use settings::Settings;
 pub use systemd::{Bus, Systemd};
@@ -61,6 +63,8 @@ pub struct Host {
     pub remote: Vec<Mount>,
     /// The mount namespaces that hold mounts of layers or containers.
     pub namespaces: Vec<Namespace>,
+    /// What is left of the layers of containers that could not be removed.
+    pub remains: Vec<Remains>,
     /// What the machine is short of.
     pub pressure: Pressure,
     /// Its disks that did something while it was looked at, or hold the runtime's data.

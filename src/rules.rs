@@ -41,6 +41,7 @@ use crate::{
     event::{Event, Time},
     evidence::Evidence,
     finding::{Citation, Finding, Subject, SubjectKind},
+    page::Page,
     runtime::{Container, ContainerKind, Outcome, Probe, Runtime},
 };
 
@@ -55,6 +56,8 @@ pub struct Rule {
     pub explains: bool,
     /// How it bears on the other rules, and what speaks against it.
     pub bearing: Bearing,
+    /// What there is to know about it: `plegdoctor explain`.
+    pub page: Page,
     /// Looks for the cause, knowing what the rules before it found. Returns nothing where it is not at work.
     pub check: fn(&Evidence, &[Finding]) -> Vec<Finding>,
 }

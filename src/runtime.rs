@@ -301,6 +301,8 @@ pub struct Inspected {
     pub pid: Option<u32>,
     /// Its own layer, by its name in the storage driver's folder; empty where the driver does not tell.
     pub layers: Vec<Place>,
+    /// Its own layer's folder, where the storage driver is overlay2.
+    pub folder: Option<String>,
     /// Whether it was asked again once the host had been looked at, and said that the same process runs.
     pub again: bool,
 }

@@ -4,7 +4,10 @@
 //! What could not be seen is taken from the manifest, for only the run itself could tell. A case has none: there it
 //! is what the readers say.
 
-use super::{again::Again, ask_docker, blind, correct_versions, files, kubelet, log_gaps, options};
+use super::{
+    again::Again, ask_docker, blind, correct_versions, files, kubelet, log_gaps, look_at_remains,
+    options,
+};
 use crate::{
     capture::{Capture, Keep, Manifest, manifest::Options},
     cli::{LogArgs, LookArgs, Moments},
@@ -89,6 +92,7 @@ pub fn replay(
         };
         odd.ask(None, &mut evidence);
     }
+    look_at_remains(&tree, &mut evidence);
     read_files(&mut capture, &tree, keep, &mut evidence);
     kubelet::replay(&mut capture, keep, &mut evidence)?;
     if let Some(manifest) = &manifest {

@@ -68,6 +68,13 @@ pub(super) fn read(file: &Path, until: Instant) -> Answer {
     run(&mut command, until, &|_| true)
 }
 
+/// Lists folders of the machine whose root directory is `root`, in the same way; see `remains::write`.
+pub(super) fn list(root: &Path, folders: &[String], until: Instant) -> Answer {
+    let mut command = child::reader();
+    command.args(["folders", "--"]).arg(root).args(folders);
+    run(&mut command, until, &|_| true)
+}
+
 /// Returns whether a program could not be asked because it is not there.
 pub(super) fn is_not_there(words: &str) -> bool {
     words.contains(NOT_THERE)

@@ -1,7 +1,7 @@
 //! Several threads that read and search one file: each takes every n-th block, so that its blocks come in order
 //! and nobody sorts. What they find does not depend on how many they are.
 
-use super::spots::Spots;
+use super::{ahead::Aside, spots::Spots};
 use crate::event::screen::Wanted;
 use std::{
     fs::File,
@@ -56,6 +56,8 @@ pub(super) struct Crew {
     pub(super) threads: NonZeroUsize,
     /// What the parser wants.
     pub(super) wishes: Wishes,
+    /// How logs are read ahead of their turn; `None` where each is to be read in it.
+    pub(super) aside: Option<Aside>,
 }
 
 /// How reading came to its end.
@@ -204,6 +206,7 @@ mod tests {
         let crew = Crew {
             threads: NonZeroUsize::new(threads).unwrap(),
             wishes: Wishes::default(),
+            aside: None,
         };
         let (mut got, mut left) = (Vec::new(), blocks);
         let ended = read(file, span, &crew, &mut |block, _| {

@@ -3,6 +3,7 @@
 
 use super::{
     UNKNOWN,
+    ahead::{self, Ahead},
     crew::{self, Crew, Ended},
     feed::{self, Feed},
     intake::Opening,
@@ -15,9 +16,11 @@ use super::{
 };
 use crate::{event::Time, parser::Hints};
 use std::{
+    collections::VecDeque,
     fs::File,
     io::{self, Read as _},
     path::{Path, PathBuf},
+    thread,
     time::Instant,
 };
 
@@ -36,6 +39,8 @@ pub(super) enum Piece<'a> {
     Block(&'a [u8]),
     /// Its next bytes, which somebody has looked at.
     Looked(&'a [u8], &'a Spots),
+    /// What its next bytes say, which somebody has read.
+    Read(ahead::Part),
     /// Its next bytes are from the middle of a later line.
     Skip,
     /// Something of it was not seen.
@@ -146,26 +151,47 @@ fn stream_all(
     if let Some(total) = found.logs.iter().map(Log::length).sum::<Option<u64>>() {
         emit(Piece::Total(total));
     }
-    let mut logs = found.logs.into_iter();
-    while let Some(mut log) = logs.next() {
-        emit(Piece::Ahead(earliest(logs.as_slice())));
-        let means = Means {
-            hints,
-            crew,
-            limits,
-            others: logs.len() > 0,
-        };
-        match stream_any(&mut log, &means, emit) {
-            Ok(true) => {}
-            Ok(false) => break,
-            Err(error) => found.failures.push((log.name, error)),
+    let mut logs = VecDeque::from(found.logs);
+    thread::scope(|scope| {
+        // Of the first of `logs`, and let go before the threads are waited for: they end once nobody listens.
+        let mut begun: VecDeque<Ahead> = VecDeque::new();
+        while let Some(mut log) = logs.pop_front() {
+            emit(Piece::Ahead(earliest(&logs)));
+            let own = begun.pop_front();
+            // One thread is this log's own. A plain one has all of them.
+            let free = match own.is_some() || log.unpacks_small() {
+                true => crew.threads.get() - 1,
+                false => 0,
+            };
+            while begun.len() < free
+                && let Some(aside) = &crew.aside
+                && let Some(next) = logs.get_mut(begun.len())
+                && let Some(ahead) = Ahead::start(scope, next, aside)
+            {
+                begun.push_back(ahead);
+            }
+            let means = Means {
+                hints,
+                crew,
+                limits,
+                others: !logs.is_empty(),
+            };
+            let streamed = match own {
+                Some(ahead) => Ok(ahead.stream(emit)),
+                None => stream_any(&mut log, &means, emit),
+            };
+            match streamed {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => found.failures.push((log.name, error)),
+            }
         }
-    }
+    });
     found.failures
 }
 
 /// Returns when the earliest of these logs begins, or a time before all others if that is not known.
-fn earliest(logs: &[Log]) -> Option<Time> {
+fn earliest(logs: &VecDeque<Log>) -> Option<Time> {
     let first = |log: &Log| log.first.unwrap_or(UNKNOWN);
     logs.iter().map(first).min()
 }

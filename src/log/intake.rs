@@ -3,6 +3,7 @@
 
 use super::{
     Reading, Source,
+    ahead::{Aside, Part},
     crew::Wishes,
     gauge::Gauge,
     lines::{LONGEST, Lines, Out},
@@ -182,6 +183,33 @@ impl<'a> Intake<'a> {
         if let Some(Current { parser, .. }) = &self.current {
             self.wishes.set(parser.wants_context(), parser.has_begun());
         }
+    }
+
+    /// Takes what somebody has read of the source begun.
+    pub(super) fn read(&mut self, part: Part) {
+        let Some(current) = &mut self.current else {
+            return;
+        };
+        match part {
+            Part::Batch(bytes, events) => {
+                current.bytes += bytes;
+                self.give(|_, _, out| out.take(|all| *all = events));
+            }
+            Part::End(read) => (current.lines, current.parser) = *read,
+            Part::Gap(why) => {
+                let name = current.name.clone();
+                self.gap(name, why);
+            }
+        }
+    }
+
+    /// Returns how logs may be read ahead of their turn; `None` where what is read is kept, in its order.
+    pub(super) fn aside(&self) -> Option<Aside> {
+        self.reel.is_none().then(|| Aside {
+            hints: hints(&self.moments),
+            context: self.sink.wants_context(),
+            gauge: self.gauge.clone(),
+        })
     }
 
     /// Lets the parser of the source begun give events, and hands them on.

@@ -114,6 +114,17 @@ impl Log {
         self.span.filter(|_| plain).map(|(start, end)| end - start)
     }
 
+    /// Returns whether it is compressed, can be read beside others, and takes little memory by its first bytes.
+    pub(super) fn unpacks_small(&mut self) -> bool {
+        let Form::Packed(from, _) = self.form else {
+            return false;
+        };
+        let mut magic = [0; unpack::MAGIC];
+        let read = self.file().map(|file| file.read_at(&mut magic, from));
+        let kind = unpack::Kind::of(&magic).filter(|_| matches!(read, Ok(Ok(_))));
+        self.skip == 0 && kind.is_some_and(unpack::Kind::is_small)
+    }
+
     /// Returns the open file, opening it again if it had to be closed.
     pub(super) fn file(&mut self) -> anyhow::Result<&mut File> {
         if self.file.is_none() {

@@ -2,7 +2,7 @@
 //! it is, it is read from its end, in part, and for a limited time.
 
 use super::{
-    DockerLog, Places, Reading, Source,
+    DockerLog, Places, Reading, Source, ahead,
     container::{self, Part, There},
     crew::Crew,
     files::{self, Piece},
@@ -49,6 +49,7 @@ enum Message {
     Start(String, intake::Opening),
     Block(Vec<u8>),
     Looked(Vec<u8>, Spots),
+    Read(ahead::Part),
     Skip,
     Gap(String, String),
     Note(String),
@@ -225,6 +226,8 @@ fn from_files(
     let crew = Crew {
         threads: bounds.threads,
         wishes: intake.wishes.clone(),
+        // What is this far back is mostly old, and time is short.
+        aside: None,
     };
     let (mut failures, mut begun) = (Vec::new(), None);
     let ended = pump::pump(
@@ -245,6 +248,7 @@ fn from_files(
                 Message::Ahead(ahead) => intake.expect(ahead),
                 Message::Block(block) => intake.block(&block),
                 Message::Looked(block, spots) => intake.looked_at(&block, &spots),
+                Message::Read(part) => intake.read(part),
                 Message::Skip => intake.skip(),
                 Message::Gap(name, why) => intake.gap(name, why),
                 Message::Note(note) => intake.reading.notes.push(note),
@@ -276,6 +280,7 @@ impl From<Piece<'_>> for Message {
             Piece::Ahead(ahead) => Self::Ahead(ahead),
             Piece::Block(block) => Self::Block(block.to_vec()),
             Piece::Looked(block, spots) => Self::Looked(block.to_vec(), spots.clone()),
+            Piece::Read(part) => Self::Read(part),
             Piece::Skip => Self::Skip,
             Piece::Gap(name, why) => Self::Gap(name.to_owned(), why),
             Piece::Note(note) => Self::Note(note),

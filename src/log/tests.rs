@@ -1,5 +1,6 @@
 //! Reading as the command line asks for it: what the tests share.
 
+mod ahead;
 mod archived;
 mod container;
 mod journal;

@@ -15,7 +15,7 @@ pub(crate) const MOST: u64 = 128 << 20;
 /// How much of the compressed bytes is read at a time.
 const INPUT: usize = 64 << 10;
 /// How many bytes tell what begins, and how large a window it wants.
-const MAGIC: usize = 18;
+pub(crate) const MAGIC: usize = 18;
 
 /// How a log is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,12 @@ impl Kind {
                 .then_some(Self::Bzip2),
             _ => None,
         }
+    }
+
+    /// Returns whether unpacking it takes no more than some MiB, whatever it holds: 32 KiB of window, or 4 MiB of bzip2's
+    /// blocks.
+    pub(crate) fn is_small(self) -> bool {
+        matches!(self, Self::Gzip | Self::Bzip2)
     }
 
     /// Returns its name.

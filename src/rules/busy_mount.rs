@@ -22,6 +22,7 @@ use crate::{
         Host, Namespace,
         holder::{Held, Keeper},
     },
+    page::Page,
 };
 use std::time::Duration;
 use trouble::Trouble;
@@ -35,6 +36,7 @@ pub(super) const RULE: Rule = Rule {
         feeds: &["container-pileup", "list-too-large"],
         ..Bearing::NONE
     },
+    page: Page::UNWRITTEN,
     check,
 };
 

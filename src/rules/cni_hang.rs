@@ -13,6 +13,7 @@ use crate::{
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
     incident::CALL_TIMEOUT,
     node::{Host, Process, Role, State},
+    page::Page,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -24,6 +25,7 @@ pub(super) const RULE: Rule = Rule {
         feeds: &[],
         judge,
     },
+    page: Page::UNWRITTEN,
     check,
 };
 

@@ -11,6 +11,7 @@ use crate::{
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Severity},
     incident::Incident,
+    page::Page,
     runtime::{Outcome, Runtime},
 };
 use std::time::Duration;
@@ -24,6 +25,7 @@ pub(super) const RULE: Rule = Rule {
         feeds: &["list-too-large", "hung-runtime"],
         judge,
     },
+    page: Page::UNWRITTEN,
     check,
 };
 

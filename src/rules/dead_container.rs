@@ -6,7 +6,7 @@
 mod stored;
 
 use super::{
-    Bearing, EACH, Judged, Rule, Scene, busy_mount, called, clock, count, inspect_call,
+    Bearing, EACH, Judged, Rule, Scene, busy_mount, called, clock, count, holders, inspect_call,
     lines::Lines,
     remedies::{clean_dead, docker_command},
     room, subject_from, subject_of,
@@ -18,7 +18,8 @@ use crate::{
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject},
     id::ContainerId,
-    node::holder::Place,
+    node::{Remains, holder::Place},
+    page::{Cure, Look, Page},
     runtime::{Container, Runtime},
 };
 use chrono::TimeDelta;
@@ -31,6 +32,60 @@ pub(super) const RULE: Rule = Rule {
         behind: &[],
         feeds: &["container-pileup", "list-too-large"],
         judge,
+    },
+    page: Page {
+        means: "A container has ended, its removal was tried, and what belongs to it could not be removed: mostly \
+            because its layer or its `shm` is still mounted somewhere (`device or resource busy`), sometimes because of \
+            an immutable file. Docker then marks it dead: it can never start again, and only removing it helps. \
+            `docker ps` may call it `Removal In Progress`, or not show it under `--filter status=dead`; inspect tells.",
+        matters: "By itself it does not hold up a relist: in no public incident was a dead container shown to be what \
+            blocked one; those were shown as `Created` or `Up`. It matters in two ways: the kubelet tries to \
+            remove it each minute, and many of them make the list longer (`container-pileup`, `list-too-large`); and \
+            it is the mark of a leaked mount, which goes on making more of them (`busy-mount`).",
+        confirm: &[
+            Look {
+                what: "What inspect says of it, and why its removal failed",
+                command: "docker inspect -f '{{.State.Status}} {{.State.Error}}' ID",
+            },
+            Look {
+                what: "Which containers are dead, whatever the list calls them",
+                command: "plegdoctor clean --dead --dry-run",
+            },
+            Look {
+                what: "Which processes still see its mount",
+                command: "grep -l ID /proc/[0-9]*/mountinfo",
+            },
+        ],
+        remedies: &[
+            Cure {
+                what: "Remove it again: what held it may be gone",
+                command: "plegdoctor clean --dead",
+                cost: "its logs; nothing that runs is touched",
+            },
+            Cure {
+                what: "Detach the mount where it is held, or restart who holds it, then remove it again",
+                command: "",
+                cost: "what the holder does; `busy-mount` names it",
+            },
+            Cure {
+                what: "Take the immutable mark off the file in its layer (`chattr -i`), then remove it again",
+                command: "",
+                cost: "none, once you know who set it",
+            },
+        ],
+        versions: "All of Docker. Up to 28.1 the list goes on to say `Removal In Progress` after a removal that failed, \
+            until the daemon restarts (moby#49968, in 28.2.0). On RHEL 7 kernels `fs.may_detach_mounts=1` lets a mount \
+            point be removed that is still mounted in another namespace.",
+        unproved: "That a dead container blocks the relist. If the node is NotReady, look for what does not answer; \
+            removing dead containers will not heal it unless there are thousands.",
+        see: &["busy-mount", "container-pileup", "remove-container-failed"],
+        sources: &[
+            "moby:daemon/delete.go",
+            "moby#49968",
+            "moby#34877",
+            "moby#32461",
+            "run: kubelet 1.20.2, Docker 20.10.24",
+        ],
     },
     check,
 };
@@ -143,6 +198,14 @@ fn from_docker(evidence: &Evidence, dead: &[&Container], about: &Lines) -> Findi
             .map(|c| cite_states(runtime, c, dead.len()));
         citations.extend(states);
     }
+    let remains = dead.iter().filter_map(|one| half_removed(evidence, one));
+    citations.extend(remains.take(EACH).map(|it| cite_remains(evidence, it)));
+    // Docker's list, inspect and log are one witness; the kubelet's log and the file system are others.
+    let shown = |one: &&&Container| {
+        half_removed(evidence, one).is_some()
+            || about.0.iter().any(|group| is_about(group, &one.id))
+    };
+    let all_shown = dead.iter().all(|one| shown(&one));
     Finding {
         id: RULE.id,
         title: match dead {
@@ -156,10 +219,9 @@ fn from_docker(evidence: &Evidence, dead: &[&Container], about: &Lines) -> Findi
             ),
         },
         severity: Severity::Warning,
-        confidence: if about.is_empty() {
-            Confidence::Suspected
-        } else {
-            Confidence::Confirmed
+        confidence: match all_shown {
+            true => Confidence::Confirmed,
+            false => Confidence::Suspected,
         },
         active: true,
         explanation: explain(evidence, dead, about),
@@ -168,6 +230,21 @@ fn from_docker(evidence: &Evidence, dead: &[&Container], about: &Lines) -> Findi
         remedies: remedies(evidence, dead),
         spans: about.spans(),
     }
+}
+
+/// Returns what is left of its layer, if the file system shows that its removal began and did not end.
+fn half_removed<'a>(evidence: &'a Evidence, container: &Container) -> Option<&'a Remains> {
+    let folder = container.inspected.as_ref()?.folder.as_ref()?;
+    let mut remains = evidence.host.as_ref()?.remains.iter();
+    remains.find(|it| it.folder == *folder && it.is_half_removed())
+}
+
+fn cite_remains(evidence: &Evidence, remains: &Remains) -> Citation {
+    let left = match remains.names.as_slice() {
+        [] => "nothing is left in it".to_owned(),
+        names => format!("only {} left in it", names.join(", ")),
+    };
+    holders::cite(evidence, remains.folder.as_str(), left)
 }
 
 fn cite_states(runtime: &Runtime, container: &Container, of: usize) -> Citation {
@@ -228,8 +305,15 @@ fn explain(evidence: &Evidence, dead: &[&Container], about: &Lines) -> String {
             format!(" The kubelet tried {tries} times to remove it{span}.{room}")
         }
     };
+    let half = |one: &&&Container| half_removed(evidence, one).is_some();
+    let half = match (dead, dead.iter().filter(half).count()) {
+        (_, 0) => String::new(),
+        ([_], _) => " Its layer is still on the disk, half removed.".to_owned(),
+        (_, 1) => " The layer of one is still on the disk, half removed.".to_owned(),
+        (_, number) => format!(" The layers of {number} are still on the disk, half removed."),
+    };
     format!(
-        "{what}{reason}. It can never start again.{misled}{tried} A dead container by itself was never shown to hold up the kubelet's relist; many of them slow it down, and each may point to a leaked mount."
+        "{what}{reason}.{half} It can never start again.{misled}{tried} A dead container by itself was never shown to hold up the kubelet's relist; many of them slow it down, and each may point to a leaked mount."
     )
 }
 

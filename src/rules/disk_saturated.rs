@@ -15,6 +15,7 @@ use crate::{
     evidence::{Evidence, FRESH},
     finding::{Citation, Confidence, Finding, Severity, Subject, SubjectKind},
     node::{Disk, Host, KernelKind, KernelLine, Process, Role, State, waits_for_disk},
+    page::Page,
     runtime::{Outcome, Runtime},
 };
 use std::time::Duration;
@@ -35,6 +36,7 @@ pub(super) const RULE: Rule = Rule {
         feeds: &["container-pileup"],
         judge,
     },
+    page: Page::UNWRITTEN,
     check,
 };
 

@@ -15,6 +15,7 @@ use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity},
     node::{Process, State},
+    page::Page,
     runtime::{Outcome, Runtime},
 };
 
@@ -27,6 +28,7 @@ pub(super) const RULE: Rule = Rule {
         feeds: &[],
         judge,
     },
+    page: Page::UNWRITTEN,
     check,
 };
 

@@ -25,6 +25,7 @@ use crate::{
     finding::{Confidence, Finding, Remedy, Severity, Subject, SubjectKind},
     id::ContainerId,
     incident::CALL_TIMEOUT,
+    page::Page,
     runtime::{Container, Outcome},
 };
 use chrono::TimeDelta;
@@ -39,6 +40,7 @@ pub(super) const RULE: Rule = Rule {
         feeds: &[],
         judge,
     },
+    page: Page::UNWRITTEN,
     check,
 };
 

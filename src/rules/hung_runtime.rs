@@ -11,6 +11,7 @@ use crate::{
     event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
+    page::Page,
     runtime::{Outcome, Probe, Runtime},
 };
 use chrono::TimeDelta;
@@ -24,6 +25,7 @@ pub(super) const RULE: Rule = Rule {
         feeds: &[],
         judge,
     },
+    page: Page::UNWRITTEN,
     check,
 };
 

@@ -23,6 +23,7 @@ use crate::{
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
     id::ContainerId,
     node::{Process, State},
+    page::Page,
     runtime::{Container, Inspected},
 };
 
@@ -35,6 +36,7 @@ pub(super) const RULE: Rule = Rule {
         feeds: &["orphan-sandbox", "dead-container"],
         ..Bearing::NONE
     },
+    page: Page::UNWRITTEN,
     check,
 };
 

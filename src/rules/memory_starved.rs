@@ -13,6 +13,7 @@ use crate::{
     evidence::{Evidence, FRESH},
     finding::{Confidence, Finding, Remedy, Risk, Severity},
     node::{Host, KernelKind, KernelLine},
+    page::Page,
 };
 use std::time::Duration;
 
@@ -33,6 +34,7 @@ pub(super) const RULE: Rule = Rule {
         ],
         judge,
     },
+    page: Page::UNWRITTEN,
     check,
 };
 

@@ -17,6 +17,7 @@ use crate::{
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
     id::PodName,
     node::{Host, KernelKind, KernelLine, Mount, Process, Role, State, server_wait},
+    page::Page,
     runtime::{Container, Outcome},
 };
 use std::{collections::BTreeSet, time::Duration};
@@ -35,6 +36,7 @@ pub(super) const RULE: Rule = Rule {
         feeds: &[],
         judge,
     },
+    page: Page::UNWRITTEN,
     check,
 };
 

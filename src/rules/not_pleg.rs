@@ -9,6 +9,7 @@ use crate::{
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
     incident::START_UP,
+    page::Page,
 };
 use chrono::TimeDelta;
 
@@ -21,6 +22,7 @@ pub(super) const RULE: Rule = Rule {
         feeds: &[],
         judge,
     },
+    page: Page::UNWRITTEN,
     check,
 };
 

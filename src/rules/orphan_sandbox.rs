@@ -9,6 +9,7 @@ use crate::{
     event::{ErrorClass, Event, Kind},
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject},
+    page::Page,
     runtime::{Container, stored::Life},
 };
 use chrono::TimeDelta;
@@ -18,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
     title: "A sandbox or container outlives its pod",
     explains: false,
     bearing: Bearing::NONE,
+    page: Page::UNWRITTEN,
     check,
 };
 

@@ -14,6 +14,7 @@ use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity},
     incident::{CALL_TIMEOUT, Incident, Shape},
+    page::Page,
     runtime::Outcome,
 };
 use chrono::TimeDelta;
@@ -23,6 +24,7 @@ pub(super) const RULE: Rule = Rule {
     title: "The PLEG was unhealthy, and the evidence does not tell why",
     explains: false,
     bearing: Bearing::NONE,
+    page: Page::UNWRITTEN,
     check,
 };
 

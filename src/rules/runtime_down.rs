@@ -13,6 +13,7 @@ use crate::{
     event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::{Confidence, Finding, Severity},
+    page::Page,
     runtime::{
         Outcome, Runtime,
         stored::{Disk, Life, Stored},
@@ -28,6 +29,7 @@ pub(super) const RULE: Rule = Rule {
         feeds: &[],
         judge,
     },
+    page: Page::UNWRITTEN,
     check,
 };
 

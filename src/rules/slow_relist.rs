@@ -9,6 +9,7 @@ use crate::{
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
     kubelet::{Age, Kubelet, Metrics, Spread, spread::human},
+    page::Page,
     runtime::{Probe, Runtime},
 };
 use chrono::TimeDelta;
@@ -19,6 +20,7 @@ pub(super) const RULE: Rule = Rule {
     title: "Relists take long: the PLEG is near to being unhealthy",
     explains: false,
     bearing: Bearing::NONE,
+    page: Page::UNWRITTEN,
     check,
 };
 

@@ -15,6 +15,7 @@ use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
     node::{Bus, Host, Process, Role, State, Systemd},
+    page::Page,
 };
 use std::time::Duration;
 
@@ -27,6 +28,7 @@ pub(super) const RULE: Rule = Rule {
         feeds: &[],
         judge,
     },
+    page: Page::UNWRITTEN,
     check,
 };
 

@@ -5,6 +5,7 @@ use super::{Bearing, Judged, Rule, Scene, daemon, holders, node};
 use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Subject},
+    page::Page,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -17,6 +18,7 @@ pub(super) const RULE: Rule = Rule {
         feeds: &["runtime-down", "hung-runtime", "hung-container", "cni-hang"],
         judge,
     },
+    page: Page::UNWRITTEN,
     check,
 };
 

@@ -218,6 +218,24 @@ fn a_dead_container_is_named_with_its_states_and_reason_until_it_is_gone() {
     assert!(said.contains("operation not permitted"), "{said}");
     let remedies = finding["remedies"].to_string();
     assert!(remedies.contains("plegdoctor clean --dead"), "{remedies}");
+    assert_eq!(finding["confidence"], "suspected", "Docker's word alone");
+
+    // The file system shows it as well; what other tests break meanwhile is seen there, too.
+    let told = run(&[
+        "diagnose",
+        "--no-log",
+        "--format",
+        "json",
+        "--docker-host",
+        &endpoint,
+    ]);
+    let seen: Value = serde_json::from_str(&told.out).unwrap();
+    let mut findings = seen["findings"].as_array().unwrap().iter();
+    let finding = findings.find(|it| it["id"] == "dead-container").unwrap();
+    assert_eq!(finding["confidence"], "confirmed", "{finding}");
+    let layers = &seen["host"]["layers_left"];
+    assert_eq!(layers[0]["names"], json!(["diff"]), "{layers}");
+    assert_eq!(layers[0]["half_removed"], true, "{layers}");
     assert_eq!(report["incidents"], json!([]), "no cause of a lag");
 
     let told = clean();

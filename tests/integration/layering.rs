@@ -78,6 +78,7 @@ const CORE: &[&str] = &[
     "evidence",
     "finding",
     "node",
+    "page",
     "plan",
     "report",
     "rules",

@@ -273,6 +273,7 @@ pub(super) fn tail(
     let crew = Crew {
         threads: NonZeroUsize::MIN,
         wishes: Wishes::default(),
+        aside: None,
     };
     let failures = files::read_tail(dir, Family::Any, hints, &crew, limits, &mut |piece| {
         match piece {

@@ -6,7 +6,8 @@ mod software;
 use crate::{
     id::{ContainerId, PodUid},
     node::{
-        Disk, Host, KernelKind, KernelLine, Mount, Pressure, Process, Role, Thread, Threads,
+        Disk, Host, KernelKind, KernelLine, Mount, Pressure, Process, Remains, Role, Thread,
+        Threads,
         pressure::{DaemonLimits, Stall},
     },
 };
@@ -26,6 +27,7 @@ pub(super) struct HostV1<'a> {
     processes: Vec<ProcessV1<'a>>,
     remote_mounts: Vec<MountV1<'a>>,
     mount_namespaces: Vec<NamespaceV1<'a>>,
+    layers_left: Vec<RemainsV1<'a>>,
     pressure: PressureV1,
     disks: Vec<DiskV1<'a>>,
     kernel_lines: Vec<KernelLineV1<'a>>,
@@ -119,6 +121,13 @@ struct ThreadV1<'a> {
 }
 
 #[derive(Serialize)]
+struct RemainsV1<'a> {
+    folder: &'a str,
+    names: &'a [String],
+    half_removed: bool,
+}
+
+#[derive(Serialize)]
 struct MountV1<'a> {
     device: &'a str,
     point: &'a str,
@@ -144,9 +153,20 @@ impl<'a> From<&'a Host> for HostV1<'a> {
                 .iter()
                 .map(|namespace| namespace::of(host, namespace))
                 .collect(),
+            layers_left: host.remains.iter().map(RemainsV1::from).collect(),
             pressure: PressureV1::from(&host.pressure),
             disks: host.disks.iter().map(DiskV1::from).collect(),
             kernel_lines: host.kernel_lines.iter().map(KernelLineV1::from).collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a Remains> for RemainsV1<'a> {
+    fn from(remains: &'a Remains) -> Self {
+        Self {
+            folder: &remains.folder,
+            names: &remains.names,
+            half_removed: remains.is_half_removed(),
         }
     }
 }

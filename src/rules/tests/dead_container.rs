@@ -1,6 +1,8 @@
 use super::*;
 use crate::{
     finding::{Confidence, Severity},
+    id::ContainerId,
+    node::{Host, Remains},
     rules::dead_container::RULE,
 };
 
@@ -63,6 +65,51 @@ fn the_kubelets_failed_removal_of_the_same_container_confirms() {
         &evidence(&[remove_failed(ID)], Some(daemon_with(vec![dead()]))),
     );
     assert_eq!(found.confidence, Confidence::Confirmed);
+}
+
+const FOLDER: &str = "/var/lib/docker/overlay2/aa";
+
+/// The layer of a dead container, with that left in it.
+fn left(names: &[&str]) -> Evidence {
+    let mut container = dead();
+    if let Some(inspected) = &mut container.inspected {
+        inspected.folder = Some(FOLDER.to_owned());
+    }
+    let mut evidence = evidence(&[], Some(daemon_with(vec![container])));
+    evidence.host = Some(Host {
+        remains: vec![Remains {
+            folder: FOLDER.to_owned(),
+            names: names.iter().map(|&name| name.to_owned()).collect(),
+        }],
+        ..host(Vec::new())
+    });
+    evidence
+}
+
+#[test]
+fn a_layer_that_is_half_removed_confirms_and_a_whole_one_does_not() {
+    let found = only(&RULE, &left(&["diff"]));
+    assert_eq!(found.confidence, Confidence::Confirmed);
+    let cited = found.citations.iter().find(|it| &*it.source == FOLDER);
+    assert_eq!(&*cited.unwrap().text, "only diff left in it");
+    assert!(found.explanation.contains("half removed"));
+    let whole = only(&RULE, &left(&["diff", "link", "lower", "work"]));
+    assert_eq!(whole.confidence, Confidence::Suspected);
+    assert!(!whole.explanation.contains("half removed"));
+    assert!(whole.citations.iter().all(|it| &*it.source != FOLDER));
+}
+
+#[test]
+fn what_is_shown_of_one_is_not_shown_of_the_other() {
+    let mut both = left(&["diff"]);
+    let mut other = dead();
+    other.id = ContainerId::parse(OTHER).unwrap();
+    if let Some(runtime) = &mut both.runtime {
+        runtime.containers.push(other);
+    }
+    let found = only(&RULE, &both);
+    assert_eq!(found.confidence, Confidence::Suspected);
+    assert!(found.explanation.contains("The layer of one is"));
 }
 
 #[test]

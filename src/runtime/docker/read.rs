@@ -8,7 +8,10 @@ use super::{Container, Inspected};
 use crate::{
     event::Time,
     id::ContainerId,
-    node::holder::{self, Place},
+    node::{
+        Remains,
+        holder::{self, Place},
+    },
     runtime::name,
 };
 use chrono::{DateTime, Datelike as _};
@@ -90,6 +93,7 @@ pub(super) fn inspection(body: &[u8]) -> Option<Container> {
         exit_code: state["ExitCode"].as_i64().unwrap_or(0),
         pid: pid(&state["Pid"]),
         layers: layers(&json["GraphDriver"]["Data"]),
+        folder: folder(&json["GraphDriver"]),
         again: false,
     });
     Some(identified(container))
@@ -115,6 +119,12 @@ fn layers(data: &Value) -> Vec<Place> {
         .collect();
     found.dedup();
     found
+}
+
+/// Returns the folder of the container's own layer, where the storage driver is overlay2.
+fn folder(driver: &Value) -> Option<String> {
+    let upper = Some(text(&driver["Data"]["UpperDir"])).filter(|_| driver["Name"] == "overlay2");
+    Remains::folder_of(upper?).map(str::to_owned)
 }
 
 /// Reads one entry of the list.

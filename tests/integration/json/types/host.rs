@@ -14,9 +14,18 @@ pub(in crate::json) struct Host {
     pub(in crate::json) processes: Vec<Process>,
     pub(in crate::json) remote_mounts: Vec<Mount>,
     pub(in crate::json) mount_namespaces: Vec<Namespace>,
+    pub(in crate::json) layers_left: Vec<Remains>,
     pub(in crate::json) pressure: Pressure,
     pub(in crate::json) disks: Vec<Disk>,
     pub(in crate::json) kernel_lines: Vec<KernelLine>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::json) struct Remains {
+    pub(in crate::json) folder: String,
+    pub(in crate::json) names: Vec<String>,
+    pub(in crate::json) half_removed: bool,
 }
 
 #[derive(Debug, Deserialize, Serialize)]

@@ -1,0 +1,60 @@
+//! A page of explanation: what is known of one finding or one message, for whoever meets it for the first time.
+//!
+//! Rules and messages carry theirs; printers lay them out. Texts are Markdown's simplest kind: paragraphs with an
+//! empty line between them, code between backticks. Nothing here decides or prints.
+
+/// What is known of a finding or a message, in the order in which it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// What it says, and how it comes to that.
+    pub means: &'static str,
+    /// What it does to the relist, or why it does nothing to it.
+    pub matters: &'static str,
+    /// How to see whether it is so: commands that change nothing, the most telling first.
+    pub confirm: &'static [Look],
+    /// What helps, the mildest first. Empty where there is nothing to do, or where only the pages of `see` know.
+    pub remedies: &'static [Cure],
+    /// Which versions it concerns: of the kubelet, the runtime, the kernel.
+    pub versions: &'static str,
+    /// What nobody has shown, and what this is easily taken for.
+    pub unproved: &'static str,
+    /// Ids of the findings and messages to read next.
+    pub see: &'static [&'static str],
+    /// Where it is known from: `kubernetes#45419` (an issue or pull request), `moby:daemon/delete.go` (a file of the
+    /// source), `run: kubelet 1.20.2, Docker 20.10.24` (seen on such a node).
+    pub sources: &'static [&'static str],
+}
+
+/// A look that tells whether it is so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// What its answer tells.
+    pub what: &'static str,
+    /// The command; words in capitals (`ID`, `PID`) stand for what the reader knows. Changes nothing.
+    pub command: &'static str,
+}
+
+/// Something to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cure {
+    /// What, as an imperative.
+    pub what: &'static str,
+    /// The command; empty where it is a change of a setting, a machine or a program.
+    pub command: &'static str,
+    /// What it costs.
+    pub cost: &'static str,
+}
+
+impl Page {
+    /// A page that is still to be written; no test lets it pass.
+    pub const UNWRITTEN: Self = Self {
+        means: "",
+        matters: "",
+        confirm: &[],
+        remedies: &[],
+        versions: "",
+        unproved: "",
+        see: &[],
+        sources: &[],
+    };
+}
