@@ -106,7 +106,18 @@ impl Page<'_> {
             )
         )?;
         self.citations(&finding.citations, out)?;
-        self.remedies(&finding.remedies, out)
+        let Some(Role::Consequence { of }) = role else {
+            return self.remedies(&finding.remedies, out);
+        };
+        // What follows from another finding is mended there; here nobody shall restart anything for it.
+        let is_safe = |remedy: &&Remedy| remedy.risk == Risk::Safe;
+        let safe: Vec<Remedy> = finding.remedies.iter().filter(is_safe).cloned().collect();
+        self.remedies(&safe, out)?;
+        if safe.len() < finding.remedies.len() {
+            let text = format!("Anything harsher only if it stays once {of} is mended.");
+            write!(out, "{}", paragraph(&text, 4, self.style.width))?;
+        }
+        Ok(())
     }
 
     fn citations(&self, citations: &[Citation], out: &mut dyn Write) -> io::Result<()> {

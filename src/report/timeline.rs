@@ -57,7 +57,7 @@ pub struct Moment {
     pub last: Time,
     /// How often.
     pub count: u64,
-    /// Which daemon, or other word that tells which.
+    /// Which daemon; or which message, by its name.
     pub detail: Option<String>,
     /// What tells it; absent for what follows from other lines.
     pub citation: Option<Citation>,
@@ -136,6 +136,14 @@ impl Moment {
             citation,
         }
     }
+
+    /// By a line of the log.
+    fn told(what: What, at: Time, event: &Event) -> Self {
+        Self {
+            detail: Some(event.kind.id().to_owned()),
+            ..Self::new(what, at, Some(event.citation.clone()))
+        }
+    }
 }
 
 /// Returns the first of the log's lines that fit, with the last of its kind and how many there are.
@@ -155,7 +163,7 @@ fn logged(
             None => Moment {
                 last,
                 count,
-                ..Moment::new(what, at, Some(event.citation.clone()))
+                ..Moment::told(what, at, event)
             },
             Some(first) if first.at <= at => Moment {
                 last: first.last.max(last),
@@ -165,7 +173,7 @@ fn logged(
             Some(later) => Moment {
                 last: later.last.max(last),
                 count: later.count + count,
-                ..Moment::new(what, at, Some(event.citation.clone()))
+                ..Moment::told(what, at, event)
             },
         });
     }
@@ -284,7 +292,7 @@ fn kubelet_starts<'a>(
     let inside = |start: &'a Event| Some((start.at.filter(|at| *at >= from && *at <= to)?, start));
     let mut starts = starts.filter_map(inside);
     let (at, first) = starts.next()?;
-    let moment = Moment::new(What::KubeletStart, at, Some(first.citation.clone()));
+    let moment = Moment::told(What::KubeletStart, at, first);
     Some(starts.fold(moment, |moment, (at, _)| Moment {
         last: at,
         count: moment.count + 1,

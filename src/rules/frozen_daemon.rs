@@ -51,23 +51,22 @@ fn judge(scene: &Scene) -> Judged {
     let (Some(_), Some(first)) = (scene.host(), daemons.first()) else {
         return scene.needs_host();
     };
-    let names: Vec<_> = daemons.iter().map(|daemon| daemon.comm.as_str()).collect();
-    let run = if names.len() == 1 { "runs" } else { "run" };
-    let because = format!(
-        "{} {run}: nobody stopped them, and most threads sleep as usual",
-        names.join(" and ")
+    let names: Vec<_> = daemons.iter().map(|it| it.comm.as_str()).collect();
+    let (names, run) = (
+        names.join(" and "),
+        if daemons.len() == 1 { "runs" } else { "run" },
     );
-    Judged::out(
-        because.replace(
-            "stopped them",
-            if names.len() == 1 {
-                "stopped it"
-            } else {
-                "stopped them"
-            },
-        ),
-        &format!("process {}", first.pid),
-    )
+    let asleep = match daemons.iter().all(|it| it.threads.seen >= FEWEST) {
+        true => ", and the kernel lets most threads wake up",
+        false => "",
+    };
+    let because = format!("{names} {run}: no signal and no debugger stops them{asleep}");
+    let because = if daemons.len() == 1 {
+        because.replace("stops them", "stops it")
+    } else {
+        because
+    };
+    Judged::out(because, &format!("process {}", first.pid))
 }
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {

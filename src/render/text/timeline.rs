@@ -64,7 +64,11 @@ impl Page<'_> {
             1 => String::new(),
             count => format!(" (×{count}, last {})", self.clock(moment.last)),
         };
-        format!("{early}{what}{more}")
+        let call = match (moment.what, &moment.detail) {
+            (What::Timeout | What::Refused | What::TooLarge, Some(call)) => format!(", {call}"),
+            _ => String::new(),
+        };
+        format!("{early}{what}{call}{more}")
     }
 }
 
