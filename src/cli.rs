@@ -3,6 +3,7 @@
 //! Parsing does nothing but validate; what follows from the values is decided by the commands.
 
 mod events;
+mod explain;
 pub mod fix;
 mod times;
 
@@ -18,6 +19,7 @@ use anyhow::{Context as _, bail};
 use chrono::{FixedOffset, Local};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use events::EventsArgs;
+pub use explain::{ExplainArgs, PageFormat, Pager};
 use fix::FixArgs;
 use std::{
     ffi::{OsStr, OsString},
@@ -101,6 +103,17 @@ pub enum Command {
     /// are left (all of them if the plan was not confirmed) or could not be seen; 2 it could not work, or there was
     /// nobody to ask.
     Clean(CleanArgs),
+    /// Explain a finding, a message of the kubelet's log, or lines that you paste
+    ///
+    /// Tells what it means, why it matters for PLEG, how to see whether it is so, what helps and what that costs, which
+    /// versions it concerns, and what nobody has shown. Without an ID it lists all. With - it reads lines of a log (in
+    /// any form that `diagnose` reads, or a reason alone), says which message each is, and explains what it holds.
+    ///
+    /// Asks nobody and changes nothing. All pages are in docs/findings.md, too.
+    ///
+    /// Exit codes: 0 explained; 1 none of the pasted lines is a known message; 2 there is no such ID, or nothing could
+    /// be read.
+    Explain(ExplainArgs),
     /// Print the JSON Schema of an output
     Schema {
         /// Which output
@@ -198,6 +211,8 @@ pub enum SchemaOf {
     Clean,
     /// A line of `events`
     Event,
+    /// `explain --format json`
+    Explain,
     /// A line of `clean --audit` and of `diagnose --fix`'s audit
     Audit,
 }

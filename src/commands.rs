@@ -4,6 +4,7 @@ pub mod clean;
 pub mod collect;
 pub mod diagnose;
 pub mod events;
+pub mod explain;
 pub mod fix;
 pub mod probe;
 mod progress;

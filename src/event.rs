@@ -9,6 +9,7 @@ pub(crate) mod classify;
 mod error;
 mod items;
 mod names;
+mod pages;
 pub(crate) mod screen;
 mod table;
 mod template;
@@ -20,6 +21,7 @@ pub use table::{MESSAGES, Message, Weight};
 use crate::{
     finding::Citation,
     id::{ContainerId, PodName, PodUid},
+    page::Page,
 };
 use chrono::{DateTime, FixedOffset, TimeDelta};
 
@@ -233,6 +235,21 @@ impl Kind {
     /// Returns the row of this message.
     pub fn message(self) -> &'static Message {
         &MESSAGES[self as usize]
+    }
+
+    /// Returns what there is to know about it: `plegdoctor explain`.
+    pub fn page(self) -> &'static Page {
+        pages::page(self)
+    }
+
+    /// Returns how it is logged: unstructured text, in which `<err>`, `<pod>` and so on stand for what varies, then
+    /// structured text in its quotes. Empty for what is known by its form alone.
+    pub fn texts(self) -> Vec<String> {
+        let message = self.message();
+        let items = items::wording(self).map(|text| format!("{}…", text.trim_end()));
+        let old = message.old.iter().map(|&text| text.to_owned());
+        let new = message.new.iter().map(|text| format!("\"{text}\" …"));
+        items.into_iter().chain(old).chain(new).collect()
     }
 
     /// Returns the stable name: `pleg-stale`.

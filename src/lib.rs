@@ -20,7 +20,8 @@
 //!   environment, `apply` removes, and acts.
 //! - Each outside call has a deadline and a connection of its own. No answer in time is an observation.
 //! - What could not be seen is said in the report; it never looks like health.
-//! - A cause is one file in `rules` and one row in its table.
+//! - A cause is one file in `rules`, its page among it, and one row in its table. `explain` finds the pages; it reads
+//!   what is pasted, and asks nobody.
 
 // The command line.
 pub mod cli;
@@ -51,6 +52,7 @@ pub mod incident;
 
 pub mod action;
 pub mod evidence;
+pub mod explain;
 pub mod finding;
 pub mod fix;
 pub mod kubelet;

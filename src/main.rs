@@ -34,6 +34,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Diagnose(args) => commands::diagnose::run(&args, &mut out),
         Command::Events(args) => commands::events::run(&args, &mut out, &mut io::stderr()),
+        Command::Explain(args) => commands::explain::run(&args, &mut out, &mut io::stderr()),
         Command::Collect(args) => commands::collect::run(*args, &mut out),
         Command::Clean(args) => commands::clean::run(&args, &mut out),
         Command::Probe(args) => commands::probe::run(&args, &mut out),

@@ -16,7 +16,7 @@ pub struct Page {
     pub remedies: &'static [Cure],
     /// Which versions it concerns: of the kubelet, the runtime, the kernel.
     pub versions: &'static str,
-    /// What nobody has shown, and what this is easily taken for.
+    /// What nobody has shown, and what this is easily taken for; empty where nothing is left open.
     pub unproved: &'static str,
     /// Ids of the findings and messages to read next.
     pub see: &'static [&'static str],
@@ -56,5 +56,50 @@ impl Page {
         unproved: "",
         see: &[],
         sources: &[],
+    };
+}
+
+impl Look {
+    /// All evidence together.
+    pub const DIAGNOSE: Self = Self {
+        what: "What is behind it, by all evidence together",
+        command: "plegdoctor diagnose",
+    };
+    /// Docker alone.
+    pub const PROBE: Self = Self {
+        what: "Which calls and containers do not answer, each asked by itself with a deadline (Docker)",
+        command: "plegdoctor probe",
+    };
+    /// The messages of the last two hours.
+    pub const EVENTS: Self = Self {
+        what: "What the kubelet logged before and since, message by message",
+        command: "plegdoctor events --since 2h",
+    };
+    /// The OCI runtime process that works on a container.
+    pub const RUNTIME_PROCESS: Self = Self {
+        what: "Which process works on it, since when, and where it waits",
+        command: "ps -eo pid,ppid,stat,etime,wchan:24,args | grep ID",
+    };
+}
+
+impl Cure {
+    /// What a restart destroys, kept.
+    pub const SAVE: Self = Self {
+        what: "Save the evidence before anything is restarted",
+        command: "plegdoctor collect -o node.tar.gz",
+        cost: "nothing; some seconds, and it only reads",
+    };
+    /// The mildest remedy first, each tried and looked at.
+    pub const FIX: Self = Self {
+        what: "Let plegdoctor go through the remedies, the mildest first; it asks before each and looks after each",
+        command: "plegdoctor diagnose --fix",
+        cost: "what each remedy says that it costs",
+    };
+    /// The last resort.
+    pub const RESTART_RUNTIME: Self = Self {
+        what: "Restart the runtime, once the evidence is saved",
+        command: "systemctl restart docker # or containerd, or crio",
+        cost: "Docker stops every container of the node unless live-restore is on; containerd and CRI-O leave them \
+            running. Calls in flight fail, and the evidence is gone",
     };
 }

@@ -2,6 +2,7 @@
 
 pub mod actions;
 pub mod clean;
+pub mod explain;
 pub mod json;
 mod kubelet;
 mod looked;
@@ -19,6 +20,16 @@ pub struct Style {
     pub width: u16,
     /// Whether to use colour.
     pub color: bool,
+}
+
+impl Style {
+    /// Returns `text` in that colour or weight, an SGR code, where colour is used.
+    fn paint(self, text: &str, code: &str) -> String {
+        match self.color {
+            true => format!("\x1b[{code}m{text}\x1b[0m"),
+            false => text.to_owned(),
+        }
+    }
 }
 
 /// Writes the report.

@@ -14,6 +14,7 @@ pub fn run(output: SchemaOf, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
         SchemaOf::Probe => include_bytes!("../schema/probe.json"),
         SchemaOf::Clean => include_bytes!("../schema/clean.json"),
         SchemaOf::Event => include_bytes!("../schema/event.json"),
+        SchemaOf::Explain => include_bytes!("../schema/explain.json"),
         SchemaOf::Audit => include_bytes!("../schema/audit.json"),
     };
     out.write_all(schema)

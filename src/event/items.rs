@@ -44,6 +44,17 @@ static AUTOMATON: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         .ok()
 });
 
+/// Returns how the kubelet words a reason that is logged in lists only; nothing for other messages.
+pub(super) fn wording(kind: Kind) -> Option<&'static str> {
+    let (beginning, _) = BEGINNINGS.iter().find(|(_, of)| *of == kind)?;
+    // What begins in the middle of a word is logged as a line of its own, too.
+    let whole = ["PLEG", "EventedPLEG", "container"];
+    whole
+        .iter()
+        .any(|word| beginning.starts_with(word))
+        .then_some(beginning)
+}
+
 /// Returns the known reasons in `list`, in order.
 pub(super) fn items(list: &str) -> Vec<Item<'_>> {
     let Some(automaton) = AUTOMATON.as_ref().filter(|_| !list.is_empty()) else {

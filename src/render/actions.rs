@@ -75,10 +75,7 @@ pub fn write(
     style: Style,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let paint = |text: &str, code: &str| match style.color {
-        true => format!("\x1b[{code}m{text}\x1b[0m"),
-        false => text.to_owned(),
-    };
+    let paint = |text: &str, code: &str| style.paint(text, code);
     if report.actions.is_empty() {
         let why = match fix::is_well(report) {
             true => "nothing is to be done.",

@@ -3,6 +3,7 @@
 mod actions;
 mod disk;
 pub mod event;
+pub mod explain;
 mod host;
 mod judged;
 mod kubelet;

@@ -354,11 +354,7 @@ impl Page<'_> {
     }
 
     fn paint(&self, text: &str, code: &str) -> String {
-        if self.style.color {
-            format!("\x1b[{code}m{text}\x1b[0m")
-        } else {
-            text.to_owned()
-        }
+        self.style.paint(text, code)
     }
 }
 

@@ -84,6 +84,7 @@ pub(super) const RULE: Rule = Rule {
             "moby#49968",
             "moby#34877",
             "moby#32461",
+            "moby#14474",
             "run: kubelet 1.20.2, Docker 20.10.24",
         ],
     },

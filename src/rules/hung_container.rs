@@ -5,6 +5,7 @@
 //! was looked at, the process that does not end is named.
 
 mod held;
+mod page;
 mod shape;
 mod stacks;
 mod words;
@@ -25,7 +26,6 @@ use crate::{
     finding::{Confidence, Finding, Remedy, Severity, Subject, SubjectKind},
     id::ContainerId,
     incident::CALL_TIMEOUT,
-    page::Page,
     runtime::{Container, Outcome},
 };
 use chrono::TimeDelta;
@@ -40,7 +40,7 @@ pub(super) const RULE: Rule = Rule {
         feeds: &[],
         judge,
     },
-    page: Page::UNWRITTEN,
+    page: page::PAGE,
     check,
 };
 

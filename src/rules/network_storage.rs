@@ -3,6 +3,8 @@
 //! Everyone waits for milliseconds for such a server; only who was watched in one sleep for a second counts. Which
 //! mount a task waits for the kernel does not tell: a server is accused only where no other is mounted.
 
+mod page;
+
 use super::{
     Bearing, Judged, Rule, Scene, count,
     holders::{self, doing},
@@ -17,7 +19,6 @@ use crate::{
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
     id::PodName,
     node::{Host, KernelKind, KernelLine, Mount, Process, Role, State, server_wait},
-    page::Page,
     runtime::{Container, Outcome},
 };
 use std::{collections::BTreeSet, time::Duration};
@@ -36,7 +37,7 @@ pub(super) const RULE: Rule = Rule {
         feeds: &[],
         judge,
     },
-    page: Page::UNWRITTEN,
+    page: page::PAGE,
     check,
 };
 

@@ -40,7 +40,10 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("bzip2::", &["log/unpack"]),
     ("tar::", &["capture", "log/archive"]),
     ("std::process::Command", &["log", "child", "host", "apply"]),
-    ("Command::new", &["log", "host", "apply", "child"]),
+    (
+        "Command::new",
+        &["log", "host", "apply", "child", "commands/explain/pager"],
+    ),
     // … and the names of signals and system calls that change something.
     ("kill_process", &["apply", "child"]),
     ("kill_process_group", &["child"]),
@@ -76,6 +79,7 @@ const CORE: &[&str] = &[
     "kubelet/recording",
     "kubelet/spread",
     "evidence",
+    "explain",
     "finding",
     "node",
     "page",

@@ -21,6 +21,8 @@ mod edge;
 mod engine;
 /// `events`: the known messages, for scripts.
 mod events;
+/// `explain`: what findings, messages and pasted lines mean.
+mod explain;
 /// `diagnose --fix` on real daemons.
 mod fix;
 /// The private daemon cleans up after itself.

@@ -18,7 +18,7 @@ pub fn write(event: &Event, out: &mut dyn Write) -> io::Result<()> {
 }
 
 #[derive(Serialize)]
-struct EventV1<'a> {
+pub(super) struct EventV1<'a> {
     schema: &'static str,
     time: Option<String>,
     time_guessed: bool,

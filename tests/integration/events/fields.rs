@@ -315,6 +315,10 @@ const ROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "I Got sys oom event: &{4711 java 2026-11-30 03:00:00.39 +0000 UTC m=+9.1 / /}",
+        &[r#"{"id":"system-oom","weight":"moderate"}"#],
+    ),
+    (
         "W Using dockershim is deprecated, please consider using a full-fledged CRI implementation",
         &[r#"{"id":"dockershim-used","weight":"context"}"#],
     ),

@@ -669,6 +669,14 @@ fn node_status_network_and_pods() {
             "eviction-summary-failed Deadline",
         ),
         (
+            "Got sys oom event: &{4711 java 2026-11-30 03:00:00.39 +0000 UTC m=+9.1 / /}",
+            "system-oom",
+        ),
+        (
+            r#""Got sys oom event" event={"Pid":4711,"ProcessName":"java"}"#,
+            "system-oom",
+        ),
+        (
             "Using dockershim is deprecated, please consider using a full-fledged CRI implementation",
             "dockershim-used",
         ),

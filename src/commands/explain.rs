@@ -1,0 +1,156 @@
+//! `plegdoctor explain`: the page of a finding or a message, the list of all, or what pasted lines say.
+
+mod pager;
+
+use crate::{
+    cli::{self, ExplainArgs, PageFormat, Pager},
+    explain::{
+        self, Topic,
+        paste::{Paste, Pasted},
+    },
+    parser::{Hints, LONGEST},
+    render::{self, Style, json, plain::visible},
+};
+use anyhow::{Context as _, bail};
+use std::{
+    io::{self, BufRead, IsTerminal as _, Read as _, Write},
+    process::ExitCode,
+};
+
+/// Columns of a page at most: longer lines are hard to read.
+const WIDEST: u16 = 80;
+
+/// Runs it and returns the exit code: 1 where none of the pasted lines is a known message.
+///
+/// # Errors
+/// There is no finding or message of that name, standard input can't be read, or `out` fails.
+pub fn run(
+    args: &ExplainArgs,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> anyhow::Result<ExitCode> {
+    let explained = match args.id.as_deref() {
+        None => Explained::All,
+        Some("-") => Explained::Pasted(read(err)?),
+        Some(name) => Explained::Named(named(name)?),
+    };
+    // A paste may have had the terminal to itself; who asked for json wants no pager in between.
+    let pager = Pager::wanted().filter(|_| !args.no_pager && args.format == PageFormat::Text);
+    let style = Style {
+        width: cli::width().min(WIDEST),
+        color: cli::color(args.color),
+    };
+    let mut text = Vec::new();
+    explained.write(args.format, style, &mut text)?;
+    pager::show(&text, pager.as_ref(), out).context("can't write the explanation")?;
+    Ok(ExitCode::from(match explained {
+        Explained::Pasted(pasted) if pasted.messages.is_empty() => 1,
+        _ => 0,
+    }))
+}
+
+/// What is to be told.
+enum Explained {
+    All,
+    Named(Vec<Topic>),
+    Pasted(Pasted),
+}
+
+impl Explained {
+    fn write(&self, format: PageFormat, style: Style, out: &mut dyn Write) -> io::Result<()> {
+        use render::explain::{self as text, markdown};
+        match (self, format) {
+            (Self::All, PageFormat::Text) => text::list(style, out),
+            (Self::All, PageFormat::Markdown) => markdown::document(out),
+            (Self::All, PageFormat::Json) => {
+                json::explain::write(&explain::topics().collect::<Vec<_>>(), None, out)
+            }
+            (Self::Named(topics), PageFormat::Text) => text::pages(topics, style, out),
+            (Self::Named(topics), PageFormat::Markdown) => markdown::pages(topics, out),
+            (Self::Named(topics), PageFormat::Json) => json::explain::write(topics, None, out),
+            (Self::Pasted(pasted), PageFormat::Text) => text::pasted(pasted, style, out),
+            (Self::Pasted(pasted), PageFormat::Markdown) => markdown::pasted(pasted, out),
+            (Self::Pasted(pasted), PageFormat::Json) => {
+                let kinds = pasted.messages.iter().map(|heard| heard.kind);
+                let topics: Vec<Topic> = kinds.map(explain::message).collect();
+                json::explain::write(&topics, Some(pasted), out)
+            }
+        }
+    }
+}
+
+fn named(name: &str) -> anyhow::Result<Vec<Topic>> {
+    let topics = explain::named(name);
+    if !topics.is_empty() {
+        return Ok(topics);
+    }
+    let name = visible(name);
+    match explain::nearest(&name).as_slice() {
+        [] => bail!(
+            "there is no finding or message \"{name}\"; plegdoctor explain lists all, plegdoctor explain - reads lines"
+        ),
+        near => bail!(
+            "there is no finding or message \"{name}\"; perhaps {}; plegdoctor explain lists all",
+            near.join(", or ")
+        ),
+    }
+}
+
+/// Reads what is pasted, to its end.
+fn read(err: &mut dyn Write) -> anyhow::Result<Pasted> {
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        // Nobody may be listening; that is no reason to stop.
+        let _ = writeln!(
+            err,
+            "plegdoctor: paste lines of the log, then press Ctrl-D on a line of its own"
+        );
+    }
+    let mut paste = Paste::new(Hints {
+        now: cli::clock(),
+        utc_offset: None,
+    });
+    lines(stdin.lock(), &mut |line| paste.line(line)).context("can't read standard input")?;
+    let pasted = paste.finish();
+    if pasted.lines == 0 {
+        bail!("there is nothing on standard input to explain");
+    }
+    Ok(pasted)
+}
+
+/// Hands on each line without its newline; of one that is too long, its beginning.
+fn lines(mut input: impl BufRead, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if input
+            .by_ref()
+            .take(LONGEST as u64)
+            .read_until(b'\n', &mut line)?
+            == 0
+        {
+            return Ok(());
+        }
+        match line.strip_suffix(b"\n") {
+            Some(whole) => each(whole),
+            None => {
+                each(&line);
+                input.skip_until(b'\n')?;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_too_long_is_one_line() {
+        let mut text = vec![b'a'; LONGEST + 10];
+        text.extend_from_slice(b"\nb\n\nc");
+        let mut lengths = Vec::new();
+        lines(&text[..], &mut |line| lengths.push(line.len())).unwrap();
+        assert_eq!(lengths, [LONGEST, 1, 0, 1]);
+    }
+}

@@ -1,0 +1,156 @@
+//! What there is to explain: each finding and each known message of the kubelet, with its page.
+//!
+//! The pages stand beside the rules and the messages; here they are found by id. `paste` reads lines that somebody
+//! pasted, `told` says what a line holds, `gloss` what the words of its error mean.
+
+pub mod gloss;
+pub mod paste;
+mod told;
+
+use crate::{event::Kind, page::Page, rules::RULES};
+
+pub use told::told;
+
+/// What an id may be the name of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// A finding of `plegdoctor diagnose`.
+    Finding,
+    /// A message of the kubelet's log.
+    Message,
+}
+
+/// A finding or a message, and what is known of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Topic {
+    /// Which of the two.
+    pub sort: Sort,
+    /// Its stable name.
+    pub id: &'static str,
+    /// What it is, in a few words.
+    pub title: &'static str,
+    /// Which message, if it is one.
+    pub kind: Option<Kind>,
+    /// What there is to know.
+    pub page: &'static Page,
+}
+
+impl Topic {
+    /// Returns how a message is logged, as `Kind::texts`; nothing for a finding.
+    pub fn texts(&self) -> Vec<String> {
+        self.kind.map(Kind::texts).unwrap_or_default()
+    }
+}
+
+/// Ids that are offered where there is none of that name.
+const NEAREST: usize = 3;
+/// How alike two names must be to be offered, from 0 to 1.
+const ALIKE: f64 = 0.6;
+
+/// Returns all topics: the findings in the order of their rules, then the messages.
+pub fn topics() -> impl Iterator<Item = Topic> {
+    let findings = RULES.iter().map(|rule| Topic {
+        sort: Sort::Finding,
+        id: rule.id,
+        title: rule.title,
+        kind: None,
+        page: &rule.page,
+    });
+    findings.chain(Kind::ALL.iter().map(|&kind| message(kind)))
+}
+
+/// Returns the topic that a message is.
+pub fn message(kind: Kind) -> Topic {
+    Topic {
+        sort: Sort::Message,
+        id: kind.id(),
+        title: kind.message().summary,
+        kind: Some(kind),
+        page: kind.page(),
+    }
+}
+
+/// Returns the topics of that name, the finding first where a finding and a message share it. Case does not count, nor
+/// does how the words are joined.
+pub fn named(name: &str) -> Vec<Topic> {
+    let name = plain(name);
+    topics().filter(|topic| topic.id == name).collect()
+}
+
+/// Returns the ids most like a name that is none, the most alike first; none where none is like it.
+pub fn nearest(name: &str) -> Vec<&'static str> {
+    let name = plain(name);
+    let alike = |id: &str| {
+        let within = name.len() > 2 && (id.contains(&name) || name.contains(id));
+        let words = strsim::normalized_damerau_levenshtein(&name, id);
+        if within { words.max(ALIKE) } else { words }
+    };
+    let mut near: Vec<_> = topics()
+        .map(|topic| (topic.id, alike(topic.id)))
+        .filter(|(_, alike)| *alike >= ALIKE)
+        .collect();
+    // The sort is stable: of those that are as much alike, the findings stay first.
+    near.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    let mut ids = Vec::new();
+    for (id, _) in near {
+        if ids.len() < NEAREST && !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    ids
+}
+
+/// Returns a name as ids are written.
+fn plain(name: &str) -> String {
+    name.trim().to_lowercase().replace(['_', ' '], "-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(name: &str) -> Vec<(Sort, &'static str)> {
+        let named = named(name).into_iter();
+        named.map(|topic| (topic.sort, topic.id)).collect()
+    }
+
+    #[test]
+    fn a_name_is_found_however_it_is_written() {
+        let found = [(Sort::Finding, "hung-container")];
+        assert_eq!(ids("hung-container"), found);
+        assert_eq!(ids(" Hung_Container"), found);
+        assert_eq!(ids("pleg-stale"), [(Sort::Message, "pleg-stale")]);
+        assert_eq!(ids("pleg"), []);
+        assert_eq!(ids(""), []);
+    }
+
+    #[test]
+    fn a_finding_and_a_message_may_share_a_name() {
+        assert_eq!(
+            ids("runtime-down"),
+            [
+                (Sort::Finding, "runtime-down"),
+                (Sort::Message, "runtime-down")
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_misspelt_is_guessed_and_what_is_foreign_is_not() {
+        assert_eq!(nearest("hung-contaner")[0], "hung-container");
+        assert_eq!(nearest("plegstale")[0], "pleg-stale");
+        assert!(nearest("stale").contains(&"pleg-stale"));
+        assert!(nearest("sandbox").contains(&"orphan-sandbox"));
+        assert_eq!(nearest("runtime-dwn")[0], "runtime-down");
+        assert_eq!(
+            nearest("runtime-dwn")
+                .iter()
+                .filter(|id| **id == "runtime-down")
+                .count(),
+            1
+        );
+        assert_eq!(nearest("kubernetes"), Vec::<&str>::new());
+        assert_eq!(nearest(""), Vec::<&str>::new());
+        assert_eq!(nearest("a"), Vec::<&str>::new());
+    }
+}

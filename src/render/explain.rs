@@ -1,0 +1,211 @@
+//! What `explain` says, for people: pages, the list of all, and what was pasted, for a terminal.
+
+pub mod markdown;
+mod source;
+
+use super::{
+    Style,
+    plain::{brief, cut, cut_middle, paragraph, visible},
+};
+use crate::{
+    explain::{
+        self, Sort, Topic,
+        paste::{Example, Heard, Other, Pasted},
+    },
+    page::{Cure, Look, Page},
+    rules::count,
+};
+use std::io::{self, Write};
+
+/// Writes the ids of all topics, a line each.
+///
+/// # Errors
+/// What `out` says.
+pub fn list(style: Style, out: &mut dyn Write) -> io::Result<()> {
+    for (sort, head) in [
+        (Sort::Finding, "Findings of plegdoctor diagnose"),
+        (Sort::Message, "Messages of the kubelet's log"),
+    ] {
+        writeln!(out, "{}", style.paint(head, "1"))?;
+        let topics = || explain::topics().filter(|topic| topic.sort == sort);
+        let widest = topics().map(|topic| topic.id.len()).max().unwrap_or(0);
+        for topic in topics() {
+            let room = usize::from(style.width).saturating_sub(widest + 4);
+            let (id, title) = (topic.id, cut(topic.title, room));
+            writeln!(out, "  {id:widest$}  {title}")?;
+        }
+        writeln!(out)?;
+    }
+    let more = "plegdoctor explain ID tells what one of them means; plegdoctor explain - reads lines that you paste.";
+    write!(out, "{}", paragraph(more, 0, style.width))
+}
+
+/// Writes the pages of these topics, one after another.
+///
+/// # Errors
+/// What `out` says.
+pub fn pages(topics: &[Topic], style: Style, out: &mut dyn Write) -> io::Result<()> {
+    for (index, topic) in topics.iter().enumerate() {
+        if index > 0 {
+            writeln!(out)?;
+        }
+        head(topic, style, out)?;
+        texts(topic, style, out)?;
+        page(topic.page, style, out)?;
+    }
+    Ok(())
+}
+
+/// Writes what was pasted: each message with its lines and its page, then the lines that are none.
+///
+/// # Errors
+/// What `out` says.
+pub fn pasted(pasted: &Pasted, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    for (index, heard) in pasted.messages.iter().enumerate() {
+        if index > 0 {
+            writeln!(out)?;
+        }
+        let topic = explain::message(heard.kind);
+        head(&topic, style, out)?;
+        lines(heard, style, out)?;
+        page(topic.page, style, out)?;
+    }
+    if pasted.unknown > 0 {
+        if !pasted.messages.is_empty() {
+            writeln!(out)?;
+        }
+        others(pasted, style, out)?;
+    }
+    Ok(())
+}
+
+fn head(topic: &Topic, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let what = match topic.sort {
+        Sort::Finding => "finding",
+        Sort::Message => "message of the kubelet",
+    };
+    writeln!(out, "{}  {what}", style.paint(topic.id, "1"))?;
+    write!(out, "{}", paragraph(&sentence(topic.title), 0, style.width))
+}
+
+/// Writes how a message is logged; never wrapped, so that it can be searched for.
+fn texts(topic: &Topic, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let texts = topic.texts();
+    if texts.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{}", style.paint("Logged as", "1"))?;
+    texts.iter().try_for_each(|text| writeln!(out, "  {text}"))
+}
+
+/// Returns a title with a full stop, as messages' summaries have one.
+fn sentence(title: &str) -> String {
+    match title.ends_with('.') {
+        true => title.to_owned(),
+        false => format!("{title}."),
+    }
+}
+
+fn page(page: &Page, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    section("What it means", page.means, style, out)?;
+    section("Why it matters for PLEG", page.matters, style, out)?;
+    looks(page.confirm, style, out)?;
+    cures(page.remedies, style, out)?;
+    section("What is not proved", page.unproved, style, out)?;
+    section("Versions", page.versions, style, out)?;
+    section("See", &page.see.join(", "), style, out)?;
+    section("Known from", &page.sources.join(", "), style, out)
+}
+
+/// Writes a part of a page, unless it is empty.
+fn section(head: &str, text: &str, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{}", style.paint(head, "1"))?;
+    write!(out, "{}", paragraph(text, 2, style.width))
+}
+
+fn looks(looks: &[Look], style: Style, out: &mut dyn Write) -> io::Result<()> {
+    if looks.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{}", style.paint("How to see whether it is so", "1"))?;
+    for look in looks {
+        item("- ", look.what, style, out)?;
+        command(look.command, style, out)?;
+    }
+    Ok(())
+}
+
+fn cures(cures: &[Cure], style: Style, out: &mut dyn Write) -> io::Result<()> {
+    if cures.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{}", style.paint("What to do, mildest first", "1"))?;
+    for (index, cure) in cures.iter().enumerate() {
+        item(&format!("{}. ", index + 1), cure.what, style, out)?;
+        command(cure.command, style, out)?;
+        let cost = format!("cost: {}", cure.cost);
+        write!(out, "{}", paragraph(&cost, 6, style.width))?;
+    }
+    Ok(())
+}
+
+/// Writes a point of a list, its lines below one another.
+fn item(mark: &str, text: &str, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let text = paragraph(text, mark.len() + 2, style.width);
+    write!(out, "  {mark}{}", text.trim_start())
+}
+
+/// Writes a command, if there is one; never wrapped: it must survive being copied.
+fn command(command: &str, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    match command {
+        "" => Ok(()),
+        _ => writeln!(out, "      {}", style.paint(command, "36")),
+    }
+}
+
+/// Writes the lines of one message, with what each holds.
+fn lines(heard: &Heard, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "\n{}", style.paint("What the line holds", "1"))?;
+    for Example { event, told } in &heard.examples {
+        quote(event.citation.line, &event.citation.text, style, out)?;
+        for sentence in told {
+            write!(out, "{}", paragraph(&visible(sentence), 4, style.width))?;
+        }
+    }
+    match heard.count - heard.examples.len() as u64 {
+        0 => Ok(()),
+        more => writeln!(out, "  … and {more} more of it"),
+    }
+}
+
+/// Writes the lines that are no message, with what their known words mean.
+fn others(pasted: &Pasted, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let number = usize::try_from(pasted.unknown).unwrap_or(usize::MAX);
+    let are = if number == 1 { "is" } else { "are" };
+    let head = format!(
+        "{} {are} no message that plegdoctor knows",
+        count(number, "line")
+    );
+    writeln!(out, "{}", style.paint(&head, "1"))?;
+    for Other { line, text, told } in &pasted.others {
+        quote(Some(*line), text, style, out)?;
+        for sentence in told {
+            write!(out, "{}", paragraph(&visible(sentence), 4, style.width))?;
+        }
+    }
+    match number.saturating_sub(pasted.others.len()) {
+        0 => Ok(()),
+        more => writeln!(out, "  … and {more} more"),
+    }
+}
+
+/// Writes a line as people quote it, cut to the width.
+fn quote(line: Option<u64>, text: &str, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let number = line.map_or_else(String::new, |line| format!("{line}: "));
+    let room = usize::from(style.width).saturating_sub(number.chars().count() + 2);
+    let text = cut_middle(&visible(&brief(text.trim())), room.max(20));
+    writeln!(out, "  {}", style.paint(&format!("{number}{text}"), "2"))
+}

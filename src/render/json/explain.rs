@@ -1,0 +1,171 @@
+//! What `explain` says, for scripts: `plegdoctor.explain/1`.
+
+use super::event::EventV1;
+use crate::{
+    explain::{
+        Sort, Topic,
+        paste::{Heard, Other, Pasted},
+    },
+    page::Page,
+};
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Writes topics, and what was pasted if anything was, as one JSON object and a newline.
+///
+/// # Errors
+/// What `out` says.
+pub fn write(topics: &[Topic], pasted: Option<&Pasted>, out: &mut dyn Write) -> io::Result<()> {
+    let explained = ExplainV1 {
+        schema: "plegdoctor.explain/1",
+        topics: topics.iter().map(TopicV1::from).collect(),
+        pasted: pasted.map(PastedV1::from),
+    };
+    serde_json::to_writer_pretty(&mut *out, &explained)?;
+    writeln!(out)
+}
+
+#[derive(Serialize)]
+struct ExplainV1<'a> {
+    schema: &'static str,
+    topics: Vec<TopicV1>,
+    pasted: Option<PastedV1<'a>>,
+}
+
+#[derive(Serialize)]
+struct TopicV1 {
+    kind: &'static str,
+    id: &'static str,
+    title: &'static str,
+    texts: Vec<String>,
+    means: &'static str,
+    matters: &'static str,
+    confirm: Vec<LookV1>,
+    remedies: Vec<CureV1>,
+    versions: &'static str,
+    unproved: Option<&'static str>,
+    see: &'static [&'static str],
+    sources: &'static [&'static str],
+}
+
+#[derive(Serialize)]
+struct LookV1 {
+    what: &'static str,
+    command: &'static str,
+}
+
+#[derive(Serialize)]
+struct CureV1 {
+    what: &'static str,
+    command: Option<&'static str>,
+    cost: &'static str,
+}
+
+#[derive(Serialize)]
+struct PastedV1<'a> {
+    lines: u64,
+    unknown: u64,
+    messages: Vec<HeardV1<'a>>,
+    others: Vec<OtherV1<'a>>,
+}
+
+#[derive(Serialize)]
+struct HeardV1<'a> {
+    id: &'static str,
+    count: u64,
+    examples: Vec<ExampleV1<'a>>,
+}
+
+#[derive(Serialize)]
+struct ExampleV1<'a> {
+    event: EventV1<'a>,
+    told: &'a [String],
+}
+
+#[derive(Serialize)]
+struct OtherV1<'a> {
+    line: u64,
+    text: &'a str,
+    told: &'a [String],
+}
+
+/// Returns a text, unless it is empty.
+fn some(text: &'static str) -> Option<&'static str> {
+    (!text.is_empty()).then_some(text)
+}
+
+impl From<&Topic> for TopicV1 {
+    fn from(topic: &Topic) -> Self {
+        let Page {
+            means,
+            matters,
+            confirm,
+            remedies,
+            versions,
+            unproved,
+            see,
+            sources,
+        } = *topic.page;
+        let looks = confirm.iter().map(|look| LookV1 {
+            what: look.what,
+            command: look.command,
+        });
+        let cures = remedies.iter().map(|cure| CureV1 {
+            what: cure.what,
+            command: some(cure.command),
+            cost: cure.cost,
+        });
+        Self {
+            kind: match topic.sort {
+                Sort::Finding => "finding",
+                Sort::Message => "message",
+            },
+            id: topic.id,
+            title: topic.title,
+            texts: topic.texts(),
+            means,
+            matters,
+            confirm: looks.collect(),
+            remedies: cures.collect(),
+            versions,
+            unproved: some(unproved),
+            see,
+            sources,
+        }
+    }
+}
+
+impl<'a> From<&'a Pasted> for PastedV1<'a> {
+    fn from(pasted: &'a Pasted) -> Self {
+        Self {
+            lines: pasted.lines,
+            unknown: pasted.unknown,
+            messages: pasted.messages.iter().map(HeardV1::from).collect(),
+            others: pasted.others.iter().map(OtherV1::from).collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a Heard> for HeardV1<'a> {
+    fn from(heard: &'a Heard) -> Self {
+        let examples = heard.examples.iter().map(|example| ExampleV1 {
+            event: EventV1::from(&example.event),
+            told: &example.told,
+        });
+        Self {
+            id: heard.kind.id(),
+            count: heard.count,
+            examples: examples.collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a Other> for OtherV1<'a> {
+    fn from(other: &'a Other) -> Self {
+        Self {
+            line: other.line,
+            text: &other.text,
+            told: &other.told,
+        }
+    }
+}
