@@ -3,8 +3,11 @@
 use crate::{
     evidence::Evidence,
     finding::{Finding, Severity},
-    rules::{Judged, RULES, Scene},
+    rules::{Judged, RULES, Rule, Scene},
 };
+
+/// What is found where the kubelet itself tells of a lag that no log shows.
+const UNEXPLAINED: &str = "pleg-unexplained";
 
 /// A cause that what was looked at speaks against.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +31,7 @@ pub struct Undecided {
     pub decide: Option<String>,
 }
 
-/// Returns what is ruled out and what is open, in the order of the rules; nothing where nothing is wrong.
+/// Returns what is ruled out and what is open, in the order of the rules; nothing where there is no lag to explain.
 pub(super) fn judge(evidence: &Evidence, findings: &[Finding]) -> (Vec<RuledOut>, Vec<Undecided>) {
     let (mut out, mut open) = (Vec::new(), Vec::new());
     let Some(primary) = findings.first() else {
@@ -38,6 +41,11 @@ pub(super) fn judge(evidence: &Evidence, findings: &[Finding]) -> (Vec<RuledOut>
         return (out, open);
     }
     let scene = Scene::of(evidence, primary);
+    let explains = |rule: &&Rule| rule.id == primary.id && rule.explains;
+    let lags = scene.outage.is_some() || primary.id == UNEXPLAINED;
+    if !lags && !RULES.iter().any(|rule| explains(&rule)) {
+        return (out, open);
+    }
     for rule in RULES {
         if findings.iter().any(|finding| finding.id == rule.id) {
             continue;

@@ -75,6 +75,7 @@ impl Judged {
 
 /// What decides what only a look at the node can tell.
 const LOOK: &str = "plegdoctor diagnose # as root, on the node";
+const AGAIN: &str = "plegdoctor diagnose # again, once the runtime answers";
 /// So much of an outage a log must cover before its silence says something: what fails at once is logged each second.
 const COVERED: TimeDelta = TimeDelta::seconds(60);
 
@@ -169,7 +170,7 @@ impl<'a> Scene<'a> {
     /// The runtime was not asked in time, or did not answer; `decide` asks it.
     pub fn needs_runtime(&self, decide: &str) -> Judged {
         match &self.evidence.runtime {
-            Some(_) => self.open("the runtime does not answer", decide),
+            Some(_) => self.open("the runtime does not answer", AGAIN),
             None => self.open("the runtime was not asked", decide),
         }
     }
@@ -179,6 +180,9 @@ impl<'a> Scene<'a> {
         let Evidence { runtime, host, .. } = self.evidence;
         let (why, decide) = match (self.now, runtime, host) {
             (false, ..) => ("it is over, and the log does not tell", None),
+            (true, None, None) if self.evidence.log.is_none() => {
+                ("neither the runtime nor the host was looked at", Some(LOOK))
+            }
             (true, None, None) => ("the log alone does not tell", Some(LOOK)),
             (true, Some(_), None) if decide == LOOK => ("the host was not looked at", Some(LOOK)),
             (true, ..) => (why, Some(decide)),

@@ -129,6 +129,11 @@ fn judge(scene: &Scene) -> Judged {
         );
         return Judged::out(because, "docker list");
     }
+    let ping = scene.runtime().map(|runtime| runtime.ping.outcome);
+    if ping == Some(Outcome::Refused) {
+        let because = "its socket refuses each call at once: nobody is there to hang";
+        return Judged::out(because, "docker ping");
+    }
     match scene.without(CALLS, ErrorClass::Deadline) {
         Some((log, outage)) if outage.rises > 1 => {
             let times = outage.rises - 1;

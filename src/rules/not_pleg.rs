@@ -2,7 +2,7 @@
 
 mod silent;
 
-use super::{Bearing, Judged, Rule, Scene, clock, is_cause, lines::Lines, node};
+use super::{Bearing, Judged, Rule, Scene, clock, count, is_cause, lines::Lines, node};
 use crate::{
     digest::{Group, Log},
     event::{ErrorClass, Event, Kind},
@@ -90,11 +90,8 @@ struct Other<'a> {
 fn judge(scene: &Scene) -> Judged {
     let told = scene.evidence.log.as_ref().zip(scene.outage);
     told.map_or(Judged::Unasked, |(log, outage)| {
-        let lines = outage.lines;
-        Judged::silent(
-            log,
-            &format!("the kubelet itself names the PLEG ({lines} times)"),
-        )
+        let lines = count(usize::try_from(outage.lines).unwrap_or(usize::MAX), "line");
+        Judged::silent(log, &format!("the kubelet itself names the PLEG ({lines})"))
     })
 }
 

@@ -15,7 +15,7 @@ use crate::{
     finding::{Confidence, Finding, Severity},
     page::{Cure, Look, Page},
     runtime::{
-        Outcome, Runtime,
+        Outcome,
         stored::{Disk, Life, Stored},
     },
 };
@@ -100,10 +100,21 @@ const CALLS: &[Kind] = &[
 ];
 
 fn judge(scene: &Scene) -> Judged {
-    let answers = |runtime: &&Runtime| runtime.ping.outcome == Outcome::Answered;
-    if let Some(runtime) = scene.runtime().filter(answers) {
-        let because = format!("Docker answers a ping in {}", took(&runtime.ping));
-        return Judged::out(because, "docker ping");
+    match scene.runtime().map(|runtime| &runtime.ping) {
+        Some(ping) if ping.outcome == Outcome::Answered => {
+            return Judged::out(
+                format!("Docker answers a ping in {}", took(ping)),
+                "docker ping",
+            );
+        }
+        // Nobody refused the call: the socket has its listener.
+        Some(ping) if ping.outcome == Outcome::TimedOut => {
+            return Judged::out(
+                "its socket takes calls, though none is answered",
+                "docker ping",
+            );
+        }
+        _ => {}
     }
     match scene.without(CALLS, ErrorClass::Unavailable) {
         Some((log, _)) => Judged::silent(log, "no call was refused, and without a runtime each is"),

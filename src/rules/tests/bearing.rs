@@ -193,3 +193,21 @@ fn a_call_that_failed_so_in_the_outage_rules_nothing_out() {
     let evidence = evidence(&lines, None);
     assert!(!out(&evidence).contains(&"runtime-down"));
 }
+
+#[test]
+fn a_socket_that_refuses_and_one_that_takes_calls_tell_the_two_apart() {
+    let with = |outcome| {
+        let mut daemon = daemon_with(Vec::new());
+        for call in [
+            &mut daemon.ping,
+            &mut daemon.version_probe,
+            &mut daemon.info,
+            &mut daemon.list,
+        ] {
+            *call = probe(outcome, 3000);
+        }
+        evidence(&[], Some(daemon))
+    };
+    assert_eq!(out(&with(Outcome::TimedOut)), ["runtime-down"]);
+    assert_eq!(out(&with(Outcome::Refused)), ["hung-runtime"]);
+}
