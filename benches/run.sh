@@ -92,17 +92,40 @@ for kind in json structured journal long; do
         'rg -c -F -f, the same literals' "rg -c -F -f $phrases $file"
 done
 
+echo "### Events, as NDJSON"
+echo
+for kind in mild flood; do
+    make "quarter-$kind" "$kind" $((mb / 4))
+    file=$folder/quarter-$kind
+    echo "$kind, $(stat -c %s "$file" | awk '{ printf "%.0f MB", $1 / 1e6 }'):"
+    echo
+    table "$file" \
+        'rg -F -f, the same literals' "rg -F -f $phrases $file" \
+        'plegdoctor events' "$doctor events --no-docker --now 2026-11-30T04:00:00Z --log $file"
+done
+
 echo "### A journal, mild"
 echo
 remote=/usr/lib/systemd/systemd-journal-remote
 if [ -x "$remote" ]; then
     make entries mild $((mb / 20))
-    [ -s "$folder/mild.journal" ] || awk '{ printf "__REALTIME_TIMESTAMP=%d\n_HOSTNAME=worker-3\n_SYSTEMD_UNIT=kubelet.service\nSYSLOG_IDENTIFIER=kubelet\n_BOOT_ID=0123456789abcdef0123456789abcdef\nMESSAGE=%s\n\n", 1796000000000000 + NR * 5000, $0 }' "$folder/entries" \
-        | "$remote" --output="$folder/mild.journal" - > /dev/null 2>&1
-    file=$folder/mild.journal
-    table "$file" \
-        'journalctl \| grep, the same literals' "journalctl --file $file -u kubelet -o short-iso | grep -c -F -f $phrases" \
-        'journalctl \| plegdoctor' "journalctl --file $file -u kubelet -o short-iso | $doctor ${look[*]} --log -"
+    # In a folder: journald begins a new file where one gets large.
+    journal=$folder/journals
+    [ -d "$journal" ] || { mkdir "$journal" && awk '{ printf "__REALTIME_TIMESTAMP=%d\n_HOSTNAME=worker-3\n_SYSTEMD_UNIT=kubelet.service\nSYSLOG_IDENTIFIER=kubelet\n_BOOT_ID=0123456789abcdef0123456789abcdef\nMESSAGE=%s\n\n", 1796000000000000 + NR * 5000, $0 }' "$folder/entries" \
+        | "$remote" --output="$journal/mild.journal" - > /dev/null 2>&1; }
+    ask="journalctl --directory=$journal --unit=kubelet --no-pager --all"
+    literals=$folder/literals
+    sed 's/[][*^$.()+?{|\\]/\\&/g' "$phrases" | paste -sd'|' > "$literals"
+    echo "$(journalctl --version | head -1), $(wc -l < "$folder/entries") entries:"
+    echo
+    table "$folder/entries" \
+        'journalctl' "$ask -o short-iso" \
+        'journalctl \| grep, the same literals' "$ask -o short-iso | grep -c -F -f $phrases" \
+        'journalctl \| plegdoctor' "$ask -o short-iso | $doctor ${look[*]} --log -" \
+        'plegdoctor diagnose --journal-from' "$doctor ${look[*]} --journal-from $journal" \
+        'journalctl --grep, the same literals' "$ask -o short-iso --case-sensitive --grep \"\$(cat $literals)\"" \
+        'journalctl --grep, one literal' "$ask -o short-iso --case-sensitive --grep PLEG" \
+        'journalctl -o json, the message only' "$ask -o json --output-fields=MESSAGE"
 else
     echo "not measured: $remote is not installed"
     echo

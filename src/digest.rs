@@ -1,6 +1,10 @@
 //! A log's events folded, in order, into what the rules look at. Its size does not grow with the log's: equal
 //! messages about the same thing are one group that keeps its count, first and last.
 
+mod steps;
+
+pub use steps::Step;
+
 use crate::{
     event::{ErrorClass, Event, Kind, Time},
     id::{ContainerId, PodName, PodUid},
@@ -8,9 +12,12 @@ use crate::{
 };
 use chrono::TimeDelta;
 use std::collections::{BTreeMap, BTreeSet};
+use steps::Steps;
 
 /// Groups kept; what comes beyond is counted in `Log::dropped`.
 const GROUPS: usize = 4096;
+/// Programs whose versions are kept.
+const PROGRAMS: usize = 16;
 /// Pods and ids remembered.
 const NAMES: usize = 16_384;
 /// `getPodContainerStatuses for pod …` names the pod of the `ContainerStatus "<id>" …` line right before it.
@@ -82,6 +89,10 @@ pub struct Log {
     pub uses_docker: Option<Event>,
     /// The runtime's name, as the kubelet learned it at its start: `docker`, `containerd`, `cri-o`.
     pub runtime_name: Option<String>,
+    /// Where the last line stands that tells a program's version, by the program's name: `kernel`, `docker`.
+    pub versions: BTreeMap<String, Event>,
+    /// Where the log's times go back.
+    pub steps: Vec<Step>,
     /// The time of the kubelet's first line.
     pub first: Option<Time>,
     /// The time of the kubelet's last line.
@@ -206,6 +217,7 @@ pub struct Digest {
     ended: Vec<Group>,
     incidents: Incidents,
     unnamed: Option<(ContainerId, Time)>,
+    steps: Steps,
 }
 
 /// After a pause this long the same message is another story; a hang repeats its time-outs every 2 to 4 minutes.
@@ -236,6 +248,7 @@ impl Digest {
         }
         self.counts[kind] += 1;
         self.incidents.observe(&event);
+        self.steps.observe(&event);
         self.learn_names(&event);
         self.remember(&event);
         let pod = event.pod.clone().filter(|_| event.subject().is_none());
@@ -271,6 +284,7 @@ impl Digest {
         self.log.last = last.map(|last| until.map_or(last, |until| last.min(until)));
         self.log.sources = sources;
         self.log.incidents = self.incidents.finish(self.log.last);
+        self.log.steps = self.steps.finish();
         let mut groups: Vec<_> = self.groups.into_values().chain(self.ended).collect();
         for group in &mut groups {
             for event in [&mut group.first, &mut group.last] {
@@ -342,6 +356,14 @@ impl Digest {
                     log.starts.remove(0);
                 }
                 log.starts.push(event.clone());
+            }
+            Kind::SoftwareVersion => {
+                let name = event.detail.as_deref().and_then(|it| it.split(' ').next());
+                if let Some(name) = name
+                    && (log.versions.len() < PROGRAMS || log.versions.contains_key(name))
+                {
+                    log.versions.insert(name.to_owned(), event.clone());
+                }
             }
             Kind::RuntimeInitialized => log.runtime_name.clone_from(&event.detail),
             Kind::DockershimUsed if log.uses_docker.is_none() => {

@@ -72,7 +72,8 @@ pub struct Event {
     pub error: Option<ErrorTail>,
     /// The node, where the message names it.
     pub node: Option<String>,
-    /// A word that the message carries: an event's name, a reason, a runtime's name, a PLEG event's type.
+    /// A word that the message carries: an event's name, a reason, a runtime's name, a PLEG event's type, a program and
+    /// its version, by how much the clock was set.
     pub detail: Option<String>,
     /// For an item of a list: the message that carried it (`skip-sync`, `node-not-ready`, `ready-condition`).
     pub carrier: Option<Kind>,
@@ -107,6 +108,11 @@ pub enum Kind {
     PlegWriteStatus,
     PlegEventsDropped,
     EventedPlegFull,
+    EventedPlegRetry,
+    EventedPlegFallback,
+    EventedPlegStream,
+    EventedPlegBadEvent,
+    EventedPlegDropped,
     PlegRelisting,
     PlegStateChange,
     PlegContainerFinished,
@@ -123,6 +129,7 @@ pub enum Kind {
     CriConnectFailed,
     SyncloopStart,
     RuntimeInitialized,
+    SoftwareVersion,
     SyncloopClosed,
     SyncloopSlow,
     HousekeepingSlow,
@@ -163,6 +170,9 @@ pub enum Kind {
     EvictionSummaryFailed,
     SystemOom,
     DockershimUsed,
+    ContainerManagerFailed,
+    XtablesLocked,
+    ClockStepped,
     KubeletFatal,
 }
 
@@ -177,6 +187,11 @@ impl Kind {
         Self::PlegWriteStatus,
         Self::PlegEventsDropped,
         Self::EventedPlegFull,
+        Self::EventedPlegRetry,
+        Self::EventedPlegFallback,
+        Self::EventedPlegStream,
+        Self::EventedPlegBadEvent,
+        Self::EventedPlegDropped,
         Self::PlegRelisting,
         Self::PlegStateChange,
         Self::PlegContainerFinished,
@@ -192,6 +207,7 @@ impl Kind {
         Self::CriConnectFailed,
         Self::SyncloopStart,
         Self::RuntimeInitialized,
+        Self::SoftwareVersion,
         Self::SyncloopClosed,
         Self::SyncloopSlow,
         Self::HousekeepingSlow,
@@ -229,6 +245,9 @@ impl Kind {
         Self::EvictionSummaryFailed,
         Self::SystemOom,
         Self::DockershimUsed,
+        Self::ContainerManagerFailed,
+        Self::XtablesLocked,
+        Self::ClockStepped,
         Self::KubeletFatal,
     ];
 
@@ -247,9 +266,15 @@ impl Kind {
     pub fn texts(self) -> Vec<String> {
         let message = self.message();
         let items = items::wording(self).map(|text| format!("{}…", text.trim_end()));
+        let aside = classify::wording(self).iter().map(|&text| text.to_owned());
         let old = message.old.iter().map(|&text| text.to_owned());
         let new = message.new.iter().map(|text| format!("\"{text}\" …"));
-        items.into_iter().chain(old).chain(new).collect()
+        items
+            .into_iter()
+            .chain(aside)
+            .chain(old)
+            .chain(new)
+            .collect()
     }
 
     /// Returns the stable name: `pleg-stale`.

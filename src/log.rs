@@ -111,7 +111,7 @@ const ZONE: FixedOffset = match FixedOffset::east_opt(0) {
     None => unreachable!(),
 };
 
-/// How many nodes are named whose lines are mixed.
+/// How many nodes are named whose lines are mixed, and how many logs that are not in one order.
 const NAMED: usize = 4;
 
 /// Where things are; elsewhere in tests.
@@ -432,19 +432,26 @@ fn judge_nodes(intake: &mut Intake<'_>) {
 /// Notes logs that go back behind the one before and hold none of its lines: their lines are not in one order.
 fn note_overlaps(intake: &mut Intake<'_>) {
     let reading = &mut intake.reading;
-    for pair in reading.sources.windows(2) {
-        let [before, after] = pair else { continue };
-        let back = before
-            .last
-            .zip(after.first)
-            .map(|(last, first)| last - first);
+    let late = |pair: &&[Source]| {
+        let [before, after] = pair else { return false };
+        let back = before.last.zip(after.first);
+        let back = back.map(|(last, first)| last - first);
         // Lines are a little out of order in a healthy log, too.
-        let late = back.is_some_and(|back| back > TimeDelta::minutes(1));
-        if late && !intake.shared.contains(&after.name) {
-            reading.notes.push(format!(
-                "{} begins before {} ends: what they say is taken one after the other",
-                after.name, before.name
-            ));
-        }
+        back.is_some_and(|back| back > TimeDelta::minutes(1))
+            && !intake.shared.contains(&after.name)
+    };
+    let pairs: Vec<&[Source]> = reading.sources.windows(2).filter(late).collect();
+    for pair in pairs.iter().take(NAMED) {
+        let [before, after] = pair else { continue };
+        reading.notes.push(format!(
+            "{} begins before {} ends: what they say is taken one after the other",
+            after.name, before.name
+        ));
+    }
+    let more = pairs.len().saturating_sub(NAMED);
+    if more > 0 {
+        reading.notes.push(format!(
+            "{more} more logs begin before the one before them ends"
+        ));
     }
 }

@@ -300,7 +300,10 @@ impl Parser {
         }
         let peeled = envelope::peel(raw);
         if peeled.owner == Owner::Other {
-            return self.quiet(raw, out);
+            if !self.foreign(&peeled, self.told.lines, out) {
+                self.quiet(raw, out);
+            }
+            return;
         }
         self.message(&peeled, raw, hit, self.told.lines, out);
     }

@@ -5,26 +5,31 @@
 
 mod bearing;
 mod busy_mount;
+mod clock_step;
 mod cni_hang;
 mod confirm;
 mod container_pileup;
 mod daemon_stacks;
 mod dead_container;
 mod disk_saturated;
+mod evented_pleg;
 mod frozen_daemon;
 mod holders;
 mod hung_container;
 mod hung_runtime;
+mod known_bad_version;
 mod kubelet;
 mod leaked_shim;
 mod lines;
 mod list_too_large;
+mod log_driver_blocked;
 mod memory_starved;
 mod network_storage;
 mod not_pleg;
 mod orphan_sandbox;
 mod pleg_unexplained;
 mod remedies;
+mod removal_race;
 mod room;
 mod runtime_down;
 mod shares;
@@ -33,6 +38,8 @@ mod starting_up;
 mod stored;
 mod systemd_unresponsive;
 mod tasks_exhausted;
+mod windows_node;
+mod xtables_lock;
 
 pub use bearing::{Bearing, Judged, Scene};
 pub(crate) use holders::daemons;
@@ -71,6 +78,7 @@ pub const RULES: &[Rule] = &[
     disk_saturated::RULE,
     systemd_unresponsive::RULE,
     hung_runtime::RULE,
+    log_driver_blocked::RULE,
     hung_container::RULE,
     cni_hang::RULE,
     tasks_exhausted::RULE,
@@ -78,12 +86,18 @@ pub const RULES: &[Rule] = &[
     container_pileup::RULE,
     slow_relist::RULE,
     starting_up::RULE,
+    evented_pleg::RULE,
+    removal_race::RULE,
     not_pleg::RULE,
     pleg_unexplained::RULE,
     orphan_sandbox::RULE,
     leaked_shim::RULE,
     busy_mount::RULE,
     dead_container::RULE,
+    xtables_lock::RULE,
+    clock_step::RULE,
+    known_bad_version::RULE,
+    windows_node::RULE,
 ];
 
 /// Subjects named in one finding before several findings are put into one.
@@ -97,6 +111,7 @@ pub fn check_all(evidence: &Evidence) -> Vec<Finding> {
         findings.extend(found);
     }
     kubelet::support(evidence, &mut findings);
+    known_bad_version::support(evidence, &mut findings);
     confirm::offer(evidence, &mut findings);
     findings
 }
@@ -194,6 +209,17 @@ fn cite_probe(call: &str, runtime: &Runtime, probe: &Probe) -> Citation {
         time: Some(runtime.asked_at),
         text: probe_text(probe).into(),
     }
+}
+
+/// Returns citations, each once, in their order.
+fn distinct(citations: Vec<Citation>) -> Vec<Citation> {
+    let mut once = Vec::with_capacity(citations.len());
+    for citation in citations {
+        if !once.contains(&citation) {
+            once.push(citation);
+        }
+    }
+    once
 }
 
 /// Returns the name of one container's inspect, for citations; `of` is how many are cited together.

@@ -79,6 +79,8 @@ pub struct Runtime {
     pub version: Option<String>,
     /// The versions of what it works with, by name as it tells them: `containerd`, `runc`.
     pub components: BTreeMap<String, String>,
+    /// The kernel's release, as the daemon tells it.
+    pub kernel: Option<String>,
     /// The API's version.
     pub api_version: Option<String>,
     /// `GET /_ping`
@@ -89,6 +91,8 @@ pub struct Runtime {
     pub info: Probe,
     /// Whether containers go on running while the daemon restarts (`LiveRestoreEnabled`), where info tells.
     pub live_restore: Option<bool>,
+    /// The log driver of containers that name none (`LoggingDriver`), where info tells.
+    pub log_driver: Option<String>,
     /// `GET /containers/json?all=1`
     pub list: Probe,
     /// Bytes of the list's answer.
@@ -128,11 +132,13 @@ impl Runtime {
             probe_timeout,
             version: None,
             components: BTreeMap::new(),
+            kernel: None,
             api_version: None,
             ping: Probe::NONE,
             version_probe: Probe::NONE,
             info: Probe::NONE,
             live_restore: None,
+            log_driver: None,
             list: Probe::NONE,
             list_bytes: 0,
             containers: Vec::new(),
@@ -282,6 +288,15 @@ impl Container {
     }
 }
 
+/// Where a container's output goes (`HostConfig.LogConfig`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogDriver {
+    /// `json-file`, `syslog`, …
+    pub name: String,
+    /// Whether what the driver does not take in time is dropped (`mode=non-blocking`); Docker's default is to wait.
+    pub drops: bool,
+}
+
 /// What inspect said of a container.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inspected {
@@ -303,6 +318,8 @@ pub struct Inspected {
     pub layers: Vec<Place>,
     /// Its own layer's folder, where the storage driver is overlay2.
     pub folder: Option<String>,
+    /// Where its output goes; `None` where inspect does not tell.
+    pub logs: Option<LogDriver>,
     /// Whether it was asked again once the host had been looked at, and said that the same process runs.
     pub again: bool,
 }

@@ -25,7 +25,7 @@ const LABELS: &[&str] = &[
 ];
 /// … but for those that hold a workload's own commands.
 const NOT_LABELS: &[&str] = &["preStopHandler", "last-applied"];
-/// Fields of an inspect's answer, at any depth, that hold a workload's words or a log driver's secrets.
+/// Fields of an inspect's answer, at any depth, that hold a workload's words.
 const FIELDS: &[&str] = &[
     "Env",
     "Cmd",
@@ -35,7 +35,6 @@ const FIELDS: &[&str] = &[
     "Command",
     "Healthcheck",
     "Health",
-    "LogConfig",
     "OnBuild",
     "Shell",
     "ProcessConfig",
@@ -122,6 +121,14 @@ fn object(fields: &mut Map<String, Value>) {
     for field in FIELDS {
         fields.remove(*field);
     }
+    // A log driver's options hold secrets; its name, and whether it makes its container wait, are none.
+    if let Some(Value::Object(logs)) = fields.get_mut("LogConfig") {
+        logs.retain(|name, _| name == "Type" || name == "Config");
+        match logs.get_mut("Config") {
+            Some(Value::Object(options)) => options.retain(|name, _| name == "mode"),
+            _ => drop(logs.remove("Config")),
+        }
+    }
     if let Some(Value::Object(labels)) = fields.get_mut("Labels") {
         labels.retain(|name, _| {
             LABELS.iter().any(|known| name.starts_with(known))
@@ -141,13 +148,20 @@ mod tests {
             "Health":{"Log":[{"Output":"hunter2"}]}},
             "Config":{"Env":["SECRET=hunter2"],"Cmd":["hunter2"],"Labels":{"io.kubernetes.pod.name":"web",
             "annotation.io.kubernetes.container.preStopHandler":"hunter2","mine":"hunter2"}},
-            "HostConfig":{"LogConfig":{"Config":{"splunk-token":"hunter2"}},"Binds":["/a:/b"],
+            "HostConfig":{"LogConfig":{"Type":"splunk","Config":{"splunk-token":"hunter2","mode":"non-blocking"}},"Binds":["/a:/b"],
             "Mounts":[{"Type":"volume","VolumeOptions":{"DriverConfig":{"Name":"local",
             "Options":{"type":"cifs","o":"username=u,password=hunter2"}}}}]}}"#;
         let kept = body("/containers/b1/json", json.as_bytes().to_vec());
         let text = String::from_utf8(kept).unwrap();
         assert!(!text.contains("hunter2"), "{text}");
-        for kept in ["\"web\"", "\"dead\"", "\"busy\"", "/a:/b"] {
+        for kept in [
+            "\"web\"",
+            "\"dead\"",
+            "\"busy\"",
+            "/a:/b",
+            r#""Type":"splunk""#,
+            r#""mode":"non-blocking""#,
+        ] {
             assert!(text.contains(kept), "{kept}: {text}");
         }
     }

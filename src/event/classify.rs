@@ -3,6 +3,11 @@
 //! Times, severity and citation are the parser's business. A line that lists reasons gives itself and one more
 //! for each; a line that names several pods gives one for each.
 
+mod aside;
+
+pub(crate) use aside::foreign;
+pub(super) use aside::wording;
+
 use super::{
     ErrorClass, ErrorTail, Kind, Weight, bounded,
     items::{self, Item},
@@ -88,11 +93,12 @@ impl Facts {
     }
 }
 
-/// Lists of reasons and of pods, kept until the message's own facts are whole.
+/// Lists of reasons and of pods, and a version: kept until the message's own facts are whole.
 #[derive(Default)]
 struct Lists<'a> {
     reasons: Option<Cow<'a, str>>,
     pods: Option<Cow<'a, str>>,
+    version: Option<Cow<'a, str>>,
 }
 
 /// Pushes what the klog message `text` says, unstructured or structured; nothing if it is not known.
@@ -106,6 +112,8 @@ pub(crate) fn text(text: &str, out: &mut Vec<Facts>) {
                 keyed(&mut facts, &mut lists, key, value);
             }
             push(facts, &lists, &message, out);
+        } else {
+            aside::locked(text, out);
         }
         return;
     }
@@ -117,6 +125,8 @@ pub(crate) fn text(text: &str, out: &mut Vec<Facts>) {
             filled(&mut facts, &mut lists, hole, value);
         }
         push(facts, &lists, text, out);
+    } else {
+        aside::locked(text, out);
     }
 }
 
@@ -140,7 +150,11 @@ pub(crate) fn record(object: &[u8], out: &mut Vec<Facts>) {
     let message = message.trim_end();
     let Some(kind) = template::new(message) else {
         // Up to 1.21 the whole unstructured text stands in `msg`.
-        return text(message, out);
+        text(message, out);
+        if out.is_empty() {
+            aside::locked(&String::from_utf8_lossy(object), out);
+        }
+        return;
     };
     let mut facts = Facts::new(kind);
     let mut lists = Lists::default();
@@ -165,6 +179,7 @@ fn filled<'a>(facts: &mut Facts, lists: &mut Lists<'a>, hole: Hole, value: &'a s
         Hole::Container => facts.container = names::id(value),
         Hole::Node => facts.node = Some(bounded(value, DETAIL).to_owned()),
         Hole::Word => facts.detail(value),
+        Hole::Version => lists.version = Some(Cow::Borrowed(value)),
         Hole::List => lists.reasons = Some(Cow::Borrowed(value)),
         Hole::State => ready_state(facts, value),
         Hole::Condition => lists.reasons = condition(facts, value),
@@ -206,6 +221,7 @@ fn keyed<'a>(facts: &mut Facts, lists: &mut Lists<'a>, key: &str, value: Cow<'a,
         }
         "cmd" if facts.kind == Kind::ExecSyncFailed => facts.detail(&value),
         "filter" => facts.uid = names::filter_uid(&value),
+        "version" if facts.kind == Kind::RuntimeInitialized => lists.version = Some(value),
         _ => {}
     }
 }
@@ -225,6 +241,10 @@ fn push(mut facts: Facts, lists: &Lists<'_>, message: &str, out: &mut Vec<Facts>
         }
         Kind::RecordingEvent if facts.detail.as_deref() == Some("NodeReady") => {
             facts.kind = Kind::NodeReady;
+        }
+        Kind::SoftwareVersion => {
+            let version = lists.version.as_deref().unwrap_or_default();
+            facts.detail(&format!("kernel {version}"));
         }
         Kind::KillPodFailed if facts.uid.is_none() => facts.uid = sync_target(&facts),
         Kind::PodRemoved => {
@@ -248,7 +268,9 @@ fn push(mut facts: Facts, lists: &Lists<'_>, message: &str, out: &mut Vec<Facts>
     }
     let drives_docker =
         kind == Kind::RuntimeInitialized && facts.detail.as_deref() == Some("docker");
+    let version = aside::runtime_version(&facts, lists.version.as_deref());
     out.push(facts);
+    out.extend(version);
     out.extend(items.into_iter().map(|item| carried(&item, kind)));
     if drives_docker {
         out.push(Facts {
@@ -322,7 +344,7 @@ pub(crate) fn ready_condition(reason: &str, message: &str, out: &mut Vec<Facts>)
     let lists = Lists {
         // Of an unknown condition the node controller is the author: what it quotes is not the kubelet's word.
         reasons: (reason != "NodeStatusUnknown").then_some(Cow::Borrowed(message)),
-        pods: None,
+        ..Lists::default()
     };
     push(facts, &lists, message, out);
 }

@@ -1,5 +1,7 @@
 //! The messages' pages, by family. A message without one does not compile.
 
+mod aside;
+mod evented;
 mod life;
 mod list;
 mod node;
@@ -20,6 +22,11 @@ pub(super) fn page(kind: Kind) -> &'static Page {
         Kind::PlegWriteStatus => &pleg::WRITE_STATUS,
         Kind::PlegEventsDropped => &pleg::EVENTS_DROPPED,
         Kind::EventedPlegFull => &pleg::EVENTED_FULL,
+        Kind::EventedPlegRetry => &evented::RETRY,
+        Kind::EventedPlegFallback => &evented::FALLBACK,
+        Kind::EventedPlegStream => &evented::BROKEN,
+        Kind::EventedPlegBadEvent => &evented::BAD_EVENT,
+        Kind::EventedPlegDropped => &evented::DROPPED,
         Kind::PlegRelisting => &pleg::RELISTING,
         Kind::PlegStateChange => &pleg::STATE_CHANGE,
         Kind::PlegContainerFinished => &pleg::CONTAINER_FINISHED,
@@ -35,6 +42,7 @@ pub(super) fn page(kind: Kind) -> &'static Page {
         Kind::CriConnectFailed => &state::CONNECT_FAILED,
         Kind::SyncloopStart => &state::SYNCLOOP_START,
         Kind::RuntimeInitialized => &state::INITIALIZED,
+        Kind::SoftwareVersion => &aside::SOFTWARE_VERSION,
         Kind::SyncloopClosed => &state::SYNCLOOP_CLOSED,
         Kind::SyncloopSlow => &state::SYNCLOOP_SLOW,
         Kind::HousekeepingSlow => &state::HOUSEKEEPING_SLOW,
@@ -72,6 +80,9 @@ pub(super) fn page(kind: Kind) -> &'static Page {
         Kind::EvictionSummaryFailed => &node::EVICTION_SUMMARY,
         Kind::SystemOom => &node::SYSTEM_OOM,
         Kind::DockershimUsed => &node::DOCKERSHIM_USED,
+        Kind::ContainerManagerFailed => &aside::CONTAINER_MANAGER,
+        Kind::XtablesLocked => &aside::XTABLES_LOCKED,
+        Kind::ClockStepped => &aside::CLOCK_STEPPED,
         Kind::KubeletFatal => &node::KUBELET_FATAL,
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! Holes in templates: `<err>` an error, `<pod>` `pod_ns(uid)`, `<pods>` several of them, `<slash>` `pod/ns`,
 //! `<uid>`, `<sid>` and `<cid>` ids in any writing, `<node>`, `<word>` the event's detail, `<list>` reasons,
-//! `<state>` `Ready=false reason:… message:…`, `<cond>` a condition, `<event>` a PLEG event, `<filter>` a CRI
+//! `<ver>` a version, `<state>` `Ready=false reason:… message:…`, `<cond>` a condition, `<event>` a PLEG event, `<filter>` a CRI
 //! filter, `<dump>` anything up to the last occurrence of what follows, `<any>` up to the first.
 
 /// How strongly a message points at its cause.
@@ -100,6 +100,46 @@ pub const MESSAGES: &[Message] = &[
         summary: "The evented PLEG's channel is full: the sync loop does not take its events.",
         old: &[],
         new: &[],
+    },
+    Message {
+        id: "evented-pleg-retry",
+        weight: Weight::Weak,
+        summary: "The evented PLEG lost the runtime's stream of events and asks for it again.",
+        old: &[],
+        new: &["Evented PLEG: Failed to get container events, retrying: "],
+    },
+    Message {
+        id: "evented-pleg-fallback",
+        weight: Weight::Moderate,
+        summary: "The evented PLEG gave up: relists find out again what changed.",
+        old: &[],
+        new: &["Fall back to Generic PLEG relisting since Evented PLEG is not working"],
+    },
+    Message {
+        id: "evented-pleg-stream",
+        weight: Weight::Weak,
+        summary: "The runtime's stream of events could not be had, or broke off.",
+        old: &[],
+        new: &[
+            "GetContainerEvents failed to get streaming client",
+            "failed to receive streaming container event",
+        ],
+    },
+    Message {
+        id: "evented-pleg-bad-event",
+        weight: Weight::Weak,
+        summary: "The runtime sent an event without a sandbox's status.",
+        old: &[],
+        new: &[
+            "Evented PLEG: received ContainerEventResponse with nil PodSandboxStatus or PodSandboxStatus.Metadata",
+        ],
+    },
+    Message {
+        id: "evented-pleg-dropped",
+        weight: Weight::Moderate,
+        summary: "The sync loop does not take events fast enough, so one of the runtime's was dropped.",
+        old: &[],
+        new: &["Evented PLEG: Event channel is full, discarded pod lifecycle event"],
     },
     Message {
         id: "pleg-relisting",
@@ -212,8 +252,15 @@ pub const MESSAGES: &[Message] = &[
         id: "runtime-initialized",
         weight: Weight::Context,
         summary: "The kubelet has started and knows its runtime.",
-        old: &["Container runtime <word> initialized, version: <any>"],
+        old: &["Container runtime <word> initialized, version: <ver>, apiVersion: <any>"],
         new: &["Container runtime initialized"],
+    },
+    Message {
+        id: "software-version",
+        weight: Weight::Context,
+        summary: "The kubelet says which version of the kernel or the runtime it found.",
+        old: &["Version: {KernelVersion:<ver> ContainerOsVersion:<any>"],
+        new: &[],
     },
     Message {
         id: "syncloop-closed",
@@ -592,6 +639,27 @@ pub const MESSAGES: &[Message] = &[
             "Using dockershim is deprecated, please consider using a full-fledged CRI implementation",
             "Connecting to docker on the dockerEndpoint",
         ],
+    },
+    Message {
+        id: "container-manager-failed",
+        weight: Weight::Decisive,
+        summary: "The kubelet cannot start its container manager, and ends.",
+        old: &["Failed to start ContainerManager <err>"],
+        new: &["Failed to start ContainerManager"],
+    },
+    Message {
+        id: "xtables-locked",
+        weight: Weight::Weak,
+        summary: "iptables could not work: another program holds its lock.",
+        old: &[],
+        new: &[],
+    },
+    Message {
+        id: "clock-stepped",
+        weight: Weight::Context,
+        summary: "The machine's clock was set, as systemd, ntpd or chronyd say.",
+        old: &[],
+        new: &[],
     },
     Message {
         id: "kubelet-fatal",

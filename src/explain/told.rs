@@ -83,6 +83,8 @@ fn word(event: &Event) -> Option<String> {
             format!("The reason given is {word}.")
         }
         Kind::RuntimeInitialized => format!("The runtime is {word}."),
+        Kind::SoftwareVersion => format!("It names {word}."),
+        Kind::ClockStepped => format!("It was set by {word}."),
         Kind::PodRemoved if word == "REMOVE" => "REMOVE: the pods are gone.".to_owned(),
         Kind::PodRemoved => format!("{word}: the pods are to end."),
         Kind::PlegEvent => format!("The event's type is {word}."),

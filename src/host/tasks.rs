@@ -27,6 +27,8 @@ const THREADS: usize = 1024;
 const GENERATIONS: usize = 5;
 /// Most processes in uninterruptible sleep that are kept for that alone.
 const SLEEPERS: usize = 64;
+/// Most runs of iptables that are kept.
+const FILTERS: usize = 64;
 
 /// What is seen on the way and serves others.
 pub(super) struct Seen {
@@ -66,10 +68,15 @@ pub(super) fn look(
     let lives = |stat: &&Stat| stat.state != State::Dead;
     host.living = stats.values().filter(lives).map(|stat| stat.pid).collect();
     let mut found = classify(tree, &stats, until, gaps);
-    let mut sleepers = 0;
+    let (mut sleepers, mut filters) = (0, 0);
     for stat in stats.values() {
-        let sleeps = stat.state == State::Uninterruptible && !found.contains_key(&stat.pid);
-        if sleeps && sleepers < SLEEPERS {
+        if found.contains_key(&stat.pid) || stat.state == State::Dead {
+            continue;
+        }
+        if role::is_iptables(&stat.comm) && filters < FILTERS {
+            filters += 1;
+            found.insert(stat.pid, process(stat, Role::Iptables));
+        } else if stat.state == State::Uninterruptible && sleepers < SLEEPERS {
             sleepers += 1;
             found.insert(stat.pid, process(stat, Role::Other));
         }
@@ -337,7 +344,7 @@ fn details(tree: &Tree, pid: u32, role: Role, state: State) -> Details {
             .then(|| text("status").as_deref().and_then(parse::tracer))
             .flatten(),
         threads: match role {
-            Role::Other => Threads::default(),
+            Role::Iptables | Role::Other => Threads::default(),
             _ => threads(tree, pid),
         },
     }

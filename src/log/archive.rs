@@ -2,9 +2,12 @@
 //! and no name in it is ever opened: links, devices and names that lead elsewhere lead nowhere. An archive may be
 //! hostile: no name, and no list of attributes, takes more memory than a small bound.
 
-use super::{section::Section, unpack::Unpack};
+use super::{
+    section::{Ahead, Section},
+    unpack::Unpack,
+};
 use std::io::{self, Read};
-use tar::{Header, PaxExtensions};
+use tar::{EntryType, Header, PaxExtensions};
 
 /// The unit that an archive is made of.
 const BLOCK: usize = 512;
@@ -40,6 +43,40 @@ impl Forward for Section {
 impl<R: Read> Forward for Unpack<R> {
     fn need(&self) -> u64 {
         Self::need(self)
+    }
+}
+
+impl<R: Read> Forward for Ahead<R> {}
+
+/// An archive within another.
+pub(super) struct Inner<'a> {
+    text: Ahead<Box<dyn Forward + 'a>>,
+    need: u64,
+}
+
+impl<'a> Inner<'a> {
+    /// Returns what `text` gives, of which `head` was read already, with the memory that what is around it takes.
+    pub(super) fn new(
+        head: Vec<u8>,
+        trouble: Option<io::Error>,
+        text: Box<dyn Forward + 'a>,
+        around: u64,
+    ) -> Self {
+        let need = around + text.need();
+        let text = Ahead::new(head, trouble, text);
+        Self { text, need }
+    }
+}
+
+impl Read for Inner<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.text.read(out)
+    }
+}
+
+impl Forward for Inner<'_> {
+    fn need(&self) -> u64 {
+        self.need
     }
 }
 
@@ -90,6 +127,17 @@ fn is_whole(block: &[u8]) -> bool {
         .is_ok_and(|told| told == sum)
 }
 
+/// Returns whether nothing but a header stands for such a member, whatever size that tells: some programs tell that of
+/// a link's target, or of the folder itself.
+fn is_bare(kind: EntryType) -> bool {
+    kind.is_hard_link()
+        || kind.is_symlink()
+        || kind.is_dir()
+        || kind.is_character_special()
+        || kind.is_block_special()
+        || kind.is_fifo()
+}
+
 impl<R: Forward> Walker<R> {
     pub(super) fn new(from: R) -> Self {
         Self {
@@ -124,8 +172,11 @@ impl<R: Forward> Walker<R> {
                 return Ok(None);
             };
             let header = Header::from_byte_slice(&block);
-            let size = header.entry_size().map_err(|_| self.damaged())?;
             let kind = header.entry_type();
+            let size = match is_bare(kind) {
+                true => 0,
+                false => header.entry_size().map_err(|_| self.damaged())?,
+            };
             self.enter(size)?;
             if kind.is_gnu_longname() {
                 long = Some(self.list(size.min(NAME))?);
@@ -164,17 +215,6 @@ impl<R: Forward> Walker<R> {
         }
     }
 
-    /// Reads what comes after the archive's end: whether all came is told at the end of what is compressed.
-    ///
-    /// # Errors
-    /// What is wrong there, in words.
-    pub(super) fn finish(mut self) -> Result<(), String> {
-        match io::copy(&mut self.from, &mut io::sink()) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(error.to_string()),
-        }
-    }
-
     /// Enters what has that many bytes.
     fn enter(&mut self, size: u64) -> Result<(), String> {
         let padded = size.checked_next_multiple_of(BLOCK as u64);
@@ -201,18 +241,30 @@ impl<R: Forward> Walker<R> {
         }
     }
 
-    /// Reads the next header; `None` at the end.
+    /// Reads the next header; `None` at the end. After the blocks of zeros that an archive ends with another may
+    /// follow; and whether all of what is compressed came is told at its end.
     fn block(&mut self) -> Result<Option<[u8; BLOCK]>, String> {
-        let mut block = [0; BLOCK];
-        let read = self.fill(&mut block)?;
-        // Without the blocks of zeros that it should end with, an archive is whole, too.
-        if read == 0 || (read == BLOCK && block.iter().all(|byte| *byte == 0)) {
-            return Ok(None);
-        }
-        match read == BLOCK && is_whole(&block) {
-            true => Ok(Some(block)),
-            false if read < BLOCK => Err(self.cut()),
-            false => Err(self.damaged()),
+        let mut end = None;
+        loop {
+            let mut block = [0; BLOCK];
+            let read = self.fill(&mut block)?;
+            let zeros = block[..read].iter().all(|byte| *byte == 0);
+            // Without the blocks of zeros that it should end with, an archive is whole, too.
+            if read == 0 || (read < BLOCK && zeros && end.is_some()) {
+                return Ok(None);
+            }
+            if read == BLOCK && zeros {
+                end.get_or_insert(self.at);
+                continue;
+            }
+            return match (read == BLOCK && is_whole(&block), end) {
+                (true, _) => Ok(Some(block)),
+                (false, Some(end)) => Err(format!(
+                    "after its end, at byte {end}, follows what is no archive, and was not read"
+                )),
+                (false, None) if read < BLOCK => Err(self.cut()),
+                (false, None) => Err(self.damaged()),
+            };
         }
     }
 

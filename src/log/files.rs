@@ -254,7 +254,7 @@ fn stream(log: &mut Log, means: &Means<'_>, emit: &mut Emit<'_>) -> anyhow::Resu
 }
 
 /// Streams what comes after the first `at` bytes of a pipe.
-fn stream_on(name: &str, file: &mut File, mut at: u64, emit: &mut Emit<'_>) -> bool {
+fn stream_on(name: &str, mut file: &File, mut at: u64, emit: &mut Emit<'_>) -> bool {
     let mut block = vec![0; BLOCK];
     loop {
         match file.read(&mut block) {

@@ -8,9 +8,9 @@ mod file;
 mod journal;
 
 use super::{
-    Sink,
+    Sink, archive,
     intake::{Intake, Opening},
-    open,
+    open, unpack,
 };
 use crate::{
     child::{LAST_BREATH, Running},
@@ -111,7 +111,7 @@ fn take_all(
     intake: &mut Intake<'_>,
 ) -> anyhow::Result<bool> {
     let (mut last, mut settled) = (Instant::now(), Instant::now());
-    let mut waits = false;
+    let (mut waits, mut first) = (false, true);
     while intake.goes_on() && (along.go_on)() {
         match from.recv_timeout(if waits { MOMENT } else { SILENCE }) {
             Ok(Message::Start(opening)) => {
@@ -121,6 +121,9 @@ fn take_all(
                 intake.start(name, false, opening);
             }
             Ok(Message::Block(block)) => {
+                if std::mem::take(&mut first) {
+                    refuse(&block)?;
+                }
                 intake.block(&block);
                 (last, waits) = (Instant::now(), true);
                 if settled.elapsed() > LONGEST {
@@ -142,6 +145,19 @@ fn take_all(
         tell(name, along, intake);
     }
     Ok(false)
+}
+
+/// Refuses what is no text, by its beginning.
+///
+/// # Errors
+/// It is; with the cure.
+fn refuse(head: &[u8]) -> anyhow::Result<()> {
+    let form = match unpack::Kind::of(head) {
+        Some(kind) => format!("compressed ({})", kind.name()),
+        None if archive::is_tar(head) => "an archive".to_owned(),
+        None => return open::refuse(head, "FILE"),
+    };
+    bail!("it is {form}, and only text is followed: leave out --follow")
 }
 
 /// Tells what the intake has put down since the last time.

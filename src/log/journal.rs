@@ -2,17 +2,21 @@
 //!
 //! journald itself is not asked: journalctl reads its files, and may hang with the disk that they are on.
 
-use super::pump::{self, Ended};
+use super::{
+    open::{self, Failure},
+    pump::{self, Ended},
+};
 use crate::{
     child::{LAST_BREATH, Running},
     event::Time,
 };
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use chrono::{TimeDelta, Timelike as _};
 use std::{
     ffi::{OsStr, OsString},
+    fs::{self, File},
     io::{self, Read as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::mpsc::{Receiver, sync_channel},
     thread,
@@ -69,6 +73,50 @@ pub(super) fn whole_name(unit: &str) -> String {
     match SUFFIXES.iter().any(|suffix| unit.ends_with(suffix)) {
         true => unit.to_owned(),
         false => format!("{unit}.service"),
+    }
+}
+
+/// Returns what journalctl can read together in place of `paths`: a folder alone, or files; and what of them cannot be
+/// read, with the reason. Of several folders it would read the last, and of others beside one that is not there nothing.
+pub(super) fn spread(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<Failure>) {
+    let (mut files, mut failures) = (Vec::new(), Vec::new());
+    if let [_] = paths {
+        return (paths.to_vec(), failures);
+    }
+    for path in paths {
+        let before = files.len();
+        let error = match path.is_dir() {
+            true => {
+                collect(path, 1, &mut files);
+                anyhow!("journald has no files in it")
+            }
+            false => match File::open(path) {
+                Ok(_) => {
+                    files.push(path.clone());
+                    continue;
+                }
+                Err(error) => open::explain(&error),
+            },
+        };
+        if files.len() == before {
+            failures.push((path.display().to_string(), error));
+        }
+    }
+    (files, failures)
+}
+
+/// Takes in the journals of a folder, and of those in it that each machine has: as deep as `--directory` goes.
+fn collect(folder: &Path, deeper: u8, files: &mut Vec<PathBuf>) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        let end = path.extension().unwrap_or_default();
+        if deeper > 0 && path.is_dir() {
+            collect(&path, deeper - 1, files);
+        } else if (end == "journal" || end == "journal~") && path.is_file() {
+            files.push(path);
+        }
     }
 }
 
@@ -146,9 +194,9 @@ pub(super) fn command(query: &Query<'_>) -> Command {
         // is the shortest that tells year and zone; its whole seconds do, since klog's own stamp tells the rest.
         //
         // No --grep either (systemd 237 and later, if built with PCRE2), to leave out entries without a known phrase:
-        // journalctl 252 needs 4.0 s to compare 200,000 entries with the screen's phrases, and 1.0 s to print them all.
-        // Nor would the result be the same: each line that a program prints is an entry, so that a message of several
-        // lines loses all but its first.
+        // comparing each entry with the screen's phrases takes journalctl 252 three times as long as printing them
+        // all (BENCHMARKS.md). Nor would the result be the same: each line that a program prints is an entry, so that a
+        // message of several lines loses all but its first.
         .args(["--no-pager", "--all", "--output=short-iso"])
         // Times are read and shown in journalctl's own zone; `@seconds`, `UTC` and fractions came after systemd 219.
         .env("TZ", "UTC")

@@ -4,7 +4,6 @@
 use super::{
     archive,
     deck::{Deck, Part},
-    names::{self, Family},
     section::{Ahead, Section},
     unpack::{self, Unpack},
 };
@@ -14,8 +13,7 @@ use crate::{
 };
 use anyhow::{Context as _, bail};
 use std::{
-    collections::BTreeSet,
-    fs::{self, File},
+    fs::File,
     io::{self, Read, Seek as _, SeekFrom},
     os::{
         fd::AsFd as _,
@@ -25,28 +23,28 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+mod found;
 mod refuse;
 mod unfold;
 
+pub(super) use found::Found;
 pub(super) use refuse::{explain, refuse};
 
 /// How much of a log's beginning is looked at for its kind and its first time.
 pub(super) const HEAD: u64 = 64 << 10;
 /// How much of a log's beginning is kept to tell whether it is still the same.
 const PRINT: usize = 512;
-/// How many files are kept open while they wait to be read; the usual limit is 1024 descriptors.
-const OPEN: usize = 256;
-
 /// A log that was opened and looked at.
 pub(super) struct Log {
     /// As the user gave it, or below the directory that the user gave.
     pub(super) name: String,
     /// Where to open it again; `None` for standard input.
     path: Option<PathBuf>,
-    /// Open, unless too many are.
-    file: Option<File>,
-    /// Device and inode, and where in the file it begins.
-    id: (u64, u64, u64),
+    /// Open, unless too many are; shared by the logs of an archive.
+    file: Option<Arc<File>>,
+    /// Device and inode, and where it begins: in the file, the compressed archive within the archive that it is in, and
+    /// there itself.
+    id: (u64, u64, u64, u64),
     /// Where in its file it begins.
     pub(super) begin: u64,
     /// Where reading starts and ends; `None` for a stream, and for what comes out of a reader.
@@ -96,17 +94,6 @@ pub(super) type Reader = Box<dyn Read + Send>;
 /// What could not be read, and why.
 pub(super) type Failure = (String, anyhow::Error);
 
-/// What was found to read.
-#[derive(Default)]
-pub(super) struct Found {
-    /// Logs, each once.
-    pub(super) logs: Vec<Log>,
-    /// What looks like a log and cannot be read.
-    pub(super) failures: Vec<Failure>,
-    /// What is to be known of those that can.
-    pub(super) notes: Vec<String>,
-}
-
 impl Log {
     /// Returns how many bytes are to be read of it; `None` for a stream, and for what is unpacked.
     pub(super) fn length(&self) -> Option<u64> {
@@ -126,7 +113,18 @@ impl Log {
     }
 
     /// Returns the open file, opening it again if it had to be closed.
-    pub(super) fn file(&mut self) -> anyhow::Result<&mut File> {
+    pub(super) fn file(&mut self) -> anyhow::Result<&File> {
+        self.open()?;
+        self.file.as_deref().context("it was closed")
+    }
+
+    /// As `file`, to be kept.
+    fn shared(&mut self) -> anyhow::Result<Arc<File>> {
+        self.open()?;
+        self.file.clone().context("it was closed")
+    }
+
+    fn open(&mut self) -> anyhow::Result<()> {
         if self.file.is_none() {
             let path = self.path.as_deref().context("it was closed")?;
             let file = File::open(path)?;
@@ -134,9 +132,9 @@ impl Log {
             if (metadata.dev(), metadata.ino()) != (self.id.0, self.id.1) {
                 bail!("it was rotated while it waited to be read: run plegdoctor again");
             }
-            self.file = Some(file);
+            self.file = Some(Arc::new(file));
         }
-        self.file.as_mut().context("it was closed")
+        Ok(())
     }
 
     /// Returns whether it is to be opened again when it is read.
@@ -207,105 +205,6 @@ impl Log {
     }
 }
 
-impl Found {
-    /// Opens what `path` names: a file, a pipe, the kubelet's logs in a directory, or (`-`) standard input.
-    pub(super) fn open(&mut self, path: &Path, hints: Hints) {
-        let opened = if path.as_os_str() == "-" {
-            open_stdin(hints).and_then(|log| self.take(log, hints))
-        } else if path.is_dir() {
-            self.open_family(path, Family::Any, hints).and_then(|()| {
-                // Another directory may have given the rest.
-                let inside = |name: &str| Path::new(name).starts_with(path);
-                let any = self.logs.iter().any(|log| inside(&log.name))
-                    || self.failures.iter().any(|(name, _)| inside(name));
-                if any {
-                    return Ok(());
-                }
-                bail!("no log of the kubelet is there (kubelet*.log, kubelet.INFO, messages, syslog or their rotations): name a file with --log")
-            })
-        } else {
-            open_file(path, hints).and_then(|log| self.take(log, hints))
-        };
-        if let Err(error) = opened {
-            let name = if path.as_os_str() == "-" {
-                "standard input".to_owned()
-            } else {
-                path.display().to_string()
-            };
-            self.failures.push((name, error));
-        }
-    }
-
-    /// Opens the logs of `family` in the directory `dir`. Only regular files: to read a pipe takes what is in it
-    /// from its reader.
-    ///
-    /// # Errors
-    /// The directory cannot be listed.
-    pub(super) fn open_family(
-        &mut self,
-        dir: &Path,
-        family: Family<'_>,
-        hints: Hints,
-    ) -> anyhow::Result<()> {
-        let mut all = BTreeSet::new();
-        for entry in fs::read_dir(dir).map_err(|error| explain(&error))? {
-            // A name that is no UTF-8 is none of those looked for.
-            let Ok(name) = entry?.file_name().into_string() else {
-                continue;
-            };
-            // What cannot be looked at fails again, and tells why, when it is opened.
-            if fs::metadata(dir.join(&name)).map_or(true, |metadata| metadata.is_file()) {
-                all.insert(name);
-            }
-        }
-        let chosen = names::choose(family, &all.iter().map(String::as_str).collect::<Vec<_>>());
-        // Links last, so that klog's kubelet.INFO gives way to the file that it points to.
-        let (links, files): (Vec<&str>, Vec<&str>) = chosen.into_iter().partition(|name| {
-            fs::symlink_metadata(dir.join(name)).is_ok_and(|metadata| metadata.is_symlink())
-        });
-        for name in files.into_iter().chain(links) {
-            let path = dir.join(name);
-            if let Err(error) = open_file(&path, hints).and_then(|log| self.take(log, hints)) {
-                self.failures.push((path.display().to_string(), error));
-            }
-        }
-        Ok(())
-    }
-
-    /// Orders the logs by their first times; one that tells none stays after the one before it. Those of a compressed
-    /// archive stay in its order where theirs would unpack it too often.
-    pub(super) fn order(&mut self) {
-        let mut before = None;
-        for log in &mut self.logs {
-            log.place = log.first.or(before);
-            before = log.place;
-        }
-        self.logs.sort_by_key(|log| log.place);
-        if self.spare_turns() {
-            self.logs.sort_by_key(|log| log.place);
-        }
-    }
-
-    /// Takes in a log, or those of an archive.
-    fn take(&mut self, looked: Looked, hints: Hints) -> anyhow::Result<()> {
-        match looked {
-            Looked::Log(log) => self.add(log),
-            Looked::Archive(log) => self.unfold(log, hints)?,
-        }
-        Ok(())
-    }
-
-    fn add(&mut self, mut log: Log) {
-        if self.logs.iter().any(|other| other.id == log.id) {
-            return;
-        }
-        if log.path.is_some() && !log.is_stream() && self.logs.len() >= OPEN {
-            log.file = None;
-        }
-        self.logs.push(log);
-    }
-}
-
 fn open_file(path: &Path, hints: Hints) -> anyhow::Result<Looked> {
     let file = File::open(path).map_err(|error| explain(&error))?;
     look(path.display().to_string(), Some(path), file, hints)
@@ -340,7 +239,7 @@ fn look(name: String, path: Option<&Path>, mut file: File, hints: Hints) -> anyh
     let end = metadata.len().max(start);
     let mut log = Log {
         path: path.map(Path::to_owned),
-        id: (metadata.dev(), metadata.ino(), 0),
+        id: (metadata.dev(), metadata.ino(), 0, 0),
         begin: 0,
         span: None,
         head: Vec::new(),
@@ -357,7 +256,7 @@ fn look(name: String, path: Option<&Path>, mut file: File, hints: Hints) -> anyh
         return log.through_pipe(head, file, packed, hints).map(Looked::Log);
     }
     file.seek(SeekFrom::Start(start))?;
-    log.file = Some(file);
+    log.file = Some(Arc::new(file));
     if !packed {
         log.span = Some((start, end));
         log.print = (start, head[..head.len().min(PRINT)].to_owned());
@@ -411,7 +310,7 @@ impl Log {
             }
             self.refuse(&head)?;
             self.first = first_time(&self.name, &head, hints);
-            (self.head, self.file) = (head, Some(file));
+            (self.head, self.file) = (head, Some(Arc::new(file)));
             return Ok(self);
         }
         let mut reader = Unpack::new(

@@ -2,7 +2,7 @@
 
 use super::{
     UNKNOWN,
-    archive::{Forward, Walker},
+    archive::{Forward, Inner, Walker},
     feed::{self, Feed},
     files::{Emit, Piece},
     members::{self, Candidate},
@@ -12,12 +12,26 @@ use super::{
 };
 use crate::{event::Time, parser::Hints};
 use anyhow::bail;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, io::Read};
 
 impl Forward for Pipe {
     fn need(&self) -> u64 {
         Self::need(self)
     }
+}
+
+/// What was seen of an archive.
+struct Tape<'a> {
+    /// What it is called.
+    name: &'a str,
+    hints: Hints,
+    names: BTreeMap<String, usize>,
+    files: u64,
+    logs: u64,
+    /// When the newest of its logs begins.
+    newest: Option<Time>,
+    /// Whether one began before the one before it.
+    back: bool,
 }
 
 /// Streams the logs of the archive `name`. Returns whether to go on.
@@ -30,55 +44,27 @@ pub(super) fn stream(
     hints: Hints,
     emit: &mut Emit<'_>,
 ) -> anyhow::Result<bool> {
-    let mut walker = Walker::new(pipe);
-    let (mut names, mut files, mut logs) = (BTreeMap::new(), 0_u64, 0_u64);
-    let (mut newest, mut back) = (None::<Time>, false);
-    let trouble = loop {
-        let member = match walker.next() {
-            Ok(Some(member)) => member,
-            Ok(None) => break walker.finish().err(),
-            Err(words) => break Some(words),
-        };
-        files += 1;
-        let room = unpack::MOST.saturating_sub(walker.need());
-        let (mut text, packed) = members::unpacked(&mut walker, room);
-        let (head, trouble) = open::beginning(&mut text);
-        let told = (head.as_slice(), trouble.as_ref());
-        let candidate = Candidate::judge(member, packed, told, hints);
-        if !candidate.counts() {
-            continue;
-        }
-        let candidate = candidate.distinct(&mut names);
-        logs += 1;
-        back |= newest.is_some() && candidate.first.is_some() && candidate.first < newest;
-        newest = newest.max(candidate.first);
-        let own = format!("{name}:{}", candidate.member.path);
-        if let Some(why) = candidate.refused {
-            if !emit(Piece::Gap(&own, why)) {
-                return Ok(false);
-            }
-            continue;
-        }
-        let feed = Feed {
-            name: &own,
-            skip: 0,
-            limits: None,
-            others: true,
-        };
-        // What comes after it is not known.
-        let on = emit(Piece::Ahead(Some(UNKNOWN)))
-            && feed::stream(&feed, &mut Ahead::new(head, trouble, text), emit);
-        if !on {
-            return Ok(false);
-        }
+    let mut tape = Tape {
+        name,
+        hints,
+        names: BTreeMap::new(),
+        files: 0,
+        logs: 0,
+        newest: None,
+        back: false,
     };
-    match trouble {
-        Some(trouble) if logs == 0 => bail!("{trouble}"),
-        Some(trouble) => drop(emit(Piece::Gap(name, trouble))),
-        None if logs == 0 => {
+    let walked = tape.walk(&mut Walker::new(pipe), ("", 0), emit);
+    let Tape {
+        files, logs, back, ..
+    } = tape;
+    match walked {
+        Ok(false) => return Ok(false),
+        Err(trouble) if logs == 0 => bail!("{trouble}"),
+        Err(trouble) => drop(emit(Piece::Gap(name, trouble))),
+        Ok(true) if logs == 0 => {
             bail!("it is an archive, and none of its {files} files is a log of the kubelet")
         }
-        None => {}
+        Ok(true) => {}
     }
     if back {
         let note = format!(
@@ -87,4 +73,68 @@ pub(super) fn stream(
         return Ok(emit(Piece::Note(note)));
     }
     Ok(true)
+}
+
+impl Tape<'_> {
+    /// Streams the logs of an archive that is a `folder` of the outermost, that deep. Returns whether to go on.
+    ///
+    /// # Errors
+    /// It cannot be read to its end, in words.
+    fn walk<R: Forward>(
+        &mut self,
+        walker: &mut Walker<R>,
+        (folder, depth): (&str, u8),
+        emit: &mut Emit<'_>,
+    ) -> Result<bool, String> {
+        while let Some(mut member) = walker.next()? {
+            self.files += 1;
+            member.path.insert_str(0, folder);
+            let need = walker.need();
+            let room = unpack::MOST.saturating_sub(need);
+            let (mut text, packed) = members::unpacked(walker, room);
+            let (head, trouble) = open::beginning(&mut text);
+            if members::is_archive(&member, &head) {
+                let (folder, inner) = (
+                    format!("{}/", member.path),
+                    Inner::new(head, trouble, text, need),
+                );
+                let walked = members::deeper(depth)
+                    .and_then(|depth| self.walk(&mut Walker::new(inner), (&folder, depth), emit));
+                let own = format!("{}:{}", self.name, member.path);
+                if !walked.unwrap_or_else(|words| emit(Piece::Gap(&own, words))) {
+                    return Ok(false);
+                }
+                continue;
+            }
+            let told = (head.as_slice(), trouble.as_ref());
+            let candidate = Candidate::judge(member, packed, told, self.hints);
+            if candidate.counts()
+                && !self.play(candidate, &mut Ahead::new(head, trouble, text), emit)
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Streams a log that `text` gives. Returns whether to go on.
+    fn play(&mut self, candidate: Candidate, text: &mut dyn Read, emit: &mut Emit<'_>) -> bool {
+        let candidate = candidate.distinct(&mut self.names);
+        self.logs += 1;
+        let first = candidate.first;
+        self.back |= self.newest.is_some() && first.is_some() && first < self.newest;
+        self.newest = self.newest.max(first);
+        let own = format!("{}:{}", self.name, candidate.member.path);
+        if let Some(why) = candidate.refused {
+            return emit(Piece::Gap(&own, why));
+        }
+        let feed = Feed {
+            name: &own,
+            skip: 0,
+            limits: None,
+            others: true,
+        };
+        // What comes after it is not known.
+        emit(Piece::Ahead(Some(UNKNOWN))) && feed::stream(&feed, text, emit)
+    }
 }

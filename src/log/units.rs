@@ -82,12 +82,26 @@ pub(super) fn read(journal: &Journal<'_>, intake: &mut Intake<'_>) -> Result<(),
         Some(unit) => std::slice::from_ref(unit),
         None => known.as_slice(),
     };
+    let (files, mut failures) = journal::spread(journal.from);
+    // Without a file journalctl would read this machine's.
+    if files.is_empty()
+        && let Some(failure) = failures.pop()
+    {
+        return Err(failure);
+    }
+    for (path, error) in failures {
+        intake.gap(path, format!("{error:#}"));
+    }
+    let spread = Journal {
+        from: &files,
+        ..*journal
+    };
     let before = intake.of_kubelet();
     let mut complaints = Vec::new();
     let mut read = false;
     for unit in units {
         let name = journal.name(unit);
-        match read_unit(journal, unit, &name, intake, &mut complaints) {
+        match read_unit(&spread, unit, &name, intake, &mut complaints) {
             Ok(None) if journal.picked => return Ok(()),
             Ok(None) => {
                 let error = match journal.from {
@@ -177,47 +191,34 @@ fn read_unit(
     Ok(Some(true))
 }
 
+/// The newest parts of a unit's journal, as far as they were read.
+struct Newest {
+    /// Newest first.
+    parts: Vec<Vec<u8>>,
+    /// Where the rest ends.
+    end: Option<Time>,
+    /// Whether there was time for all of them.
+    ended: Ended,
+    /// Why journalctl failed for one of them. For the others, and for the rest, it may not.
+    failed: Option<anyhow::Error>,
+}
+
 /// Reads the newest parts into memory, the rest straight into the intake, and then hands on the newest parts. Between
 /// two parts an entry of that very microsecond would be read twice.
+///
+/// # Errors
+/// journalctl failed for some of it; what it gave all the same was read.
 fn read_parts(
     journal: &Journal<'_>,
     whole: &Query<'_>,
     name: &str,
     intake: &mut Intake<'_>,
 ) -> anyhow::Result<()> {
-    let mut parts: Vec<Vec<u8>> = Vec::new();
-    let mut end = whole.until;
-    let mut room = journal.bytes;
-    let mut cut = None;
-    for ago in PARTS {
-        let begin = (whole.until.unwrap_or(journal.now) - ago).with_nanosecond(0);
-        if begin.is_none() || begin <= whole.since {
-            break;
-        }
-        let mut part = Vec::new();
-        let mut space = WAITING - parts.iter().map(Vec::len).sum::<usize>();
-        let query = Query {
-            since: begin,
-            until: end,
-            ..*whole
-        };
-        let ended = ask(&query, journal.deadline, &mut |block| {
-            part.extend_from_slice(block);
-            space = space.saturating_sub(block.len());
-            space > 0
-        })?;
-        if ended == Ended::Enough {
-            break;
-        }
-        room = room.saturating_sub(part.len() as u64);
-        parts.push(part);
-        if ended == Ended::Late {
-            cut = Some((ended, end));
-            break;
-        }
-        end = begin;
-    }
-    if cut.is_none() {
+    let mut newest = newest(journal, whole);
+    let waiting = newest.parts.iter().map(|part| part.len() as u64).sum();
+    let mut room = journal.bytes.saturating_sub(waiting);
+    let end = newest.end;
+    if newest.ended == Ended::Whole {
         let query = Query {
             until: end,
             ..*whole
@@ -226,16 +227,57 @@ fn read_parts(
             intake.block(block);
             room = room.saturating_sub(block.len() as u64);
             room > 0 && intake.goes_on()
-        })?;
-        cut = (ended != Ended::Whole).then_some((ended, end));
+        });
+        match ended {
+            Ok(ended) => newest.ended = ended,
+            Err(error) => newest.failed = newest.failed.or(Some(error)),
+        }
     }
-    for part in parts.iter().rev() {
+    for part in newest.parts.iter().rev() {
         intake.block(part);
     }
-    if let Some((ended, end)) = cut {
-        intake.gap(name, missing(journal, ended, end));
+    if newest.ended != Ended::Whole {
+        intake.gap(name, missing(journal, newest.ended, end));
     }
-    Ok(())
+    newest.failed.map_or(Ok(()), Err)
+}
+
+fn newest(journal: &Journal<'_>, whole: &Query<'_>) -> Newest {
+    let mut newest = Newest {
+        parts: Vec::new(),
+        end: whole.until,
+        ended: Ended::Whole,
+        failed: None,
+    };
+    for ago in PARTS {
+        let begin = (whole.until.unwrap_or(journal.now) - ago).with_nanosecond(0);
+        if begin.is_none() || begin <= whole.since {
+            break;
+        }
+        let mut part = Vec::new();
+        let mut space = WAITING - newest.parts.iter().map(Vec::len).sum::<usize>();
+        let query = Query {
+            since: begin,
+            until: newest.end,
+            ..*whole
+        };
+        let ended = ask(&query, journal.deadline, &mut |block| {
+            part.extend_from_slice(block);
+            space = space.saturating_sub(block.len());
+            space > 0
+        });
+        match ended {
+            Ok(Ended::Enough) => break,
+            Ok(ended) => newest.ended = ended,
+            Err(error) => newest.failed = newest.failed.or(Some(error)),
+        }
+        newest.parts.push(part);
+        if newest.ended == Ended::Late {
+            break;
+        }
+        newest.end = begin;
+    }
+    newest
 }
 
 fn ask(

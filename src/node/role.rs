@@ -19,6 +19,8 @@ pub enum Role {
     OciRuntime(OciCommand),
     /// A network plugin.
     CniPlugin,
+    /// A run of iptables, whoever called it.
+    Iptables,
     /// None of these.
     Other,
 }
@@ -80,6 +82,23 @@ const COMMANDS: &[(&str, OciCommand)] = &[
 ];
 /// Folders of network plugins, the kubelet's and the distributions'.
 const CNI_FOLDERS: &[&str] = &["/cni/bin/", "/lib/cni/", "/libexec/cni/", "/lib64/cni/"];
+
+/// iptables' programs that take its lock, as the kernel cuts their names: 15 bytes. Those by nftables take none.
+const IPTABLES: &[&str] = &[
+    "iptables",
+    "ip6tables",
+    "iptables-restor",
+    "ip6tables-resto",
+    "iptables-legacy",
+    "ip6tables-legac",
+    "xtables-multi",
+    "xtables-legacy-",
+];
+
+/// Returns whether a process is a run of iptables.
+pub fn is_iptables(comm: &str) -> bool {
+    IPTABLES.contains(&comm)
+}
 
 /// Returns whether a process's words are worth reading: a daemon's, or what one of them called. `parent` is the
 /// parent's role. The rest are workloads, whose words are nobody's business.

@@ -35,6 +35,8 @@ enum Part {
 
 /// The stages before a release, in their order.
 const STAGES: &[&str] = &["dev", "alpha", "beta", "pre", "rc"];
+/// What distributions append to a release that they pack: Debian, Ubuntu, Red Hat, Fedora, Amazon.
+const DISTRIBUTIONS: &[&str] = &["ds", "dfsg", "deb", "ubuntu", "el", "fc", "amzn"];
 /// Longest text that is one, and most parts of it.
 const LONGEST: usize = 128;
 const MOST: usize = 32;
@@ -75,6 +77,15 @@ impl Version {
     /// Returns whether it is that release or that candidate of one, whatever was appended: `1.4.4-1` is of `1.4.4`.
     pub fn is_of(&self, release: &Self) -> bool {
         self.release() == release.release()
+    }
+
+    /// Returns whether it carries a distribution's mark, whose packager may have mended what its number does not show:
+    /// `20.10.24+dfsg1`, `1.6.20~ds1`, `219-78.el7_9.9`, `241-7~deb10u8`. A plain count of packages, as in `1.4.4-1`,
+    /// is none.
+    pub fn is_distributions(&self) -> bool {
+        self.appended.iter().any(
+            |part| matches!(part, Part::Letters(word) if DISTRIBUTIONS.contains(&word.as_str())),
+        )
     }
 
     /// Returns what decides first. `1.4` and `1.4.0` are one.
@@ -259,6 +270,29 @@ mod tests {
             ("1.0.0-rc93", "1.0.0-rc9"),
         ] {
             assert!(!version(text).is_of(&version(other)), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_distributions_own_is_told_from_the_makers() {
+        for text in [
+            "20.10.24+dfsg1",
+            "v1.6.20~ds1",
+            "1.0.0~rc93+ds1-5",
+            "219-78.el7_9.9",
+            "241-7~deb10u8",
+            "20.10.7-0ubuntu5~20.04.2",
+        ] {
+            assert!(version(text).is_distributions(), "{text}");
+        }
+        for text in [
+            "1.4.4-1",
+            "1.0.0-rc93",
+            "18.09.1-ce",
+            "5.15.63-flatcar",
+            "219",
+        ] {
+            assert!(!version(text).is_distributions(), "{text}");
         }
     }
 

@@ -3,12 +3,12 @@
 use super::{
     MOST, Parser, conditions,
     hold::cited,
-    lines::{is_fatal, is_loss, may_have_time, record_stamp, times},
+    lines::{is_fatal, is_loss, lossy, may_have_time, record_stamp, times},
 };
 use crate::{
-    envelope::{self, Entry, Gathered, Owner},
+    envelope::{self, Entry, Gathered, Owner, Peeled},
     event::{
-        Event, Severity, bounded,
+        Event, Severity, bounded, classify,
         screen::{Hit, screen},
     },
     time::{Stamp, klog_created},
@@ -54,6 +54,23 @@ impl Parser {
         }
     }
 
+    /// Emits what another program says about the machine; returns whether that is anything known.
+    pub(super) fn foreign(&mut self, peeled: &Peeled<'_>, line: u64, out: &mut Vec<Event>) -> bool {
+        let text = lossy(&peeled.message);
+        let Some(facts) = classify::foreign(&text) else {
+            return false;
+        };
+        self.flush(out);
+        let when = self.hold.calendar.see(None, peeled.stamp);
+        if when.rough_micros().is_some() {
+            self.oldest.get_or_insert(when);
+        }
+        let text = cited(text.trim()).into();
+        self.hold
+            .push(&facts, Severity::Info, when, line, &text, out);
+        true
+    }
+
     /// Hands a line to the entry that is being put together; returns whether it was taken.
     pub(super) fn gather(&mut self, raw: &[u8], out: &mut Vec<Event>) -> bool {
         let Some((mut entry, line)) = self.entry.take() else {
@@ -79,6 +96,7 @@ impl Parser {
         let fatal = is_fatal(&peeled.message).then_some(Hit::Message);
         let hit = screen(&peeled.message).or(fatal);
         if peeled.owner == Owner::Other {
+            self.foreign(&peeled, line, out);
             return;
         }
         if let Some(hit) = hit {

@@ -122,8 +122,9 @@ fn is_behind(cause: &Finding, finding: &Finding) -> bool {
 }
 
 fn feeds(finding: &Finding, cause: &Finding) -> bool {
-    rule(finding).is_some_and(|rule| rule.bearing.feeds.contains(&cause.id))
-        && at_one_time(cause, finding)
+    let feeds =
+        |rule: &Rule| rule.bearing.feeds.contains(&cause.id) && (rule.bearing.fits)(finding, cause);
+    rule(finding).is_some_and(feeds) && at_one_time(cause, finding)
 }
 
 fn rule(finding: &Finding) -> Option<&'static Rule> {

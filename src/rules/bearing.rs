@@ -21,6 +21,8 @@ pub struct Bearing {
     pub behind: &'static [&'static str],
     /// The rules whose trouble this one makes likelier or worse, which has a cause of its own nevertheless.
     pub feeds: &'static [&'static str],
+    /// Which of its findings feed which of those: a rule may find several things.
+    pub fits: fn(&Finding, &Finding) -> bool,
     /// What speaks against it, asked where the rule found nothing.
     pub judge: fn(&Scene) -> Judged,
 }
@@ -30,6 +32,7 @@ impl Bearing {
     pub const NONE: Self = Self {
         behind: &[],
         feeds: &[],
+        fits: |_, _| true,
         judge: |_| Judged::Unasked,
     };
 }

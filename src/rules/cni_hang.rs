@@ -24,6 +24,7 @@ pub(super) const RULE: Rule = Rule {
         behind: &["hung-container", "hung-runtime", "not-pleg"],
         feeds: &[],
         judge,
+        ..Bearing::NONE
     },
     page: Page {
         means: "A network plugin (CNI) was started for a sandbox and does not end: it waits for its agent, its address store, \

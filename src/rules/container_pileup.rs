@@ -24,6 +24,7 @@ pub(super) const RULE: Rule = Rule {
         behind: &["slow-relist"],
         feeds: &["list-too-large", "hung-runtime"],
         judge,
+        ..Bearing::NONE
     },
     page: Page {
         means: "So many stopped containers that listing them all takes long. Nothing hangs: every inspect answers, and there \

@@ -32,6 +32,7 @@ pub(super) const RULE: Rule = Rule {
         behind: &[],
         feeds: &["container-pileup", "list-too-large"],
         judge,
+        ..Bearing::NONE
     },
     page: Page {
         means: "A container has ended, its removal was tried, and what belongs to it could not be removed: mostly \

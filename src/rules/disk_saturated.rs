@@ -35,6 +35,7 @@ pub(super) const RULE: Rule = Rule {
         ],
         feeds: &["container-pileup"],
         judge,
+        ..Bearing::NONE
     },
     page: Page {
         means: "The disk below the runtime's data has more to do than it can: its requests wait for long, or fail. It was \
@@ -250,7 +251,7 @@ fn waiters<'a>(evidence: &'a Evidence, host: &'a Host) -> Vec<Waiter<'a>> {
         // Another Docker's daemons are not this node's runtime.
         Role::Dockerd | Role::Containerd => daemons.iter().any(|own| own.pid == process.pid),
         Role::Kubelet | Role::Shim | Role::OciRuntime(_) => process.uid.is_none(),
-        Role::CniPlugin | Role::Other => false,
+        Role::CniPlugin | Role::Iptables | Role::Other => false,
     };
     let mut waiters = Vec::new();
     for process in host.processes.iter().filter(ours) {

@@ -27,6 +27,7 @@ pub(super) const RULE: Rule = Rule {
         behind: &["hung-runtime", "hung-container", "not-pleg"],
         feeds: &[],
         judge,
+        ..Bearing::NONE
     },
     page: Page {
         means: "dockerd or containerd exists and does not run: a signal stopped it (state T; SIGSTOP, or a background job that \

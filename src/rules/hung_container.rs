@@ -39,6 +39,7 @@ pub(super) const RULE: Rule = Rule {
         behind: &["orphan-sandbox"],
         feeds: &[],
         judge,
+        ..Bearing::NONE
     },
     page: page::PAGE,
     check,

@@ -24,6 +24,7 @@ pub(super) const RULE: Rule = Rule {
         behind: &["hung-container", "not-pleg"],
         feeds: &[],
         judge,
+        ..Bearing::NONE
     },
     page: Page {
         means: "The daemon takes connections and answers none, or only some kinds of calls. What does not answer tells where: \

@@ -23,6 +23,7 @@ pub(super) const RULE: Rule = Rule {
         behind: &[],
         feeds: &[],
         judge,
+        ..Bearing::NONE
     },
     page: Page {
         means: "The answer that lists the node's sandboxes or containers is larger than gRPC lets through: \

@@ -33,6 +33,7 @@ pub(super) const RULE: Rule = Rule {
             "pleg-unexplained",
         ],
         judge,
+        ..Bearing::NONE
     },
     page: Page {
         means: "The machine has no memory left: all tasks stand still for it for a good part of the time, nearly nothing is \

@@ -36,6 +36,7 @@ pub(super) const RULE: Rule = Rule {
         ],
         feeds: &[],
         judge,
+        ..Bearing::NONE
     },
     page: page::PAGE,
     check,

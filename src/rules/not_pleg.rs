@@ -2,7 +2,9 @@
 
 mod silent;
 
-use super::{Bearing, Judged, Rule, Scene, clock, count, is_cause, lines::Lines, node};
+use super::{
+    Bearing, Judged, Rule, Scene, clock, count, is_cause, lines::Lines, node, removal_race,
+};
 use crate::{
     digest::{Group, Log},
     event::{ErrorClass, Event, Kind},
@@ -21,6 +23,7 @@ pub(super) const RULE: Rule = Rule {
         behind: &[],
         feeds: &[],
         judge,
+        ..Bearing::NONE
     },
     page: Page {
         means: "The node is NotReady, or Unknown, and the reason given is not PLEG: the pod network is not ready, the kubelet \
@@ -148,7 +151,7 @@ fn others<'a>(evidence: &'a Evidence, log: &'a Log, found: &[Finding]) -> Vec<Ot
             look: "curl -k --max-time 5 https://API-SERVER:6443/readyz",
         },
         Other {
-            lines: Lines::of(evidence, &[Kind::KubeletFatal]),
+            lines: fatal(evidence),
             title: "The kubelet ends with a fatal error, which is not the PLEG",
             explanation: "The kubelet logged a fatal error and ended; systemd starts it again, and it ends again until what it says is mended.",
             look: "systemctl status kubelet --no-pager; journalctl -u kubelet -n 50 --no-pager",
@@ -189,6 +192,13 @@ fn unknown(evidence: &Evidence) -> Lines<'_> {
             .filter(is_unknown)
             .collect(),
     )
+}
+
+/// The kubelet's ends, but those that `removal-race` explains.
+fn fatal(evidence: &Evidence) -> Lines<'_> {
+    let lines = Lines::of(evidence, &[Kind::KubeletFatal]).0.into_iter();
+    let other = |group: &&Group| removal_race::missed(&group.last).is_none();
+    Lines(lines.filter(other).collect())
 }
 
 /// Failed updates, unless they were few.

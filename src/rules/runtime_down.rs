@@ -28,6 +28,7 @@ pub(super) const RULE: Rule = Rule {
         behind: &["not-pleg"],
         feeds: &[],
         judge,
+        ..Bearing::NONE
     },
     page: Page {
         means: "Nothing listens on the runtime's socket: the call is refused, or the socket is not there. Errors come in \

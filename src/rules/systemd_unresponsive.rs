@@ -27,6 +27,7 @@ pub(super) const RULE: Rule = Rule {
         behind: &["hung-container", "hung-runtime"],
         feeds: &[],
         judge,
+        ..Bearing::NONE
     },
     page: Page {
         means: "systemd was asked for its version over D-Bus and did not answer; an answer takes milliseconds. It is busy for \

@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
         behind: &[],
         feeds: &["runtime-down", "hung-runtime", "hung-container", "cni-hang"],
         judge,
+        ..Bearing::NONE
     },
     page: Page {
         means: "The machine (`pid_max`, `threads-max`) or the unit of a daemon (`TasksMax`, `pids.max`) has nearly or just as \

@@ -2,22 +2,27 @@
 
 mod bearing;
 mod busy_mount;
+mod clock_step;
 mod cni_hang;
 mod confirm;
 mod container_pileup;
 mod dead_container;
 mod disk_saturated;
+mod evented_pleg;
 mod frozen_daemon;
 mod hung_container;
 mod hung_runtime;
+mod known_bad_version;
 mod kubelet;
 mod leaked_shim;
 mod list_too_large;
+mod log_driver_blocked;
 mod memory_starved;
 mod network_storage;
 mod not_pleg;
 mod orphan_sandbox;
 mod pleg_unexplained;
+mod removal_race;
 mod runtime_down;
 mod shape;
 mod slow_relist;
@@ -25,6 +30,8 @@ mod starting_up;
 mod stored;
 mod systemd_unresponsive;
 mod tasks_exhausted;
+mod windows_node;
+mod xtables_lock;
 
 use super::*;
 use crate::{
@@ -117,11 +124,13 @@ pub(super) fn daemon_with(containers: Vec<Container>) -> Runtime {
         probe_timeout: Duration::from_secs(3),
         version: None,
         components: BTreeMap::new(),
+        kernel: None,
         api_version: None,
         ping: answered(),
         version_probe: answered(),
         info: answered(),
         live_restore: None,
+        log_driver: None,
         list: answered(),
         list_bytes: 1000,
         containers,

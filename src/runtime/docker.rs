@@ -252,11 +252,13 @@ impl Docker {
             version: field("Version")
                 .or_else(|| header("server").as_deref().and_then(server_version)),
             components: read::components(&told),
+            kernel: field("KernelVersion"),
             api_version: header("api-version").or_else(|| field("ApiVersion")),
             ping: ping.probe,
             version_probe: version.probe,
             info: info.probe,
             live_restore: of_itself["LiveRestoreEnabled"].as_bool(),
+            log_driver: of_itself["LoggingDriver"].as_str().map(str::to_owned),
             list: list.probe,
             list_bytes: list.bytes,
             containers,

@@ -77,6 +77,20 @@ fn standard_input_is_read_from_a_pipe_and_from_a_file() {
     }
 }
 
+#[test]
+fn a_pipe_that_is_given_twice_is_read_once_and_whole() {
+    let lines = STALE.repeat(3000);
+    for twice in [
+        ["--log", "-", "--log", "-"],
+        ["--log", "/dev/stdin", "--log", "-"],
+    ] {
+        let (_, report) = told(&piped(plegdoctor(&twice), lines.as_bytes()));
+        let sources = report["log"]["sources"].as_array().unwrap();
+        assert_eq!(sources.len(), 1);
+        assert_eq!(sources[0]["bytes"], lines.len(), "{twice:?}");
+    }
+}
+
 /// Packs with the system's own tool; `None` where it is not installed.
 fn packed(tool: &str, options: &[&str], input: &[u8]) -> Option<Vec<u8>> {
     let mut command = Command::new(tool);

@@ -15,25 +15,32 @@ fn names_are_unique_and_stable() {
     // A name that changes breaks scripts: it belongs into the changelog, then here.
     let known = [
         "busy-mount",
+        "clock-step",
         "cni-hang",
         "container-pileup",
         "dead-container",
         "disk-saturated",
+        "evented-pleg",
         "frozen-daemon",
         "hung-container",
         "hung-runtime",
+        "known-bad-version",
         "leaked-shim",
         "list-too-large",
+        "log-driver-blocked",
         "memory-starved",
         "network-storage",
         "not-pleg",
         "orphan-sandbox",
         "pleg-unexplained",
+        "removal-race",
         "runtime-down",
         "slow-relist",
         "starting-up",
         "systemd-unresponsive",
         "tasks-exhausted",
+        "windows-node",
+        "xtables-lock",
     ];
     assert_eq!(ids.into_iter().collect::<Vec<_>>(), known);
 }

@@ -242,6 +242,6 @@ pub(super) const KUBELET_FATAL: Page = Page {
     }],
     versions: "All.",
     unproved: "",
-    see: &["starting-up", "orphan-sandbox"],
+    see: &["removal-race", "starting-up", "orphan-sandbox"],
     sources: &["kubernetes:cmd/kubelet/app/server.go", "kubernetes#107115"],
 };

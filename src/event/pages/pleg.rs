@@ -167,7 +167,7 @@ pub(super) const EVENTED_FULL: Page = Page {
     versions: "1.26 and later, where the feature gate EventedPLEG is on: alpha in 1.26, beta and off in 1.27, alpha \
         since.",
     unproved: "",
-    see: &["pleg-stale", "pleg-events-dropped"],
+    see: &["evented-pleg", "pleg-stale", "pleg-events-dropped"],
     sources: &[EVENTED],
 };
 

@@ -15,7 +15,7 @@ fn walk(bytes: &[u8]) -> (Vec<(Member, Vec<u8>)>, Option<String>) {
                 walker.read_to_end(&mut text).unwrap();
                 members.push((member, text));
             }
-            Ok(None) => return (members, walker.finish().err()),
+            Ok(None) => return (members, None),
             Err(words) => return (members, Some(words)),
         }
     }
@@ -54,6 +54,40 @@ fn regular_files_come_out_and_nothing_else_does() {
 }
 
 #[test]
+fn after_the_end_of_an_archive_another_is_read_and_what_is_none_is_said() {
+    let one = tar_of(&[Entry::file("one", b"1")]);
+    let two = tar_of(&[Entry::file("two", b"2")]);
+    let zeros = vec![0; 5 * BLOCK + 7];
+    assert_eq!(paths(&[&one[..], &two, &zeros].concat()), ["one", "two"]);
+    let end = one.len() - BLOCK;
+    for (more, trouble) in [
+        (&b"more"[..], true),
+        (&[b'x'; 2 * BLOCK][..], true),
+        (&[0; 100][..], false),
+    ] {
+        let (members, told) = walk(&[&one[..], more].concat());
+        assert_eq!(members.len(), 1);
+        let words =
+            format!("after its end, at byte {end}, follows what is no archive, and was not read");
+        assert_eq!(told, trouble.then_some(words));
+    }
+}
+
+#[test]
+fn a_size_that_a_link_or_a_folder_tells_is_not_that_of_bytes_in_the_archive() {
+    let mut tar = Vec::new();
+    for kind in b"123456" {
+        let mut header = Header::new_gnu();
+        header.set_entry_type(EntryType::new(*kind));
+        header.set_size(4096);
+        header.set_cksum();
+        tar.extend(header.as_bytes());
+    }
+    tar.extend(tar_of(&[Entry::file("kubelet.log", b"text")]));
+    assert_eq!(paths(&tar), ["kubelet.log"]);
+}
+
+#[test]
 fn names_that_lead_elsewhere_or_command_a_terminal_are_words_alone() {
     let long = format!("{}/kubelet.log", "folder/".repeat(60));
     let tar = tar_of(&[
@@ -73,7 +107,7 @@ fn names_that_lead_elsewhere_or_command_a_terminal_are_words_alone() {
 fn a_name_without_end_takes_no_memory() {
     let mut tar = Vec::new();
     let mut header = Header::new_gnu();
-    header.set_entry_type(tar::EntryType::GNULongName);
+    header.set_entry_type(EntryType::GNULongName);
     header.set_size(8 << 20);
     header.set_cksum();
     tar.extend(header.as_bytes());
@@ -90,7 +124,7 @@ fn attributes_give_names_and_sizes_and_tell_of_holes() {
     let pax = |list: &str, name: &str, text: &[u8]| {
         let mut tar = Vec::new();
         let mut header = Header::new_ustar();
-        header.set_entry_type(tar::EntryType::XHeader);
+        header.set_entry_type(EntryType::XHeader);
         header.set_size(list.len() as u64);
         header.set_cksum();
         tar.extend(header.as_bytes());

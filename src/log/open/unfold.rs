@@ -6,7 +6,7 @@ use crate::{
     log::{
         archive::Walker,
         deck::Deck,
-        members::{self, Candidate, Contents},
+        members::{self, Candidate, Contents, Within},
         section::Section,
     },
     parser::Hints,
@@ -24,26 +24,29 @@ impl Log {
         match (&self.form, self.span) {
             (Form::Packed(from, to), _) => {
                 let mut deck = Deck::new(file, *from, *to);
-                let contents = members::list(Walker::new(deck.unpack()?), hints);
+                let contents = members::list(Walker::new(deck.unpack()?), true, hints);
                 deck.need = contents.need;
                 Ok((contents, Some(Arc::new(Mutex::new(deck)))))
             }
             (_, Some((from, to))) => {
                 let section = Section::new(file, from, to);
-                Ok((members::list(Walker::new(section), hints), None))
+                Ok((members::list(Walker::new(section), false, hints), None))
             }
             _ => bail!("it is no file"),
         }
     }
 
-    /// Returns a member of the archive that this is, as a log.
+    /// Returns a member of the archive that this is, as a log; `deck` is what it is in, if that is compressed.
     fn member(
         &mut self,
         name: String,
         log: &Candidate,
         deck: Option<&Arc<Mutex<Deck>>>,
     ) -> anyhow::Result<Self> {
-        let base = self.span.map_or(0, |(start, _)| start);
+        let base = match deck {
+            Some(_) => 0,
+            None => self.begin(),
+        };
         let start = base.saturating_add(log.member.start);
         let end = start.saturating_add(log.member.size);
         let (form, span) = match (deck, log.packed) {
@@ -62,13 +65,14 @@ impl Log {
         };
         let file = match deck {
             Some(_) => None,
-            None => Some(self.file()?.try_clone()?),
+            None => Some(self.shared()?),
         };
+        let within = log.within.map_or(0, |within| within.from.max(1));
         Ok(Self {
             name,
             path: self.path.clone(),
             file,
-            id: (self.id.0, self.id.1, start.max(1)),
+            id: (self.id.0, self.id.1, within, start.max(1)),
             begin: span.map_or(0, |(start, _)| start),
             span,
             head: Vec::new(),
@@ -78,6 +82,20 @@ impl Log {
             form,
             skip: 0,
         })
+    }
+
+    /// Returns where in its file the archive begins that this is.
+    fn begin(&self) -> u64 {
+        self.span.map_or(0, |(start, _)| start)
+    }
+
+    /// Returns what reads that compressed archive within this one.
+    fn inner(&mut self, within: Within) -> anyhow::Result<Arc<Mutex<Deck>>> {
+        let at = |place: u64| place.saturating_add(self.begin());
+        let (from, to) = (at(within.from), at(within.to));
+        let mut deck = Deck::new(self.file()?.try_clone()?, from, to);
+        deck.need = within.need;
+        Ok(Arc::new(Mutex::new(deck)))
     }
 }
 
@@ -101,29 +119,42 @@ impl Found {
             logs,
             files,
             left,
-            trouble,
-            need: _,
+            troubles,
+            ..
         } = contents;
-        match (&trouble, logs.is_empty()) {
-            (Some(trouble), true) => bail!("{trouble}"),
-            (None, true) => {
-                bail!("it is an archive, and none of its {files} files is a log of the kubelet")
+        if logs.is_empty() {
+            match troubles.first() {
+                Some((inner, words)) if inner.is_empty() => bail!("{words}"),
+                Some((inner, words)) => bail!("{inner} in it: {words}"),
+                None => {
+                    bail!("it is an archive, and none of its {files} files is a log of the kubelet")
+                }
             }
-            (Some(trouble), false) => {
-                let why = anyhow!("{trouble}");
-                self.failures.push((archive.name.clone(), why));
-            }
-            (None, false) => {}
+        }
+        for (inner, words) in troubles {
+            let name = match inner.as_str() {
+                "" => archive.name.clone(),
+                inner => format!("{}:{inner}", archive.name),
+            };
+            self.failures.push((name, anyhow!("{words}")));
         }
         if left > 0 {
             let why = anyhow!("it holds more logs than can be read: {left} were left out");
             self.failures.push((archive.name.clone(), why));
         }
+        let mut inner: Option<(Within, Arc<Mutex<Deck>>)> = None;
         for candidate in logs {
             let name = format!("{}:{}", archive.name, candidate.member.path);
+            if let Some(within) = candidate.within
+                && inner.as_ref().is_none_or(|(last, _)| *last != within)
+            {
+                inner = Some((within, archive.inner(within)?));
+            }
+            let within = inner.as_ref().filter(|_| candidate.within.is_some());
+            let deck = within.map(|(_, deck)| deck).or(deck.as_ref());
             let log = match &candidate.refused {
                 Some(why) => Err(anyhow!("{why}")),
-                None => archive.member(name.clone(), &candidate, deck.as_ref()),
+                None => archive.member(name.clone(), &candidate, deck),
             };
             match log {
                 Ok(log) => self.add(log),

@@ -112,6 +112,91 @@ fn in_each_folder_klogs_lowest_level_and_the_kubelets_own_log_stand_for_the_othe
     );
 }
 
+/// Returns an archive of two logs, the newer one first and the older one compressed.
+fn two_logs() -> Vec<u8> {
+    let older = pack(Kind::Xz, stale(27, "11:00:00").as_bytes());
+    tar_of(&[
+        file("kubelet.log", 28),
+        Entry::file("kubelet.log.1.xz", &older),
+        Entry::file("kubelet.conf", b"x"),
+    ])
+}
+
+#[test]
+fn an_archive_in_an_archive_is_a_folder_of_it() {
+    let tar = tar_of(&[
+        file("kubelet.log", 30),
+        Entry::file("node.tar", &two_logs()),
+        file("kubelet.log.1", 29),
+    ]);
+    let (names, lines, gaps) = cited(&tar);
+    assert_eq!(
+        names,
+        [
+            "bundle.tar:node.tar/kubelet.log.1.xz",
+            "bundle.tar:node.tar/kubelet.log",
+            "bundle.tar:kubelet.log.1",
+            "bundle.tar:kubelet.log",
+        ]
+    );
+    assert_eq!(lines[1], "kubelet.log:1 28 11:00");
+    assert!(lines.len() == 4 && gaps.is_empty(), "{lines:?} {gaps:?}");
+    let (reading, lines) = piped(pack(Kind::Gzip, &tar));
+    assert!(lines.len() == 4 && reading.gaps.is_empty(), "{reading:?}");
+    assert_eq!(
+        reading.sources[1].name.rsplit('/').next(),
+        Some("kubelet.log")
+    );
+}
+
+#[test]
+fn a_compressed_archive_in_an_archive_is_read_and_in_a_compressed_one_refused() {
+    let inner = pack(Kind::Gzip, &two_logs());
+    let tar = tar_of(&[
+        Entry::file("a/node.tgz", &inner),
+        Entry::file(
+            "b/node.tzst",
+            &pack(Kind::Zstd, &tar_of(&[file("kubelet.log", 26)])),
+        ),
+        file("kubelet.log", 30),
+    ]);
+    let (_dir, path) = directory_of(&[("bundle", tar.clone())]);
+    let (reading, lines) = outcome(&["--log", text(&path.join("bundle"))]).unwrap();
+    assert!(
+        lines.len() == 4 && reading.gaps.is_empty(),
+        "{lines:?} {reading:?}"
+    );
+    let (_dir, path) = directory_of(&[("bundle", pack(Kind::Gzip, &tar))]);
+    let (reading, lines) = outcome(&["--log", text(&path.join("bundle"))]).unwrap();
+    assert_eq!(lines, ["bundle:kubelet.log:1 30 11:00"]);
+    assert_eq!(gaps(&reading).len(), 2);
+    assert!(
+        reading.gaps[0].why.contains("unpack the outer"),
+        "{reading:?}"
+    );
+}
+
+#[test]
+fn an_archive_that_is_cut_or_too_deep_in_others_is_a_gap() {
+    // Behind the second log's text.
+    let cut = &two_logs()[..1536 + 300];
+    let tar = tar_of(&[Entry::file("node.tar", cut), file("kubelet.log", 30)]);
+    let (names, _, gaps) = cited(&tar);
+    assert_eq!(names.len(), 3, "{names:?}");
+    assert!(
+        gaps.len() == 1 && gaps[0].starts_with("bundle.tar:node.tar: it is cut short"),
+        "{gaps:?}"
+    );
+    let deep = (0..6).fold(two_logs(), |tar, _| tar_of(&[Entry::file("a.tar", &tar)]));
+    let tar = tar_of(&[file("kubelet.log", 30), Entry::file("b.tar", &deep)]);
+    let (names, _, gaps) = cited(&tar);
+    assert_eq!(names, ["bundle.tar:kubelet.log"]);
+    assert!(
+        gaps.len() == 1 && gaps[0].contains("too deep in others"),
+        "{gaps:?}"
+    );
+}
+
 #[test]
 fn ten_thousand_members_are_walked_and_the_logs_among_them_read() {
     let mut entries: Vec<Entry> = (0..10_000)
@@ -132,7 +217,10 @@ fn ten_thousand_members_are_walked_and_the_logs_among_them_read() {
 
 #[test]
 fn more_logs_than_are_worth_their_order_stay_in_the_archives() {
-    let minute = |number: u64| stale(30, &format!("11:{:02}:00", 59 - number));
+    let minute = |number: u64| {
+        let minute = 719 - 2 * number;
+        stale(30, &format!("{:02}:{:02}:00", minute / 60, minute % 60))
+    };
     let entries: Vec<Entry> = (0..40)
         .map(|number| Entry::file(&format!("{number}/kubelet.log"), minute(number).as_bytes()))
         .collect();
@@ -147,14 +235,20 @@ fn more_logs_than_are_worth_their_order_stay_in_the_archives() {
         note.contains("bundle: its logs are read in its own order"),
         "{note}"
     );
+    // Not one note for each of them.
+    assert_eq!(reading.notes.len(), 5 + 1, "{:?}", reading.notes);
+    assert_eq!(
+        reading.notes[5],
+        "35 more logs begin before the one before them ends"
+    );
     // Not compressed, each can be read from where it is.
     fs::write(path.join("bundle"), tar_of(&entries)).unwrap();
     let (_, lines) = outcome(&["--log", text(&path.join("bundle"))]).unwrap();
-    assert_eq!(lines[0], "kubelet.log:1 30 11:20");
+    assert_eq!(lines[0], "kubelet.log:1 30 10:41");
 }
 
-#[test]
-fn a_cut_archive_gives_what_came_before_and_one_gap() {
+/// Returns an archive, plain and compressed, that breaks off in the 60 lines of its second log.
+fn cut_archives() -> [Vec<u8>; 2] {
     let long: String = (0..60)
         .map(|minute| stale(29, &format!("11:{minute:02}:00")))
         .collect();
@@ -162,12 +256,17 @@ fn a_cut_archive_gives_what_came_before_and_one_gap() {
         file("kubelet.log.1", 28),
         Entry::file("kubelet.log", long.as_bytes()),
     ]);
-    let cut = 512 * 3 + long.len() / 2;
     let gz = pack(Kind::Gzip, &tar);
-    for (bytes, words) in [
-        (tar[..cut].to_owned(), "cut short after "),
-        (gz[..gz.len() * 3 / 4].to_owned(), "it is cut short (gzip)"),
-    ] {
+    [
+        tar[..512 * 3 + long.len() / 2].to_owned(),
+        gz[..gz.len() * 3 / 4].to_owned(),
+    ]
+}
+
+#[test]
+fn a_cut_archive_gives_what_came_before_and_one_gap() {
+    let [tar, gz] = cut_archives();
+    for (bytes, words) in [(tar, "cut short after "), (gz, "it is cut short (gzip)")] {
         let (_dir, path) = directory_of(&[("bundle", bytes)]);
         let (reading, lines) = outcome(&["--log", text(&path.join("bundle"))]).unwrap();
         assert!(lines.len() > 25, "{lines:?}");
@@ -293,18 +392,7 @@ fn through_a_pipe_the_logs_come_in_the_archives_order_and_that_is_said() {
 
 #[test]
 fn an_archive_that_breaks_off_in_a_pipe_gives_what_came_before_and_one_gap() {
-    let long: String = (0..60)
-        .map(|minute| stale(29, &format!("11:{minute:02}:00")))
-        .collect();
-    let tar = tar_of(&[
-        file("kubelet.log.1", 28),
-        Entry::file("kubelet.log", long.as_bytes()),
-    ]);
-    let gz = pack(Kind::Gzip, &tar);
-    for bytes in [
-        tar[..512 * 3 + long.len() / 2].to_owned(),
-        gz[..gz.len() * 3 / 4].to_owned(),
-    ] {
+    for bytes in cut_archives() {
         let (reading, lines) = piped(bytes);
         assert!(lines.len() > 25, "{lines:?}");
         let told = gaps(&reading);

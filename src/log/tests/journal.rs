@@ -412,6 +412,29 @@ fn a_journalctl_that_stops_answering_midway_leaves_what_it_gave_and_a_gap() {
 }
 
 #[test]
+fn where_journalctl_fails_for_one_part_what_it_gave_of_all_of_them_counts() {
+    let ago = [30_000, 20_000, 10_000, 5_000, 600, 5];
+    for part in [
+        "--until=2026-11-30 09:00:00",
+        "--until=2026-11-30 11:45:00",
+        "--since=2026-11-30 11:45:00",
+    ] {
+        let fails = format!(
+            "#!/bin/sh\ncase \"$*\" in *\"{part}\"*) trap 'echo Failed to iterate: Bad message >&2; exit 1' EXIT ;; esac\n"
+        );
+        let played = PLAYED.replacen("#!/bin/sh\n", &fails, 1);
+        let (_dir, root) = machine(&[("kubelet.journal", entries("kubelet", &ago))], &played);
+        let (reading, lines) = outcome_in(&root, &["--journal"]).unwrap();
+        assert_eq!(lines.len(), ago.len(), "{part}: {lines:?}");
+        assert_eq!(
+            gaps(&reading),
+            ["journal of kubelet.service: journalctl says: Failed to iterate: Bad message"],
+            "{part}"
+        );
+    }
+}
+
+#[test]
 fn a_journalctl_that_never_stops_is_cut_off() {
     let (_dir, root) = machine(
         &[("line", entry("kubelet", 5))],
@@ -525,4 +548,40 @@ fn journals_of_another_machine_are_read_from_where_they_were_copied_to() {
             .iter()
             .any(|call| call.contains(&format!("--file={}", file.display())))
     );
+}
+
+#[test]
+fn several_folders_and_files_of_journals_are_read_together() {
+    let (_dir, root) = machine(
+        &[
+            ("line", entry("kubelet", 5)),
+            ("a/x.journal", String::new()),
+            ("a/machine/y.journal~", String::new()),
+            ("a/machine/z.txt", String::new()),
+            ("b/z.journal", String::new()),
+            ("c", String::new()),
+            ("d/messages", String::new()),
+        ],
+        "#!/bin/sh\necho \"$@\" >>\"${0%/*}/calls\"\ncat \"${0%/*}/line\"\n",
+    );
+    let from = |path: &str| format!("--journal-from={}", root.join(path).display());
+    let options = ["a", "b", "c", "d", "gone"].map(from);
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let (reading, _) = outcome_in(&root, &options).unwrap();
+    let of = |path: &str| format!("--file={}", root.join(path).display());
+    let files = ["a/machine/y.journal~", "a/x.journal", "b/z.journal", "c"].map(of);
+    let asked = calls(&root);
+    for call in &asked {
+        assert!(call.contains(&files.join(" ")), "{call}");
+        assert!(!call.contains("--directory="), "{call}");
+    }
+    let told = gaps(&reading);
+    assert_eq!(told[0], "d: journald has no files in it");
+    assert!(
+        told.len() == 2 && told[1].starts_with("gone: No such file"),
+        "{told:?}"
+    );
+    // This machine's own are not read for want of others.
+    outcome_in(&root, &options[3..]).unwrap_err();
+    assert_eq!(calls(&root), asked);
 }

@@ -249,6 +249,7 @@ impl<'a> From<&'a Process> for ProcessV1<'a> {
             Role::Shim => ("shim", None),
             Role::OciRuntime(command) => ("oci_runtime", Some(command.word())),
             Role::CniPlugin => ("cni_plugin", None),
+            Role::Iptables => ("iptables", None),
             Role::Other => ("other", None),
         };
         Self {

@@ -72,6 +72,7 @@ fn a_well_node_rules_all_causes_out() {
             "hung-container",
             "hung-runtime",
             "list-too-large",
+            "log-driver-blocked",
             "memory-starved",
             "network-storage",
             "not-pleg",

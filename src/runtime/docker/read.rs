@@ -12,7 +12,7 @@ use crate::{
         Remains,
         holder::{self, Place},
     },
-    runtime::name,
+    runtime::{LogDriver, name},
 };
 use chrono::{DateTime, Datelike as _};
 use serde::{
@@ -94,9 +94,19 @@ pub(super) fn inspection(body: &[u8]) -> Option<Container> {
         pid: pid(&state["Pid"]),
         layers: layers(&json["GraphDriver"]["Data"]),
         folder: folder(&json["GraphDriver"]),
+        logs: log_driver(&json["HostConfig"]["LogConfig"]),
         again: false,
     });
     Some(identified(container))
+}
+
+/// Reads `HostConfig.LogConfig`.
+fn log_driver(config: &Value) -> Option<LogDriver> {
+    let name = text(&config["Type"]);
+    (!name.is_empty()).then(|| LogDriver {
+        name: name.to_owned(),
+        drops: config["Config"]["mode"] == "non-blocking",
+    })
 }
 
 /// Returns a process's number; Docker's 0 is none.

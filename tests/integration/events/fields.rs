@@ -38,6 +38,26 @@ const ROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        r#"I "Evented PLEG: Failed to get container events, retrying: " err="DEADLINE""#,
+        &[r#"{"id":"evented-pleg-retry","weight":"weak","error":["deadline","DEADLINE"]}"#],
+    ),
+    (
+        r#"I "Fall back to Generic PLEG relisting since Evented PLEG is not working""#,
+        &[r#"{"id":"evented-pleg-fallback","weight":"moderate"}"#],
+    ),
+    (
+        r#"E "failed to receive streaming container event" err="DEADLINE""#,
+        &[r#"{"id":"evented-pleg-stream","weight":"weak","error":["deadline","DEADLINE"]}"#],
+    ),
+    (
+        r#"E "Evented PLEG: received ContainerEventResponse with nil PodSandboxStatus or PodSandboxStatus.Metadata" containerEventResponse="x""#,
+        &[r#"{"id":"evented-pleg-bad-event","weight":"weak"}"#],
+    ),
+    (
+        r#"E "Evented PLEG: Event channel is full, discarded pod lifecycle event""#,
+        &[r#"{"id":"evented-pleg-dropped","weight":"moderate"}"#],
+    ),
+    (
         "E GenericPLEG: Unable to retrieve pods: rpc error: code = ResourceExhausted desc = grpc: trying to send message larger than max (20086028 vs. 16777216)",
         &[
             r#"{"id":"relist-failed","weight":"strong","error":["too_large","rpc error: code = ResourceExhausted desc = grpc: trying to send message larger than max (20086028 vs. 16777216)",20086028,16777216]}"#,
@@ -122,6 +142,7 @@ const ROWS: &[(&str, &[&str])] = &[
         "I Container runtime docker initialized, version: 20.10.24, apiVersion: 1.41.0",
         &[
             r#"{"id":"runtime-initialized","weight":"context","detail":"docker"}"#,
+            r#"{"id":"software-version","weight":"context","detail":"docker 20.10.24","carrier":"runtime-initialized"}"#,
             r#"{"id":"dockershim-used","weight":"context","carrier":"runtime-initialized"}"#,
         ],
     ),
@@ -323,6 +344,18 @@ const ROWS: &[(&str, &[&str])] = &[
         &[r#"{"id":"dockershim-used","weight":"context"}"#],
     ),
     (
+        r#"E "Failed to start ContainerManager" err="no PodsandBox found with Id 'x'""#,
+        &[
+            r#"{"id":"container-manager-failed","weight":"decisive","error":["not_found","no PodsandBox found with Id 'x'"]}"#,
+        ],
+    ),
+    (
+        "W Could not set up iptables canary mangle/KUBE-KUBELET-CANARY: exit status 4: Another app is currently holding the xtables lock",
+        &[
+            r#"{"id":"xtables-locked","weight":"weak","error":["other","Could not set up iptables canary mangle/KUBE-KUBELET-CANARY: exit status 4: Another app is currently holding the xtables lock"]}"#,
+        ],
+    ),
+    (
         "F Failed to start ContainerManager: no PodsandBox found with Id 'x'",
         &[
             r#"{"id":"kubelet-fatal","weight":"decisive","error":["not_found","Failed to start ContainerManager: no PodsandBox found with Id 'x'"]}"#,
@@ -390,6 +423,15 @@ fn every_field_of_every_kind_is_what_the_line_says() {
             expected.push(event);
         }
     }
+    // Another program's word, the one kind that is not the kubelet's.
+    let set = "0.0.0.0 061c 0c clock_step +7200.5 s";
+    writeln!(log, "2026-11-30T11:20:00+0000 worker-3 ntpd[811]: {set}").unwrap();
+    let mut event = whole(
+        r#"{"id":"clock-stepped","weight":"context","severity":"info","time":"2026-11-30T11:20:00Z","received":"2026-11-30T11:20:00Z","detail":"+7200.5 s"}"#,
+    );
+    event["line"] = (ROWS.len() + 1).into();
+    event["text"] = set.into();
+    expected.push(event);
     // Pasted from `kubectl describe node`: no kubelet logs it.
     let pasted = "Ready   False   Mon, 30 Nov 2026 11:30:00 +0000   Mon, 30 Nov 2026 11:20:00 +0000   KubeletNotReady   something new";
     // The empty line ends the message before it.
@@ -397,7 +439,7 @@ fn every_field_of_every_kind_is_what_the_line_says() {
     let mut event = whole(
         r#"{"id":"ready-condition","weight":"decisive","severity":"info","time":"2026-11-30T11:30:00Z","received":"2026-11-30T11:30:00Z","detail":"KubeletNotReady","error":["other","something new"]}"#,
     );
-    event["line"] = (ROWS.len() + 2).into();
+    event["line"] = (ROWS.len() + 3).into();
     event["text"] = pasted.into();
     expected.push(event);
 

@@ -342,8 +342,13 @@ fn it_ends_when_nobody_reads_though_nothing_is_written_and_when_it_is_told_to_th
 
 #[test]
 fn what_cannot_be_followed_is_one_line() {
-    let dir = files(&[("a", b""), ("b", b"")]);
+    let dir = files(&[
+        ("a", b""),
+        ("b", b""),
+        ("gz", b"\x1f\x8b\x08\0\0\0\0\0\0\x03"),
+    ]);
     let (a, b) = (dir.path().join("a"), dir.path().join("b"));
+    let gz = dir.path().join("gz");
     for (args, words) in [
         (&[][..], &["--log FILE", "docker logs --follow"][..]),
         (&["--log", text(&a), "--log", text(&b)], &["one log"]),
@@ -357,6 +362,10 @@ fn what_cannot_be_followed_is_one_line() {
             &["/dev/null/x", "Not a directory"],
         ),
         (&["--log", text(&a), "--since", "soon"], &["--since soon"]),
+        (
+            &["--log", text(&gz)],
+            &["gz: it is compressed (gzip)", "leave out --follow"],
+        ),
     ] {
         run(&[&["events", "--follow"], args].concat()).refused(words);
     }

@@ -21,6 +21,8 @@ const PROJECTS: &[&str] = &[
     "runc",
     "rancher",
     "eks-ami",
+    "hcsshim",
+    "systemd",
     "kubespray",
     "minikube",
     "prometheus-operator",

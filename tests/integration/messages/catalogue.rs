@@ -68,6 +68,30 @@ fn pleg() {
             r#""Event channel is full, discard this relist() cycle event""#,
             "pleg-events-dropped",
         ),
+        (
+            r#""Evented PLEG: Failed to get container events, retrying: " err="DEADLINE""#,
+            "evented-pleg-retry Deadline",
+        ),
+        (
+            r#""Fall back to Generic PLEG relisting since Evented PLEG is not working""#,
+            "evented-pleg-fallback",
+        ),
+        (
+            r#""GetContainerEvents failed to get streaming client" err="DEADLINE""#,
+            "evented-pleg-stream Deadline",
+        ),
+        (
+            r#""failed to receive streaming container event" err="DEADLINE""#,
+            "evented-pleg-stream Deadline",
+        ),
+        (
+            r#""Evented PLEG: received ContainerEventResponse with nil PodSandboxStatus or PodSandboxStatus.Metadata" containerEventResponse="x""#,
+            "evented-pleg-bad-event",
+        ),
+        (
+            r#""Evented PLEG: Event channel is full, discarded pod lifecycle event""#,
+            "evented-pleg-dropped",
+        ),
     ]);
 }
 
@@ -168,15 +192,19 @@ fn runtime_state_and_sync_loop() {
         (r#""Starting kubelet main sync loop""#, "syncloop-start"),
         (
             "Container runtime containerd initialized, version: 1.4.0, apiVersion: v1alpha2",
-            "runtime-initialized 'containerd'",
+            "runtime-initialized 'containerd'; software-version 'containerd 1.4.0' in:runtime-initialized",
         ),
         (
             "Container runtime docker initialized, version: 20.10.24, apiVersion: 1.41.0",
-            "runtime-initialized 'docker'; dockershim-used in:runtime-initialized",
+            "runtime-initialized 'docker'; software-version 'docker 20.10.24' in:runtime-initialized; dockershim-used in:runtime-initialized",
+        ),
+        (
+            "Version: {KernelVersion:5.4.214-120.368.amzn2.x86_64 ContainerOsVersion:Amazon Linux 2 DockerVersion:20.10.17 DockerAPIVersion:1.41 CadvisorVersion: CadvisorRevision:}",
+            "software-version 'kernel 5.4.214-120.368.amzn2.x86_64'",
         ),
         (
             r#""Container runtime initialized" containerRuntime="docker" version="20.10.24" apiVersion="1.41.0""#,
-            "runtime-initialized 'docker'; dockershim-used in:runtime-initialized",
+            "runtime-initialized 'docker'; software-version 'docker 20.10.24' in:runtime-initialized; dockershim-used in:runtime-initialized",
         ),
         (
             "Update channel is closed. Exiting the sync loop.",
@@ -751,5 +779,81 @@ fn a_fatal_line_ends_the_kubelet() {
     ] {
         let (events, _) = read(format!("{envelope}{line}"));
         assert_eq!(shown_all(&events), "kubelet-fatal NotFound", "{envelope}");
+    }
+}
+
+#[test]
+fn a_kubelet_that_cannot_start_its_container_manager_says_why() {
+    check(&[
+        (
+            r#""Failed to start ContainerManager" err="failed to build map of initial containers from runtime: no PodsandBox found with Id 'x'""#,
+            "container-manager-failed NotFound",
+        ),
+        (
+            "Failed to start ContainerManager failed to build map of initial containers from runtime: no PodsandBox found with Id 'x'",
+            "container-manager-failed NotFound",
+        ),
+    ]);
+}
+
+#[test]
+fn iptables_lock_is_known_in_any_message() {
+    check(&[
+        (
+            "Failed to execute iptables-restore: exit status 4 (Another app is currently holding the xtables lock. Perhaps you want to use the -w option?)",
+            "xtables-locked Other",
+        ),
+        (
+            r#""Failed to ensure that iptables hint chain" err="exit status 4: Another app is currently holding the xtables lock.""#,
+            "xtables-locked Other",
+        ),
+        // A call that is known keeps its own name.
+        (
+            "RunPodSandbox from runtime service failed: rpc error: code = Unknown desc = exit status 4: Another app is currently holding the xtables lock.",
+            "run-sandbox-failed Other",
+        ),
+    ]);
+}
+
+#[test]
+fn what_sets_the_clock_is_heard_though_it_is_not_the_kubelet() {
+    let stale = format!(
+        "Mar 14 09:26:52 worker-3 kubelet[2261]: {KLOG}Version from runtime service failed: DEADLINE"
+    );
+    for (line, expected) in [
+        (
+            "Mar 14 09:26:53 worker-3 systemd[1]: Time has been changed",
+            "clock-stepped",
+        ),
+        (
+            "Mar 14 09:26:53 worker-3 ntpd[811]: 0.0.0.0 061c 0c clock_step +28799.938451 s",
+            "clock-stepped '+28799.938451 s'",
+        ),
+        (
+            "2023-03-14T09:26:53.000000+00:00 worker-3 chronyd[702]: System clock was stepped by -3600.000012 seconds",
+            "clock-stepped '-3600.000012 s'",
+        ),
+        (
+            r#"{"__REALTIME_TIMESTAMP":"1678786013000000","_HOSTNAME":"worker-3","SYSLOG_IDENTIFIER":"systemd","MESSAGE":"Time has been changed"}"#,
+            "clock-stepped",
+        ),
+        (
+            "Mar 14 09:26:53 worker-3 app[9]: Time has been changed by me",
+            "",
+        ),
+        (
+            "Mar 14 09:26:53 worker-3 kubelet[2261]: Time has been changed",
+            "",
+        ),
+    ] {
+        let (events, told) = read(spelled(&format!("{stale}\n{line}")));
+        let first = "runtime-version-failed Deadline";
+        let expected = match expected {
+            "" => first.to_owned(),
+            more => format!("{first}; {more}"),
+        };
+        assert_eq!(shown_all(&events), expected, "{line}");
+        assert!(events.iter().all(|event| event.at.is_some()), "{line}");
+        assert_eq!(told.lines, 2);
     }
 }

@@ -1,0 +1,333 @@
+//! `known-bad-version`: a release runs that is known for trouble of this kind.
+//!
+//! A version decides nothing: it raises a suspicion, and where another finding shows what such a release does, it is
+//! told as what may be behind that. The releases: `table`.
+
+mod table;
+
+use super::{Bearing, Rule, holders, node};
+use crate::{
+    evidence::Evidence,
+    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
+    node::{Tool, Version},
+    page::{Cure, Look, Page},
+};
+use table::{Certainty, Program, RELEASES, Release, Told};
+
+pub(super) const RULE: Rule = Rule {
+    id: "known-bad-version",
+    title: "A release that is known for trouble runs here",
+    explains: false,
+    bearing: Bearing {
+        feeds: &[
+            "hung-container",
+            "leaked-shim",
+            "disk-saturated",
+            "systemd-unresponsive",
+            "log-driver-blocked",
+            "cni-hang",
+            "busy-mount",
+        ],
+        // Each release has its own trouble.
+        fits: |own, other| own.explanation.contains(&part_in(other.id)),
+        ..Bearing::NONE
+    },
+    page: Page {
+        means: "A program or a kernel runs here of a release that public incidents name. Its version comes from \
+            Docker's `/version`, from the program itself, from the kernel, or from the kubelet's lines at its start. \
+            What distributions append does not mislead: `5.4.0-216-generic` is Ubuntu's 5.4.0 and no 5.4.216, \
+            `1.0.0~rc93+ds1-5` is runc 1.0.0-rc93.",
+        matters: "Such releases hang where others go on: `runc init` of 1.0.0-rc93 waits for ever, kernels 5.4.214 \
+            to 5.4.217 lose the wake-up that runc waits for, containerd before 1.6.25 and 1.7.9 waits too long on a \
+            slow disk. Weeks were lost before somebody looked at a version. Yet a version alone proves nothing: a \
+            node may run such a release for years.",
+        confirm: &[
+            Look {
+                what: "All versions at once",
+                command: "plegdoctor diagnose --no-log --format json",
+            },
+            Look {
+                what: "The kernel, and whose it is",
+                command: "uname -r",
+            },
+            Look {
+                what: "What Docker runs",
+                command: "docker version",
+            },
+            Look {
+                what: "What a distribution mended under the same number",
+                command: "rpm -q --changelog systemd | grep -i cookie",
+            },
+        ],
+        remedies: &[Cure {
+            what: "Change the release; the finding names which one is well",
+            command: "",
+            cost: "a daemon, or the node, restarts: drain it first. It does not free what hangs already",
+        }],
+        versions: "runc 1.0.0-rc93, and containerd.io 1.4.4 that brings it; kernels 5.4.214 to 5.4.217 and \
+            5.15.63-flatcar; containerd 1.7.14, before 1.6.25, 1.7.0 to 1.7.8, 1.1.0 to 1.1.4; systemd up to 241; \
+            Docker before 20.10.13, and up to 28.1 for what its list says of failed removals; kubelets before 1.16; \
+            RHEL 7's kernel 3.10.0.",
+        unproved: "That the release is to blame: for that the same hang must be gone with another one. Of containerd \
+            1.7.14, 1.1.0 to 1.1.4 and Flatcar's 5.15.63 only those who met it speak; for systemd 219 the number \
+            does not tell, since RHEL mended it within.",
+        see: &[
+            "hung-container",
+            "leaked-shim",
+            "disk-saturated",
+            "systemd-unresponsive",
+            "log-driver-blocked",
+        ],
+        sources: &[
+            "containerd#5274",
+            "rancher#31793",
+            "eks-ami#1071",
+            "runc#3641",
+            "eks-ami#1933",
+            "kubespray#5134",
+            "moby#49968",
+            "kubernetes#71653",
+        ],
+    },
+    check,
+};
+
+/// A version that runs here, and who says so.
+struct Running {
+    program: Program,
+    version: Version,
+    citation: Citation,
+}
+
+fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
+    let running = running(evidence);
+    let told = |release: &Release| match release.told {
+        Told::Always => !is_told_by_another(release, &running),
+        Told::Beside => behind(release, found).is_some(),
+        Told::Within => false,
+    };
+    matches(&running)
+        .filter(|(release, _)| told(release))
+        .map(|(release, it)| tell(evidence, release, it, behind(release, found)))
+        .collect()
+}
+
+/// Adds to findings what a release explains of them.
+pub(super) fn support(evidence: &Evidence, findings: &mut [Finding]) {
+    let running = running(evidence);
+    for (release, it) in matches(&running).filter(|(release, _)| release.told == Told::Within) {
+        let shows = |finding: &&mut Finding| {
+            release.behind.contains(&finding.id) && finding.active && shows(evidence, finding)
+        };
+        for finding in findings.iter_mut().filter(shows) {
+            let told = format!(
+                " {} {}: {} ({}; over with {}).",
+                capital(it.program.name()),
+                it.version,
+                release.breaks,
+                release.source,
+                release.mended
+            );
+            finding.explanation.push_str(&told);
+            finding.citations.push(it.citation.clone());
+        }
+    }
+}
+
+/// Returns whether what the list says of one of a finding's containers is what inspect contradicts.
+fn shows(evidence: &Evidence, finding: &Finding) -> bool {
+    let listed = evidence.listed();
+    let ids = finding.subjects.iter().filter_map(|it| it.id.as_ref());
+    ids.filter_map(|id| listed?.find(id)).any(|container| {
+        let inspected = container.inspected.as_ref();
+        container.listed_state == "removing" && inspected.is_some_and(|it| it.state == "dead")
+    })
+}
+
+/// Returns the rows and the versions that they are about.
+fn matches(running: &[Running]) -> impl Iterator<Item = (&'static Release, &Running)> {
+    RELEASES.iter().filter_map(|release| {
+        let covered = |it: &&Running| it.program == release.program && release.covers(&it.version);
+        Some((release, running.iter().find(covered)?))
+    })
+}
+
+/// Returns whether the version of what the release brings is known, so that its own row tells.
+fn is_told_by_another(release: &Release, running: &[Running]) -> bool {
+    let brings = release.brings.map(Program::Tool);
+    brings.is_some_and(|brings| running.iter().any(|it| it.program == brings))
+}
+
+/// Returns what runs here, each program once: what Docker says of what it runs before what the programs' files say, which
+/// may have been replaced since, and both before the log.
+fn running(evidence: &Evidence) -> Vec<Running> {
+    let mut running: Vec<Running> = Vec::new();
+    let mut learn = |program, text: Option<&str>, citation: &dyn Fn(&str) -> Citation| {
+        if let Some(text) = text
+            && let Some(version) = Version::parse(text)
+            && !running.iter().any(|it| it.program == program)
+        {
+            let citation = citation(text);
+            running.push(Running {
+                program,
+                version,
+                citation,
+            });
+        }
+    };
+    if let Some(runtime) = &evidence.runtime {
+        let component = |name: &str| runtime.components.get(name).map(String::as_str);
+        for (program, text) in [
+            (Program::Tool(Tool::Dockerd), runtime.version.as_deref()),
+            (Program::Tool(Tool::Containerd), component("containerd")),
+            (Program::Tool(Tool::Runc), component("runc")),
+            (Program::Kernel, runtime.kernel.as_deref()),
+        ] {
+            learn(program, text, &|text| Citation {
+                is_call: true,
+                source: "docker version".to_owned().into(),
+                line: None,
+                time: Some(runtime.asked_at),
+                text: format!("{} {text}", program.name()).into(),
+            });
+        }
+    }
+    if let Some(host) = &evidence.host {
+        learn(Program::Kernel, host.kernel.as_deref(), &|text| {
+            holders::cite(evidence, "uname -r", text.to_owned())
+        });
+        for (tool, version) in host.versions.iter() {
+            let call = format!("{} --version", tool.name());
+            learn(Program::Tool(tool), Some(version.as_str()), &|text| {
+                holders::cite(evidence, call.as_str(), text.to_owned())
+            });
+        }
+    }
+    for (name, event) in evidence.log.iter().flat_map(|log| &log.versions) {
+        let program = match name.as_str() {
+            "kernel" => Program::Kernel,
+            "docker" => Program::Tool(Tool::Dockerd),
+            "containerd" => Program::Tool(Tool::Containerd),
+            _ => continue,
+        };
+        let detail = event.detail.as_deref();
+        let version = detail.and_then(|detail| detail.split(' ').nth(1));
+        learn(program, version, &|_| event.citation.clone());
+    }
+    running
+}
+
+/// Returns the finding that the release may be behind, what is worse before what is not.
+fn behind<'a>(release: &Release, found: &'a [Finding]) -> Option<&'a Finding> {
+    let another = |it: &Finding| it.active && release.unless.contains(&it.id);
+    if found.iter().any(another) {
+        return None;
+    }
+    let may = found.iter().filter(|it| release.behind.contains(&it.id));
+    may.min_by_key(|finding| (!finding.active, finding.severity))
+}
+
+/// Returns the words that tie a release to what it may be behind.
+fn part_in(id: &str) -> String {
+    format!("It may have its part in {id}")
+}
+
+fn tell(
+    evidence: &Evidence,
+    release: &Release,
+    running: &Running,
+    behind: Option<&Finding>,
+) -> Finding {
+    let (name, version) = (running.program.name(), &running.version);
+    let link = match behind {
+        Some(finding) => format!(
+            "{}: what is proved is told there, and a version alone proves nothing.",
+            part_in(finding.id)
+        ),
+        None => "Nothing of the kind is seen here, and a version alone proves nothing.".to_owned(),
+    };
+    Finding {
+        id: RULE.id,
+        title: format!("{} {version} is known for trouble", capital(name)),
+        severity: match behind {
+            Some(finding) if finding.severity != Severity::Info => Severity::Warning,
+            _ => Severity::Info,
+        },
+        confidence: Confidence::Suspected,
+        active: behind.is_none_or(|finding| finding.active),
+        explanation: format!(
+            "This node runs {name} {version}. Of {name} {} it is known that {} ({}). {} {link}",
+            release.range,
+            release.breaks,
+            release.source,
+            certainty(release, version)
+        ),
+        subjects: vec![node(evidence)],
+        citations: vec![running.citation.clone()],
+        remedies: remedies(release, running.program),
+        spans: Vec::new(),
+    }
+}
+
+/// Returns how sure it is, in words.
+fn certainty(release: &Release, version: &Version) -> String {
+    let packed = release.program != Program::Kernel && version.is_distributions();
+    match release.certainty {
+        Certainty::Mended if packed => format!(
+            "It is over with {}; a distribution may have mended its package under the same number, which its changelog tells.",
+            release.mended
+        ),
+        Certainty::Mended => format!("It is over with {}.", release.mended),
+        Certainty::Reported => format!(
+            "Those who met it say that it was over with {}; the fault itself is not known here.",
+            release.mended
+        ),
+        Certainty::Unsure => format!(
+            "The number alone does not tell, since distributions mend it under the same one. It is over with {}.",
+            release.mended
+        ),
+    }
+}
+
+fn remedies(release: &Release, program: Program) -> Vec<Remedy> {
+    let see = match program {
+        Program::Kernel => "uname -r",
+        Program::Tool(Tool::Systemd) => {
+            "systemctl --version | head -1; rpm -q systemd || dpkg -s systemd"
+        }
+        Program::Tool(Tool::Dockerd) => "docker version --format '{{.Server.Version}}'",
+        Program::Tool(Tool::Containerd) => "containerd --version",
+        Program::Tool(Tool::Runc) => "runc --version",
+        Program::Tool(Tool::Kubelet) => "kubelet --version",
+    };
+    let remedy = |title: String, risk, command: &str, cost: &str| Remedy {
+        title,
+        risk,
+        command: command.to_owned(),
+        cost: cost.to_owned(),
+        actions: Vec::new(),
+    };
+    vec![
+        remedy(
+            "See the version for yourself".to_owned(),
+            Risk::Safe,
+            see,
+            "nothing; it only looks",
+        ),
+        remedy(
+            format!("Change the release: {}", release.mended),
+            Risk::Node,
+            release.command,
+            "a daemon, or the node, restarts: drain it first. It does not free what hangs already",
+        ),
+    ]
+}
+
+/// Returns a program's name as it begins a sentence: those of commands stay as they are.
+fn capital(name: &str) -> String {
+    match name {
+        "kernel" => "Kernel".to_owned(),
+        "dockerd" => "Docker".to_owned(),
+        name => name.to_owned(),
+    }
+}
