@@ -12,6 +12,7 @@ mod kubelet;
 /// What is promised of what belongs to what, and when.
 mod ranked;
 
+pub(super) use ranked::RoleKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
