@@ -61,5 +61,7 @@ mod sick;
 mod sockets;
 /// The machine's programs, asked for real.
 mod software;
+/// What each case stands for: its cause and its story.
+mod stories;
 /// Daemons to ask: real ones and played ones.
 mod support;
