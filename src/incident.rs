@@ -7,6 +7,7 @@ use crate::{
     event::{Event, Kind, Time},
     finding::Citation,
     id::ContainerId,
+    kubelet::THRESHOLD,
 };
 use chrono::TimeDelta;
 use std::collections::{BTreeSet, VecDeque};
@@ -102,8 +103,9 @@ impl Incidents {
         match event.kind {
             Kind::SyncloopStart => self.restart(at),
             Kind::PlegStale => match event.lag {
-                Some(NEVER) | None => self.never(event, at),
+                Some(NEVER) => self.never(event, at),
                 Some(lag) => self.stale(event, at, lag),
+                None => self.cut(event, at),
             },
             Kind::PlegNever => self.never(event, at),
             Kind::NodeReady | Kind::PlegEvent | Kind::PlegContainerFinished => self.recovered(at),
@@ -175,6 +177,16 @@ impl Incidents {
                 open.never = true;
             }
         }
+    }
+
+    /// A lag that cannot be read: it is that of the line before, grown, or else the least that is told.
+    fn cut(&mut self, event: &Event, at: Time) {
+        let last = self.open.as_ref().and_then(|open| open.samples.last());
+        let grown = last
+            .filter(|(before, _)| (TimeDelta::zero()..=SAME_CULPRIT).contains(&(at - *before)))
+            .map(|(before, lag)| *lag + (at - *before));
+        let least = event.threshold.unwrap_or(THRESHOLD);
+        self.stale(event, at, grown.unwrap_or(least));
     }
 
     fn stale(&mut self, event: &Event, at: Time, lag: TimeDelta) {
