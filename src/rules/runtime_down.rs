@@ -60,7 +60,8 @@ pub(super) const RULE: Rule = Rule {
                 cost: "the kubelet restarts; containers go on running",
             },
         ],
-        versions: "All. Between kubelet and Docker may stand cri-dockerd, which can be down by itself while Docker answers.",
+        versions: "All. Between kubelet and Docker may stand cri-dockerd, and behind Docker \
+            stands containerd; each can be down by itself while Docker answers.",
         unproved: "Why it ended. A restart after an upgrade looks the same for some seconds.",
         see: &[
             "memory-starved",
