@@ -59,6 +59,22 @@ impl ErrorTail {
     }
 }
 
+/// How runtimes begin what a network plugin said: dockershim and cri-dockerd, containerd, CRI-O.
+const OF_NETWORK: &[&str] = &[
+    "etworkPlugin ",
+    "failed to setup network for sandbox",
+    "failed to destroy network for sandbox",
+    "failed to create pod network sandbox",
+    "failed to destroy network for pod sandbox",
+];
+
+impl ErrorTail {
+    /// Returns whether a network plugin failed, and the runtime, which is well, only passes on what it said.
+    pub fn is_of_network(&self) -> bool {
+        OF_NETWORK.iter().any(|sign| self.text.contains(sign))
+    }
+}
+
 /// Returns as much of `text` as `limit` bytes hold, whole characters only.
 pub(crate) fn bounded(text: &str, limit: usize) -> &str {
     let mut end = limit.min(text.len());

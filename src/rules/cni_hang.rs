@@ -15,6 +15,7 @@ use crate::{
     node::{Host, Process, Role, State},
     page::{Cure, Look, Page},
 };
+use chrono::TimeDelta;
 
 pub(super) const RULE: Rule = Rule {
     id: "cni-hang",
@@ -81,8 +82,14 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
         return Vec::new();
     };
     let lines = Lines::failed(evidence, CALLS, ErrorClass::Deadline).latest();
-    let logged = !lines.is_empty() && lines.go_on(evidence);
     let age = first.age.unwrap_or_default();
+    // Relists may go on all the while: what counts is that the call was given up while the plugin ran.
+    let started = TimeDelta::from_std(age).ok().map(|age| evidence.now - age);
+    let logged = lines
+        .last()
+        .zip(started)
+        .is_some_and(|(last, started)| last >= started);
+    let held_up = logged && lines.go_on(evidence);
     let more = match hung.len() {
         1 => String::new(),
         number => format!(" So are {} others.", number - 1),
@@ -94,7 +101,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
             first.program(),
             first.pid
         ),
-        severity: if logged {
+        severity: if held_up {
             Severity::Critical
         } else {
             Severity::Warning

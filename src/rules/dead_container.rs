@@ -94,6 +94,8 @@ pub(super) const CALLS: &[Kind] = &[
 const LOOK: &str = "If it says that something is still mounted: see which process holds the mount";
 const IMMUTABLE: &str =
     "If it says that an operation is not permitted: look for an immutable file in its layer";
+/// The kubelet's clean-up tries again after this.
+const RETRY: TimeDelta = TimeDelta::minutes(1);
 /// The kubelet's clean-up tries again each minute; silence for longer shows that it got rid of it.
 pub(super) const RETRIES: TimeDelta = TimeDelta::minutes(5);
 
@@ -105,7 +107,8 @@ fn check(evidence: &Evidence, before: &[Finding]) -> Vec<Finding> {
     let (dead, rest): (Vec<&Container>, Vec<&Container>) =
         containers.partition(|container| container.is_dead());
     let stored = stored::dead(evidence, rest);
-    let logged = Lines::failed(evidence, CALLS, ErrorClass::Busy);
+    let mut logged = Lines::failed(evidence, CALLS, ErrorClass::Busy);
+    logged.0.retain(|group| !was_first(evidence, group));
     let of = |some: &[&Container], group: &Group| some.iter().any(|one| is_about(group, &one.id));
     let (about, others): (Vec<_>, Vec<_>) =
         logged.0.into_iter().partition(|group| of(&dead, group));
@@ -128,6 +131,15 @@ fn check(evidence: &Evidence, before: &[Finding]) -> Vec<Finding> {
         findings.iter_mut().for_each(|finding| refer(finding, held));
     }
     findings
+}
+
+/// Whether somebody else was just removing it, and did: the kubelet did not try again.
+fn was_first(evidence: &Evidence, group: &Group) -> bool {
+    let error = group.last.error.as_ref();
+    let under_way = error.is_some_and(|error| error.text.contains("is already in progress"));
+    let lasted = group.first.at.zip(group.last.at);
+    let once = lasted.is_none_or(|(first, last)| last - first < RETRY);
+    under_way && once && !Lines(vec![group]).are_recent(evidence, RETRIES)
 }
 
 /// Leaves to `busy-mount` what it tells better.

@@ -10,7 +10,8 @@ use super::{
     stored,
 };
 use crate::{
-    event::{ErrorClass, Kind},
+    digest::Group,
+    event::{ErrorClass, ErrorTail, Kind},
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity},
     page::{Cure, Look, Page},
@@ -19,6 +20,7 @@ use crate::{
         stored::{Disk, Life, Stored},
     },
 };
+use chrono::TimeDelta;
 
 pub(super) const RULE: Rule = Rule {
     id: "runtime-down",
@@ -95,8 +97,18 @@ const CALLS: &[Kind] = &[
     Kind::CleanPodsFailed,
 ];
 
+/// For so long the kubelet grants a runtime that it does not answer before it calls it down
+/// (kubernetes:pkg/kubelet/kubelet.go maxWaitForContainerRuntime).
+const GRANTED: TimeDelta = TimeDelta::seconds(30);
+
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
-    let all = Lines::failed(evidence, CALLS, ErrorClass::Unavailable);
+    let mut all = Lines::failed(evidence, CALLS, ErrorClass::Unavailable);
+    // The socket that is missing there is that of a network plugin's agent.
+    let of_network = |group: &&Group| {
+        let error = group.first.error.as_ref();
+        error.is_some_and(ErrorTail::is_of_network)
+    };
+    all.0.retain(|group| !of_network(group));
     let logged = all.latest();
     let runtime = evidence.runtime.as_ref();
     // Whether a missing socket means anything is settled before: it is evidence only where this kubelet uses
@@ -109,6 +121,9 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
         runtime.is_some_and(|r| r.ping.outcome == Outcome::Answered) && is_dockers(&logged);
     let goes_on = !logged.is_empty() && logged.go_on(evidence) && !answers;
     let active = refused.is_some() || goes_on;
+    if !active && was_restarted(evidence, &all) {
+        return Vec::new();
+    }
     let mut citations = logged.cite(5);
     citations.extend(runtime.map(|runtime| cite_probe("docker ping", runtime, &runtime.ping)));
     let behind = refused.is_none() && is_behind_docker(&logged);
@@ -200,6 +215,16 @@ fn start_containerd() -> Vec<Remedy> {
             "little: it is not running; containers go on, and Docker finds them again",
         ),
     ]
+}
+
+/// Whether all that the log tells is that the runtime was away for a moment, as for an upgrade: nobody was harmed.
+fn was_restarted(evidence: &Evidence, all: &Lines) -> bool {
+    let moment = all
+        .first()
+        .zip(all.last())
+        .is_some_and(|(first, last)| last - first < GRANTED);
+    let log = evidence.log.as_ref();
+    moment && !all.go_on(evidence) && log.is_some_and(|log| log.incidents.is_empty())
 }
 
 /// Whether it was Docker's own socket that did not answer, so that Docker's answer now ends it. Between the kubelet

@@ -84,30 +84,33 @@ fn printed(report: &Report, format: Format) -> String {
 
 #[test]
 fn every_case_meets_its_hand_written_expectation() {
-    let mut wrong = Vec::new();
-    for folder in folders() {
-        let report = report(&folder);
-        let value: Value = serde_json::from_str(&printed(&report, Format::Json)).unwrap();
-        let expect = fs::read_to_string(folder.join("expect")).unwrap();
-        assert!(
-            expect.lines().any(|line| line.starts_with("exit ")),
-            "{}: no exit code",
-            folder.display()
-        );
-        for line in expect
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        {
-            if let Err(found) = meets(line, report.exit_code(), &value) {
-                wrong.push(format!(
-                    "{}: {line}\n    found: {found}",
-                    folder.file_name().unwrap().display()
-                ));
-            }
-        }
-    }
+    let wrong: Vec<_> = folders()
+        .iter()
+        .flat_map(|folder| unmet(folder, &report(folder)))
+        .collect();
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Returns the lines of the case's `expect` that its report does not meet, and what was found instead.
+pub(crate) fn unmet(folder: &Path, report: &Report) -> Vec<String> {
+    let value: Value = serde_json::from_str(&printed(report, Format::Json)).unwrap();
+    let expect = fs::read_to_string(folder.join("expect")).unwrap();
+    assert!(
+        expect.lines().any(|line| line.starts_with("exit ")),
+        "{}: no exit code",
+        folder.display()
+    );
+    let lines = expect
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let name = folder.file_name().unwrap().display();
+    lines
+        .filter_map(|line| {
+            let found = meets(line, report.exit_code(), &value).err()?;
+            Some(format!("{name}: {line}\n    found: {found}"))
+        })
+        .collect()
 }
 
 /// Whether the report meets one line of `expect`; the error is what was found instead.

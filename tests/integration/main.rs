@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+/// How often the cases are judged rightly: `docs/accuracy.md`.
+mod accuracy;
 /// `diagnose` as a whole on real daemons that are well, dead, hung or gone.
 mod broken;
 /// Captures: what is saved is judged the same elsewhere, and holds no secret.

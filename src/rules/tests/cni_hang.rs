@@ -42,11 +42,23 @@ fn the_kubelets_time_out_confirms() {
         only(&RULE, &seen(&lines, vec![plugin(4711, 1, 500)])).confidence,
         Confidence::Confirmed
     );
-    let over = [lines[0].clone(), ready("03:36:00")];
-    assert_eq!(
-        only(&RULE, &seen(&over, vec![plugin(4711, 1, 500)])).confidence,
-        Confidence::Suspected
-    );
+}
+
+#[test]
+fn relists_that_go_on_take_nothing_from_it_and_a_call_before_its_start_adds_nothing() {
+    let lines = [
+        line(
+            "03:35:50",
+            &format!("StopPodSandbox \"{ID}\" from runtime service failed: {DEADLINE}"),
+        ),
+        ready("03:40:00"),
+    ];
+    let told = |seconds| {
+        let found = only(&RULE, &seen(&lines, vec![plugin(4711, 1, seconds)]));
+        (found.severity, found.confidence)
+    };
+    assert_eq!(told(500), (Severity::Warning, Confidence::Confirmed));
+    assert_eq!(told(130), (Severity::Warning, Confidence::Suspected));
 }
 
 #[test]
