@@ -189,9 +189,11 @@ impl Incidents {
     /// A lag that cannot be read: it is that of the line before, grown, or else the least that is told.
     fn cut(&mut self, event: &Event, at: Time) {
         let last = self.open.as_ref().and_then(|open| open.samples.last());
+        // To the millisecond: finer than that it was not told.
         let grown = last
             .filter(|(before, _)| (TimeDelta::zero()..=SAME_CULPRIT).contains(&(at - *before)))
-            .map(|(before, lag)| *lag + (at - *before));
+            .map(|(before, lag)| (*lag + (at - *before)).num_milliseconds());
+        let grown = grown.map(TimeDelta::milliseconds);
         let least = event.threshold.unwrap_or(THRESHOLD);
         self.stale(event, at, grown.unwrap_or(least));
     }

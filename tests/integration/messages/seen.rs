@@ -267,6 +267,41 @@ fn lines_that_a_pager_cut_say_what_is_left_of_them() {
 }
 
 #[test]
+fn lines_that_were_cut_to_one_width_are_counted() {
+    let line = format!("{KLOG}skipping pod synchronization - {STALE}");
+    let cut = format!("{}>", &line[..120]);
+    let (_, told) = read(format!("{cut}\n{cut}\n{line}"));
+    assert_eq!(told.elided, 2);
+    let (_, told) = read(format!("{line}\n{cut}\n{line}"));
+    assert_eq!(told.elided, 0);
+}
+
+#[test]
+fn a_reason_that_a_terminals_width_broke_is_mended() {
+    let line = format!("{KLOG}skipping pod synchronization - {STALE}");
+    for width in [80, 86, 100] {
+        let (first, second) = line.split_at(width);
+        let (events, _) = read(format!("{first}\n{second}\n{line}"));
+        let once = format!("skip-sync; {STALE_SHOWN}");
+        assert_eq!(shown_all(&events), format!("{once}; {once}"), "{width}");
+    }
+    let stop = format!(
+        "{KLOG}StopPodSandbox \"{}\n{}\" from runtime service failed: {DEADLINE}",
+        &SID[..20],
+        &SID[20..]
+    );
+    assert_eq!(
+        shown_all(&read(stop).0),
+        "stop-sandbox-failed s:b15929dfcea1 Deadline"
+    );
+    let words = line.replacen("healthy: pleg was", "healthy: pleg\nwas", 1);
+    assert_eq!(
+        shown_all(&read(words).0),
+        format!("skip-sync; {STALE_SHOWN}")
+    );
+}
+
+#[test]
 fn what_else_stands_in_a_kubelets_log_hides_no_message() {
     let message = format!("{KLOG}skipping pod synchronization - {STALE}");
     for noise in [
