@@ -3,7 +3,7 @@
 //! The kubelet (with Docker) or containerd calls the plugin and waits; Docker itself answers all the while.
 
 use super::{
-    Rule,
+    Bearing, Judged, Rule, Scene,
     holders::{self, doing, span},
     lines::Lines,
 };
@@ -21,6 +21,12 @@ pub(super) const RULE: Rule = Rule {
     id: "cni-hang",
     title: "A network plugin does not end",
     explains: true,
+    bearing: Bearing {
+        behind: &["hung-container", "hung-runtime", "not-pleg"],
+        feeds: &[],
+        judge,
+        ..Bearing::NONE
+    },
     page: Page {
         means: "A network plugin (CNI) was started for a sandbox and does not end: it waits for its agent, its address store, \
             the API server, or a lock. Its parent is the runtime, or a kubelet with dockershim.",
@@ -72,6 +78,16 @@ pub(super) const RULE: Rule = Rule {
 
 /// The calls that wait for a network plugin.
 const CALLS: &[Kind] = &[Kind::RunSandboxFailed, Kind::StopSandboxFailed];
+
+fn judge(scene: &Scene) -> Judged {
+    match scene.whole_host() {
+        Some(_) => Judged::out(
+            "no network plugin has run for 2 minutes",
+            "the host's processes",
+        ),
+        None => scene.needs_host(),
+    }
+}
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let Some(host) = &evidence.host else {
