@@ -79,6 +79,18 @@ table "$file" \
     'plegdoctor diagnose' "$doctor ${look[*]} --log $file" \
     'zcat \| rg' "zcat $file | rg -c -F -f $phrases"
 
+echo "### gzip, mild, in eight files"
+echo
+mkdir -p "$folder/eight"
+split -n l/8 -d "$folder/mild" "$folder/eight/kubelet.log."
+gzip -f -6 "$folder"/eight/kubelet.log.0[0-7]
+file=$folder/mild.gz
+table "$file" \
+    'zcat > /dev/null' "zcat $folder/eight/*.gz > /dev/null" \
+    'plegdoctor diagnose' "$doctor ${look[*]} --log $folder/eight" \
+    'plegdoctor diagnose --threads 1' "$doctor ${look[*]} --threads 1 --log $folder/eight" \
+    'zcat \| rg' "zcat $folder/eight/*.gz | rg -c -F -f $phrases"
+
 echo "### Other forms"
 echo
 for kind in json structured journal long; do

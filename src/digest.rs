@@ -1,25 +1,35 @@
 //! A log's events folded, in order, into what the rules look at. Its size does not grow with the log's: equal
-//! messages about the same thing are one group that keeps its count, first and last.
+//! messages about the same thing are one group that keeps its count, first and last; and of all that it keeps the
+//! earlier gives way, and is counted.
+
+mod recent;
 
 mod steps;
 
 pub use steps::Step;
 
 use crate::{
-    event::{ErrorClass, Event, Kind, Time},
+    event::{ErrorClass, Event, Kind, Time, Weight},
     id::{ContainerId, PodName, PodUid},
     incident::{Incident, Incidents},
 };
 use chrono::TimeDelta;
-use std::collections::{BTreeMap, BTreeSet};
+use recent::Recent;
+use std::collections::{BTreeMap, BTreeSet, VecDeque, btree_map::Entry};
 use steps::Steps;
 
-/// Groups kept; what comes beyond is counted in `Log::dropped`.
-const GROUPS: usize = 4096;
+/// Groups kept of what may tell a cause; the messages of others are counted in `Log::dropped`.
+const GROUPS: usize = 2560;
+/// Groups kept of what a healthy node says of its many pods, which is not to crowd those out.
+const QUIET: usize = 1024;
+/// Groups kept after which there was a long pause.
+const ENDED: usize = 512;
 /// Programs whose versions are kept.
 const PROGRAMS: usize = 16;
 /// Pods and ids remembered.
-const NAMES: usize = 16_384;
+const NAMES: usize = 8192;
+/// Removals remembered.
+const REMOVALS: usize = 4096;
 /// `getPodContainerStatuses for pod …` names the pod of the `ContainerStatus "<id>" …` line right before it.
 const NEIGHBOURS: TimeDelta = TimeDelta::seconds(1);
 
@@ -55,6 +65,16 @@ pub struct Group {
     pub last: Event,
 }
 
+impl Group {
+    fn of(event: Event) -> Self {
+        Self {
+            count: 1,
+            first: event.clone(),
+            last: event,
+        }
+    }
+}
+
 /// A pod that the log shows as going or gone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Removal {
@@ -74,7 +94,7 @@ pub struct Log {
     /// Stretches of unhealthy time.
     pub incidents: Vec<Incident>,
     /// Pods being removed, or gone.
-    pub removals: Vec<Removal>,
+    pub removals: VecDeque<Removal>,
     /// The node's name, if a line tells it.
     pub node: Option<String>,
     /// When each kubelet started, in order (the last few).
@@ -99,10 +119,20 @@ pub struct Log {
     pub last: Option<Time>,
     /// Events that found no room.
     pub dropped: u64,
+    /// Names of pods and containers, last signs of pods and removals that found no room.
+    pub forgotten: u64,
+    /// Outages that found no room.
+    pub outages_dropped: u64,
     /// The last event of each pod: only a relist that inspected the pod lets it happen.
-    pod_signs: BTreeMap<PodUid, Time>,
-    names: BTreeMap<ContainerId, (PodName, Option<PodUid>)>,
-    uids: BTreeMap<PodUid, PodName>,
+    pod_signs: Recent<PodUid, Time>,
+    names: Recent<ContainerId, (PodName, Option<PodUid>)>,
+    uids: Recent<PodUid, PodName>,
+}
+
+impl<K: Ord + Clone, V> Default for Recent<K, V> {
+    fn default() -> Self {
+        Self::new(NAMES)
+    }
 }
 
 impl Log {
@@ -126,11 +156,8 @@ impl Log {
     /// Returns the pod of a container or sandbox, as far as the log names it.
     pub fn pod_of(&self, id: &ContainerId) -> Option<(&PodName, Option<&PodUid>)> {
         // An id cut short sorts right before the whole ids that it begins.
-        let after = self.names.range(id..).next();
-        let before = self.names.range(..=id).next_back();
-        [after, before]
-            .into_iter()
-            .flatten()
+        self.names
+            .around(id)
             .find(|(known, _)| known.matches(id))
             .map(|(_, (pod, uid))| (pod, uid.as_ref()))
     }
@@ -207,17 +234,34 @@ fn rank(group: &Group) -> u8 {
 }
 
 /// The fold. Feed it events in order, then `finish`.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Digest {
     log: Log,
     /// By kind.
     counts: Vec<u64>,
-    groups: BTreeMap<GroupKey, Group>,
+    groups: Recent<GroupKey, Group>,
+    /// Groups of what a healthy node says, too.
+    quiet: Recent<GroupKey, Group>,
     /// Groups after which there was a long pause.
-    ended: Vec<Group>,
+    ended: VecDeque<Group>,
     incidents: Incidents,
     unnamed: Option<(ContainerId, Time)>,
     steps: Steps,
+}
+
+impl Default for Digest {
+    fn default() -> Self {
+        Self {
+            log: Log::default(),
+            counts: Vec::new(),
+            groups: Recent::new(GROUPS),
+            quiet: Recent::new(QUIET),
+            ended: VecDeque::new(),
+            incidents: Incidents::default(),
+            unnamed: None,
+            steps: Steps::default(),
+        }
+    }
 }
 
 /// After a pause this long the same message is another story; a hang repeats its time-outs every 2 to 4 minutes.
@@ -229,6 +273,13 @@ fn is_another_story(group: &Group, event: &Event) -> bool {
         .at
         .zip(event.at)
         .is_some_and(|(last, at)| at - last > PAUSE)
+}
+
+/// Returns whether a healthy node says it of one pod after the other, as it lets go of them.
+fn is_quiet(event: &Event) -> bool {
+    let error = event.error.as_ref();
+    error.is_some_and(|error| error.class == ErrorClass::NotFound)
+        || matches!(event.kind.message().weight, Weight::Weak | Weight::Context)
 }
 
 type GroupKey = (
@@ -255,20 +306,28 @@ impl Digest {
         let uid = event.uid.clone().filter(|_| event.subject().is_none());
         let class = event.error.as_ref().map(|error| error.class);
         let key = (event.kind, class, event.subject().cloned(), pod, uid);
-        if let Some(group) = self.groups.get_mut(&key)
-            && !is_another_story(group, &event)
-        {
-            group.count += 1;
-            group.last = event;
-        } else if self.groups.len() + self.ended.len() < GROUPS {
-            let group = Group {
-                count: 1,
-                first: event.clone(),
-                last: event,
-            };
-            self.ended.extend(self.groups.insert(key, group));
-        } else {
-            self.log.dropped += 1;
+        let dropped = &mut self.log.dropped;
+        let mut drop = |group: Group| *dropped += group.count;
+        let groups = match is_quiet(&event) {
+            true => &mut self.quiet,
+            false => &mut self.groups,
+        };
+        match groups.place(key, &mut drop) {
+            Entry::Occupied(mut group) if !is_another_story(group.get(), &event) => {
+                let group = group.get_mut();
+                group.count += 1;
+                group.last = event;
+            }
+            Entry::Occupied(mut group) => {
+                let ended = group.insert(Group::of(event));
+                if self.ended.len() == ENDED {
+                    self.ended.pop_front().into_iter().for_each(drop);
+                }
+                self.ended.push_back(ended);
+            }
+            Entry::Vacant(place) => {
+                place.insert(Group::of(event));
+            }
         }
     }
 
@@ -283,9 +342,10 @@ impl Digest {
         let last = sources.iter().filter_map(|s| s.last).max();
         self.log.last = last.map(|last| until.map_or(last, |until| last.min(until)));
         self.log.sources = sources;
-        self.log.incidents = self.incidents.finish(self.log.last);
+        (self.log.incidents, self.log.outages_dropped) = self.incidents.finish(self.log.last);
         self.log.steps = self.steps.finish();
-        let mut groups: Vec<_> = self.groups.into_values().chain(self.ended).collect();
+        let groups = self.groups.into_values().chain(self.quiet.into_values());
+        let mut groups: Vec<_> = groups.chain(self.ended).collect();
         for group in &mut groups {
             for event in [&mut group.first, &mut group.last] {
                 name_pod(event, &self.log);
@@ -300,17 +360,14 @@ impl Digest {
 
     fn learn_names(&mut self, event: &Event) {
         let log = &mut self.log;
-        if let (Some(uid), Some(pod)) = (&event.uid, &event.pod)
-            && log.uids.len() < NAMES
-        {
-            log.uids.insert(uid.clone(), pod.clone());
+        let forgotten = &mut log.forgotten;
+        if let (Some(uid), Some(pod)) = (&event.uid, &event.pod) {
+            log.uids.put(uid, pod.clone(), |_| *forgotten += 1);
         }
         if let Some(pod) = &event.pod {
             for id in event.sandbox.iter().chain(&event.container) {
-                if log.names.len() < NAMES {
-                    log.names
-                        .insert(id.clone(), (pod.clone(), event.uid.clone()));
-                }
+                let named = (pod.clone(), event.uid.clone());
+                log.names.put(id, named, |_| *forgotten += 1);
             }
         }
         match (event.kind, event.at) {
@@ -321,7 +378,8 @@ impl Digest {
                 if let (Some((id, then)), Some(pod)) = (self.unnamed.take(), &event.pod)
                     && at - then <= NEIGHBOURS
                 {
-                    log.names.insert(id, (pod.clone(), event.uid.clone()));
+                    let named = (pod.clone(), event.uid.clone());
+                    log.names.put(&id, named, |_| *forgotten += 1);
                 }
             }
             _ => {}
@@ -337,16 +395,19 @@ impl Digest {
             Kind::NodeReady | Kind::PlegEvent | Kind::PlegContainerFinished => {
                 log.last_sign = Some(event.clone());
                 log.well_since = log.well_since.or(event.at);
-                if let (Some(uid), Some(at)) = (&event.uid, event.at)
-                    && (log.pod_signs.len() < NAMES || log.pod_signs.contains_key(uid))
-                {
-                    log.pod_signs.insert(uid.clone(), at);
+                if let (Some(uid), Some(at)) = (&event.uid, event.at) {
+                    let forgotten = &mut log.forgotten;
+                    log.pod_signs.put(uid, at, |_| *forgotten += 1);
                 }
             }
-            Kind::PodRemoved if log.removals.len() < NAMES => {
+            Kind::PodRemoved => {
                 let known = |r: &Removal| r.event.pod == event.pod && r.event.uid == event.uid;
                 if !log.removals.iter().rev().take(64).any(known) {
-                    log.removals.push(Removal {
+                    if log.removals.len() == REMOVALS {
+                        log.removals.pop_front();
+                        log.forgotten += 1;
+                    }
+                    log.removals.push_back(Removal {
                         event: event.clone(),
                     });
                 }

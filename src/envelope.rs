@@ -9,7 +9,7 @@ pub mod json;
 mod objects;
 mod text;
 
-pub use entry::{Entry, Gathered};
+pub use entry::{Entry, Gathered, LONGEST};
 
 use crate::{
     klog::{self, Header},

@@ -359,12 +359,22 @@ fn log_gaps(args: &LookArgs, moments: &Moments, log: &Log) -> Vec<Gap> {
             why,
         });
     };
-    if log.dropped > 0 {
-        let dropped = log.dropped;
-        gap(
-            "a part of the log",
-            format!("{dropped} messages found no room: they name too many different things"),
-        );
+    let lost = [
+        (
+            log.dropped,
+            "messages found no room, the earlier of those that name too many different things",
+        ),
+        (
+            log.forgotten,
+            "names, signs and removals of pods found no room, the earlier of too many",
+        ),
+        (
+            log.outages_dropped,
+            "outages found no room, the earliest of too many",
+        ),
+    ];
+    for (count, what) in lost.into_iter().filter(|(count, _)| *count > 0) {
+        gap("a part of the log", format!("{count} {what}"));
     }
     let picked = !args.log.names_files();
     if let Some(last) = log.last.filter(|last| moments.now - *last > FRESH)

@@ -28,6 +28,11 @@ pub const START_UP: TimeDelta = TimeDelta::seconds(60);
 const JITTER: TimeDelta = TimeDelta::seconds(3);
 /// Samples of the lag that an incident keeps for its bar; beyond, every second one is dropped.
 const SAMPLES: usize = 256;
+/// Incidents kept; beyond, the earliest gives way.
+const INCIDENTS: usize = 256;
+/// The incidents that keep all their samples, and how many those before them keep.
+const WHOLE: usize = 32;
+const FEW: usize = 32;
 /// Distinct blocked containers that an incident remembers.
 const CULPRITS: usize = 64;
 /// Times of failed calls remembered from before an incident's first line.
@@ -84,7 +89,9 @@ pub struct Incident {
 /// The fold. Feed it events in order, then `finish`.
 #[derive(Debug, Default)]
 pub struct Incidents {
-    closed: Vec<Incident>,
+    closed: VecDeque<Incident>,
+    /// Those that gave way.
+    dropped: u64,
     open: Option<Incident>,
     /// When this kubelet's sync loop started, if the log tells.
     started: Option<Time>,
@@ -115,8 +122,8 @@ impl Incidents {
         }
     }
 
-    /// Returns all incidents; `log_end` is the time of the log's last line.
-    pub fn finish(mut self, log_end: Option<Time>) -> Vec<Incident> {
+    /// Returns the incidents, and how many of the earliest found no room; `log_end` is the time of the log's last line.
+    pub fn finish(mut self, log_end: Option<Time>) -> (Vec<Incident>, u64) {
         if let Some(mut open) = self.open.take() {
             let quiet = log_end.is_some_and(|end| end - open.last_line > QUIET);
             if open.end.is_none() && quiet {
@@ -125,7 +132,7 @@ impl Incidents {
             open.ongoing = open.end.is_none();
             self.close(open);
         }
-        self.closed
+        (self.closed.into(), self.dropped)
     }
 
     fn restart(&mut self, at: Time) {
@@ -256,11 +263,7 @@ impl Incidents {
             open.samples.push((at, lag));
         }
         if open.samples.len() > SAMPLES {
-            let mut index = 0;
-            open.samples.retain(|_| {
-                index += 1;
-                index % 2 == 1
-            });
+            open.thin_out();
             self.last_sample_step *= 2;
         }
         open
@@ -268,7 +271,18 @@ impl Incidents {
 
     fn close(&mut self, mut incident: Incident) {
         incident.shape = incident.tell_shape();
-        self.closed.push(incident);
+        if self.closed.len() == INCIDENTS {
+            self.closed.pop_front();
+            self.dropped += 1;
+        }
+        self.closed.push_back(incident);
+        let before = self.closed.len().checked_sub(WHOLE + 1);
+        if let Some(old) = before.and_then(|at| self.closed.get_mut(at)) {
+            while old.samples.len() > FEW {
+                old.thin_out();
+            }
+            old.samples.shrink_to_fit();
+        }
     }
 }
 
@@ -277,6 +291,15 @@ impl Incident {
     fn ended_by(&mut self, at: Time) {
         let prompt = at - self.last_line <= ADJACENT;
         self.end = self.end.or(Some(if prompt { at } else { self.last_line }));
+    }
+
+    /// Drops every second sample.
+    fn thin_out(&mut self) {
+        let mut index = 0;
+        self.samples.retain(|_| {
+            index += 1;
+            index % 2 == 1
+        });
     }
 
     fn blocked(&mut self, subject: Option<&ContainerId>) {

@@ -12,6 +12,7 @@ mod hold;
 mod lines;
 mod memo;
 mod open;
+mod walk;
 
 use crate::{
     envelope::{self, Entry, Owner, Peeled},
@@ -39,6 +40,8 @@ const HEAD: u64 = 16;
 const AROUND: i64 = 10 * 60 * 1_000_000;
 /// Most losses and hosts that are kept.
 const MOST: usize = 64;
+/// The longest name of a host.
+const HOST: usize = 255;
 
 /// What a source told about itself, besides its events.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,12 +58,16 @@ pub struct Told {
     pub last: Option<Time>,
     /// Names of hosts, as envelopes of the kubelet's lines and klog's file header tell them.
     pub hosts: BTreeSet<String>,
-    /// Lines that say that lines were lost.
+    /// Lines that say that lines were lost: the first ones, each once.
     pub losses: Vec<String>,
+    /// How many more of them there are.
+    pub more_losses: u64,
     /// Whether a year or a zone had to be guessed.
     pub guessed_times: bool,
     /// Lines cut because they were too long.
     pub cut: u64,
+    /// Pods and reasons that lines list and that were left out, since one lists too many.
+    pub left_out: u64,
 }
 
 /// Reads one source: a file with its rotations, a journal, a container's log.
@@ -90,6 +97,11 @@ pub struct Parser {
     last: Option<(u64, When)>,
     facts: Vec<Facts>,
     memo: Memo,
+}
+
+/// Returns a line without the `\r` of one that ends as on Windows.
+pub(crate) fn without_return(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
 }
 
 /// A copy of a raw line.
@@ -136,7 +148,8 @@ impl Parser {
         self.all = true;
     }
 
-    /// Takes in one line, without its newline; appends the events that are ready.
+    /// Takes in one line, without its newline, but with the `\r` before it: it may be a part of an entry, whose bytes
+    /// count. Appends the events that are ready.
     pub fn line(&mut self, raw: &[u8], out: &mut Vec<Event>) {
         self.line_as(raw, None, out);
     }
@@ -151,11 +164,13 @@ impl Parser {
             raw
         };
         if self.entry.is_some() && self.gather(raw, out) {
-            return;
+            return self.taken(without_return(raw));
         }
-        let raw = raw.strip_suffix(b"\r").unwrap_or(raw);
+        let raw = without_return(raw);
         let heading = std::mem::take(&mut self.heading);
         let fatal = || is_fatal(raw).then_some(Hit::Message);
+        // Where klog's header of a file goes on (`Running on machine: `), the host may be called like a message.
+        let hit = hit.filter(|_| raw.first() != Some(&b'R'));
         match hit.or_else(|| screen(raw)).or_else(fatal) {
             None => self.quiet(raw, out),
             Some(Hit::Bulk) => self.bulk(raw, out),
@@ -193,7 +208,7 @@ impl Parser {
     pub(crate) fn passed_last(&mut self, line: u64, raw: &[u8]) {
         self.told.of_kubelet = true;
         if line > self.quiet.line {
-            self.quiet.keep(line, raw);
+            self.quiet.keep(line, without_return(raw));
         }
     }
 
@@ -253,7 +268,7 @@ impl Parser {
         let entry = Entry::begin(raw).filter(|_| may_begin && !self.open.is_block());
         if self.open.is_open() {
             if entry.is_none() && self.open.goes_on(raw, &mut self.told.cut) {
-                return;
+                return self.taken(raw);
             }
             self.flush(out);
         }
@@ -264,6 +279,14 @@ impl Parser {
         }
         if may_have_time(raw) {
             self.unparsed(self.told.lines, raw);
+        }
+    }
+
+    /// A line that became a part of something: it shows that the kubelet goes on, as any other does.
+    fn taken(&mut self, raw: &[u8]) {
+        if is_own(raw) {
+            self.told.of_kubelet = true;
+            self.quiet.keep(self.told.lines, raw);
         }
     }
 
@@ -296,7 +319,7 @@ impl Parser {
     /// A line that may be a known message.
     fn hit(&mut self, raw: &[u8], hit: Hit, out: &mut Vec<Event>) {
         if self.open.is_partial() && self.open.goes_on(raw, &mut self.told.cut) {
-            return;
+            return self.taken(raw);
         }
         let peeled = envelope::peel(raw);
         if peeled.owner == Owner::Other {
@@ -322,7 +345,7 @@ impl Parser {
         if header.is_none() && record.is_none() {
             let another = self.open.is_bare() && !self.open.is_block();
             if self.open.is_open() && !another && self.open.goes_on(raw, &mut self.told.cut) {
-                return;
+                return self.taken(raw);
             }
             self.flush(out);
             return self.without_header(peeled, raw, line, out);
@@ -370,6 +393,7 @@ impl Parser {
             self.trouble = None;
         }
         for facts in &read.facts {
+            self.told.left_out += facts.left_out;
             if let Some(told) = facts.told {
                 self.hold.anchor(&when, told, out);
             }
@@ -425,6 +449,7 @@ impl Parser {
     fn note_host(&mut self, host: Option<&str>) {
         if let Some(host) = host
             && host != self.last_host
+            && host.len() <= HOST
             && self.told.hosts.len() < MOST
         {
             host.clone_into(&mut self.last_host);

@@ -166,18 +166,93 @@ fn readiness_after_the_last_trouble_tells_since_when_all_is_well() {
     assert!(log.recovery_after(at("03:25:00")).is_none());
 }
 
+/// A stop that timed out, of the container with that number.
+fn stop_timed_out(n: u64) -> String {
+    line(
+        "03:25:00",
+        &format!("StopPodSandbox \"{n:064x}\" from runtime service failed: {DEADLINE}"),
+    )
+}
+
 #[test]
-fn what_finds_no_room_is_counted() {
-    let lines: Vec<_> = (0..9000)
+fn what_finds_no_room_is_the_earlier_and_counted() {
+    let lines: Vec<_> = (0..9000).map(stop_timed_out).collect();
+    let log = digest(&lines);
+    assert!((GROUPS / 2..=GROUPS).contains(&log.groups.len()));
+    assert_eq!(log.dropped, 9000 - log.groups.len() as u64);
+    assert_eq!(log.counts["stop-sandbox-failed"], 9000);
+    let last = log.groups.last().unwrap();
+    assert_eq!(last.first.citation.line, Some(9000));
+}
+
+#[test]
+fn what_a_healthy_node_repeats_crowds_no_cause_out() {
+    let gone = |n: u64| {
+        line(
+            "03:30:00",
+            &format!(
+                "ContainerStatus \"{n:064x}\" from runtime service failed: rpc error: code = NotFound desc = x"
+            ),
+        )
+    };
+    let lines: Vec<_> = std::iter::once(stop_timed_out(7))
+        .chain((100..9000).map(gone))
+        .chain([stop_timed_out(8)])
+        .collect();
+    let log = digest(&lines);
+    let timed_out = log.failed(&[Kind::StopSandboxFailed], ErrorClass::Deadline);
+    let lines: Vec<_> = timed_out.map(|group| group.first.citation.line).collect();
+    assert_eq!(lines, [Some(1), Some(8902)]);
+    assert_eq!(log.dropped + log.groups.len() as u64, 8902);
+}
+
+#[test]
+fn a_story_that_ends_again_and_again_keeps_its_latest() {
+    let lines: Vec<_> = (0..900)
         .map(|n| {
-            line(
-                "03:25:00",
-                &format!("StopPodSandbox \"{n:064x}\" from runtime service failed: {DEADLINE}"),
+            format!(
+                "E11{:02} {:02}:{:02}:00.000000    2261 x.go:1] Failed cleaning pods: x",
+                1 + n / 72,
+                n % 72 / 3,
+                n % 3 * 20
             )
         })
         .collect();
     let log = digest(&lines);
-    assert_eq!(log.groups.len(), 4096);
-    assert_eq!(log.dropped, 9000 - 4096);
-    assert_eq!(log.counts["stop-sandbox-failed"], 9000);
+    assert_eq!(log.groups.len(), ENDED + 1);
+    assert_eq!(log.dropped, 900 - (ENDED as u64 + 1));
+    assert_eq!(log.groups[0].first.citation.line, Some(388));
+}
+
+#[test]
+fn the_latest_names_and_removals_are_remembered_however_many_there_were() {
+    let most = (NAMES + NAMES / 4) as u64;
+    let lines: Vec<_> = (0..most)
+        .flat_map(|n| {
+            [
+                line(
+                    "03:25:00",
+                    &format!("ContainerStatus \"{n:064x}\" from runtime service failed: {DEADLINE}"),
+                ),
+                line(
+                    "03:25:00",
+                    &format!("getPodContainerStatuses for pod \"web-{n}_default\" failed: {DEADLINE}"),
+                ),
+                line(
+                    "03:25:00",
+                    &format!("SyncLoop (DELETE, \"api\"): \"web-{n}_default(de17858b-93b5-459e-01e9-{n:012x})\""),
+                ),
+            ]
+        })
+        .collect();
+    let log = digest(&lines);
+    let id = |n: u64| ContainerId::parse(&format!("{n:064x}")).unwrap();
+    let name = log.pod_of(&id(most - 1)).map(|(pod, _)| pod.to_string());
+    assert_eq!(name, Some(format!("default/web-{}", most - 1)));
+    assert_eq!(log.pod_of(&id(0)), None);
+    let uid = PodUid::parse(&format!("de17858b-93b5-459e-01e9-{:012x}", most - 1)).unwrap();
+    assert!(log.removal_of(None, Some(&uid)).is_some());
+    assert!(log.pod_named(&uid).is_some());
+    let removals = most - REMOVALS as u64;
+    assert_eq!(log.forgotten, removals + NAMES as u64);
 }

@@ -7,7 +7,7 @@ use crate::time::{Stamp, plain};
 use std::borrow::Cow;
 
 /// Longest entry that is kept, in bytes.
-const LONGEST: usize = 1 << 20;
+pub const LONGEST: usize = 1 << 20;
 
 /// Lines of which several make one entry.
 #[derive(Debug)]
@@ -212,7 +212,10 @@ fn gather_object(text: &mut Vec<u8>, close: u8, line: &[u8]) -> Gathered {
         line.first(),
         None | Some(b' ' | b'\t' | b'"' | b'{' | b'}' | b'[' | b']')
     );
-    if !inside || text.len() > LONGEST {
+    // A bracket alone, or a record of one line: what was begun was nothing, or cut short.
+    let first = text.len() == 2 && !matches!(line.first(), Some(b' ' | b'\t' | b'"'));
+    let another = close == b'}' && (first || line.starts_with(b"{\""));
+    if !inside || another || text.len() > LONGEST {
         return Gathered::Another;
     }
     text.extend_from_slice(line);

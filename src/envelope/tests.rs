@@ -117,3 +117,31 @@ fn indentation_of_a_message_is_kept() {
     let line = "Mar 14 09:26:53 worker-3 kubelet[2261]:  > containerID=\"3f1c\"";
     assert_eq!(message(line).1, " > containerID=\"3f1c\"");
 }
+
+#[test]
+fn an_object_over_several_lines_ends_before_what_is_no_part_of_it() {
+    for (lines, last) in [
+        (
+            &["    \"a\": 1,", "    \"b\": {", "    }", "}"][..],
+            Gathered::Ended,
+        ),
+        (&["\t\"a\" : 1", "}"], Gathered::Ended),
+        (&["    \"a\": 1,\r", "}\r"], Gathered::Ended),
+        (
+            &["    \"a\": 1,", "{\"ts\":1,\"msg\":\"x\"}"],
+            Gathered::Another,
+        ),
+        (&["{\"ts\":1,\"msg\":\"x\"}"], Gathered::Another),
+        (&["["], Gathered::Another),
+        (&["    \"a\": 1,", KLOG], Gathered::Another),
+    ] {
+        let mut entry = Entry::begin(b"{").unwrap();
+        let gathered: Vec<_> = lines
+            .iter()
+            .map(|line| entry.gather(line.as_bytes()))
+            .collect();
+        let (end, before) = gathered.split_last().unwrap();
+        assert_eq!(*end, last, "{lines:?}");
+        assert!(before.iter().all(|it| *it == Gathered::More), "{lines:?}");
+    }
+}

@@ -25,6 +25,8 @@ use std::borrow::Cow;
 
 /// Longest detail kept, in bytes.
 const DETAIL: usize = 200;
+/// Most pods that are taken out of one line; a node has 110, some have 500.
+const PODS: usize = 512;
 
 /// What a line says, without when and where.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +44,8 @@ pub(crate) struct Facts {
     pub(crate) carrier: Option<Kind>,
     /// A moment that the message tells, close to when it was logged.
     pub(crate) told: Option<super::Time>,
+    /// How many things more its line lists.
+    pub(crate) left_out: u64,
 }
 
 impl Facts {
@@ -59,6 +63,7 @@ impl Facts {
             detail: None,
             carrier: None,
             told: None,
+            left_out: 0,
         }
     }
 
@@ -250,19 +255,23 @@ fn push(mut facts: Facts, lists: &Lists<'_>, message: &str, out: &mut Vec<Facts>
         Kind::PodRemoved => {
             let deleted = message.contains("DELETE");
             facts.detail(if deleted { "DELETE" } else { "REMOVE" });
-            for (pod, uid) in names::pods_or_objects(lists.pods.as_deref().unwrap_or("")) {
-                out.push(Facts {
-                    pod,
-                    uid,
-                    ..facts.clone()
-                });
+            let mut pods = names::pods_or_objects(lists.pods.as_deref().unwrap_or(""));
+            let each = |(pod, uid)| Facts {
+                pod,
+                uid,
+                ..facts.clone()
+            };
+            out.extend(pods.by_ref().take(PODS).map(each));
+            if let Some(last) = out.last_mut() {
+                last.left_out = pods.count() as u64;
             }
             return;
         }
         _ => {}
     }
     let reasons = lists.reasons.as_deref().unwrap_or("");
-    let items = items::items(reasons);
+    let (items, left_out) = items::items(reasons);
+    facts.left_out = left_out;
     if kind == Kind::SkipSync && items.is_empty() && !reasons.is_empty() {
         facts.error = Some(ErrorTail::new(reasons));
     }
@@ -381,9 +390,7 @@ fn object_name(text: &str) -> Option<PodName> {
     if !text.starts_with('{') {
         return None;
     }
-    names::pods_or_objects(text)
-        .into_iter()
-        .find_map(|(pod, _)| pod)
+    names::pods_or_objects(text).find_map(|(pod, _)| pod)
 }
 
 /// Reads a node's name, bare or as an object reference.

@@ -44,6 +44,9 @@ static AUTOMATON: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         .ok()
 });
 
+/// Most reasons that are taken out of a list: there are seven.
+const MOST: usize = 16;
+
 /// Returns how the kubelet words a reason that is logged in lists only; nothing for other messages.
 pub(super) fn wording(kind: Kind) -> Option<&'static str> {
     let (beginning, _) = BEGINNINGS.iter().find(|(_, of)| *of == kind)?;
@@ -55,19 +58,23 @@ pub(super) fn wording(kind: Kind) -> Option<&'static str> {
         .then_some(beginning)
 }
 
-/// Returns the known reasons in `list`, in order.
-pub(super) fn items(list: &str) -> Vec<Item<'_>> {
+/// Returns the known reasons in `list`, in order, and how many are left out.
+pub(super) fn items(list: &str) -> (Vec<Item<'_>>, u64) {
+    let (mut items, mut left_out) = (Vec::new(), 0);
     let Some(automaton) = AUTOMATON.as_ref().filter(|_| !list.is_empty()) else {
-        return Vec::new();
+        return (items, left_out);
     };
     let mut found = automaton.find_iter(list).peekable();
-    let mut items = Vec::new();
     while let Some(beginning) = found.next() {
+        if items.len() == MOST {
+            left_out += 1;
+            continue;
+        }
         let end = found.peek().map_or(list.len(), aho_corasick::Match::start);
         let kind = BEGINNINGS[beginning.pattern().as_usize()].1;
         items.push(item(kind, &list[beginning.end()..end]));
     }
-    items
+    (items, left_out)
 }
 
 fn item(kind: Kind, text: &str) -> Item<'_> {
@@ -120,7 +127,9 @@ mod tests {
     use super::*;
 
     fn kinds(list: &str) -> Vec<Kind> {
-        items(list).into_iter().map(|item| item.kind).collect()
+        let (items, left_out) = items(list);
+        assert_eq!(left_out, 0);
+        items.into_iter().map(|item| item.kind).collect()
     }
 
     #[test]

@@ -49,8 +49,11 @@ fn named(namespace: &str, pod: &str) -> Option<PodName> {
     (is_name(namespace) && is_name(pod)).then(|| PodName::new(namespace, pod))
 }
 
+/// A pod as a list names it.
+type Named = (Option<PodName>, Option<PodUid>);
+
 /// Reads a list of pods: `a_b(uid), c_d(uid)`, `[b/a d/c]`, `["b/a","d/c"]`.
-pub(super) fn pods(text: &str) -> Vec<(Option<PodName>, Option<PodUid>)> {
+fn pods(text: &str) -> impl Iterator<Item = Named> {
     text.split([' ', ',', '[', ']', '"'])
         .filter(|word| !word.is_empty())
         .map(|word| {
@@ -61,14 +64,17 @@ pub(super) fn pods(text: &str) -> Vec<(Option<PodName>, Option<PodUid>)> {
             }
         })
         .filter(|(pod, _)| pod.is_some())
-        .collect()
 }
 
 /// Reads a list of pods in any form, klog JSON's objects included: `[{"name":"a","namespace":"b"}]`.
-pub(super) fn pods_or_objects(text: &str) -> Vec<(Option<PodName>, Option<PodUid>)> {
-    if !text.contains("\"namespace\"") {
-        return pods(text);
-    }
+pub(super) fn pods_or_objects(text: &str) -> impl Iterator<Item = Named> {
+    let objects = text.contains("\"namespace\"");
+    let plain = pods(if objects { "" } else { text });
+    let objects = object_pods(if objects { text } else { "" });
+    plain.chain(objects)
+}
+
+fn object_pods(text: &str) -> impl Iterator<Item = Named> {
     text.split_inclusive('}')
         .filter_map(|object| {
             let start = object.find('{')?;
@@ -85,7 +91,6 @@ pub(super) fn pods_or_objects(text: &str) -> Vec<(Option<PodName>, Option<PodUid
             named(&namespace, &name)
         })
         .map(|pod| (Some(pod), None))
-        .collect()
 }
 
 /// Finds the id in `text`: alone, `docker://<id>`, or inside a struct or JSON; 12 to 64 hex digits.
@@ -150,7 +155,6 @@ mod tests {
             r#"["default/web-0","prod/web-1"]"#.into(),
         ] {
             let names: Vec<_> = pods(&text)
-                .into_iter()
                 .map(|(pod, _)| pod.unwrap().to_string())
                 .collect();
             assert_eq!(names, two, "{text}");

@@ -34,83 +34,75 @@ use Sign::{Message, Note, Start};
 
 /// The literals, shared fragments of messages: what precedes them was cut off where their first four bytes, by which a
 /// packed search looks for them, became rarer. It has eight buckets, fills them in turn, and stops wherever a bucket's
-/// bytes may be mixed to what stands there; so the order counts, too. Fragments and order were found by trying: of
-/// 3 MB of healthy logs it stops at 850 places a MB, all but a few of them hits; in the table's order at 15,000. What is
-/// not a failure of the kubelet's (the clock, iptables, versions) adds some 4 % to that.
+/// bytes may be mixed to what stands there; so the order counts, too. Fragments and order were found by trying: in what
+/// real kubelets say of no interest it stops at 700 places a MB, in other orders at 8000.
 const LITERALS: &[(&str, Sign)] = &[
-    // ntpd: clock_step +28799.938451 s
-    ("clock_step", Message),
-    // Suppressed 3 messages from kubelet.service
-    ("uppressed ", Note),
-    // … due to rate-limiting
-    ("e-limiting", Note),
-    (PLEG_SAYS, Message),
-    // sync Loop took longer than, Housekeeping took longer than
-    ("ok longer than", Message),
-    // SyncLoop (REMOVE, "api"), SyncLoop REMOVE
-    ("REMOVE", Message),
-    // Failed to ensure lease exists, failed to update node lease
-    (" lease", Message),
-    // Node became not ready, as it just became ready
-    ("became ", Message),
-    // Log file created at: 2023/03/14 09:26:53
-    ("og file created at: ", Note),
-    // Update channel is closed
-    ("el is closed", Message),
-    ("\n{\n ", Start),
-    // Recording NodeReady event message for node
-    ("ge for node", Message),
     // KubeletReady, KubeletNotReady
     ("tReady", Message),
-    // SyncLoop (DELETE, "api"), SyncLoop DELETE
-    ("DELETE", Message),
+    // Node became not ready, as it just became ready
+    ("became ", Message),
+    // Container runtime not ready, container runtime network not ready
+    ("er runtime ", Message),
     // Error syncing pod
     ("yncing pod", Message),
-    // PodSandboxStatus of, ContainerStatus for, ContainerStatus return
-    ("Status ", Message),
-    // Error updating node status, Unable to update node status
-    ("de status", Message),
+    (PLEG_SAYS, Message),
+    // Connecting to docker on
+    ("cting to docker on", Message),
+    // Log file created at: 2023/03/14 09:26:53
+    ("og file created at: ", Note),
+    // Failed to stop sandbox, StopPodSandbox from runtime service failed: most calls that fail say it so
+    ("ailed", Message),
+    // Failed to ensure lease exists, failed to update node lease
+    (" lease", Message),
+    // systemd: Time has been changed
+    (" changed", Message),
+    // SyncLoop (DELETE, "api"), SyncLoop DELETE
+    ("DELETE", Message),
+    // ntpd: clock_step +28799.938451 s; chronyd: System clock was stepped by 3600.000012 seconds
+    ("step", Message),
+    // SyncLoop (REMOVE, "api"), SyncLoop REMOVE
+    ("REMOVE", Message),
+    ("\n{\n\"", Start),
+    // Recording NodeReady event message for node
+    ("ge for node", Message),
+    ("\n{\n\t", Start),
     (PLEG_IS, Message),
-    // Starting kubelet main sync loop
-    (" main sync loop", Message),
-    // Using dockershim is deprecated
-    ("g dockershim is", Message),
+    // Starting kubelet main sync loop, Exiting the sync loop
+    (" sync loop", Message),
+    // Version: {KernelVersion:5.4.214 …
+    ("{KernelVersion:", Message),
     // skipping pod synchronization
     ("onization", Message),
+    // PodSandboxStatus of, ContainerStatus for, ContainerStatus return
+    ("Status ", Message),
+    // … due to rate-limiting
+    ("e-limiting", Note),
+    // Using dockershim is deprecated
+    ("g dockershim is", Message),
+    // preStop hook, PreStop hook
+    ("op hook", Message),
     // ListContainers error
     ("s error", Message),
     ("iscard this relist", Message),
-    // Connecting to docker on
-    ("cting to docker on", Message),
-    // preStop hook, PreStop hook
-    ("op hook", Message),
-    // Container runtime not ready, container runtime network not ready
-    ("er runtime ", Message),
-    // Failed to stop sandbox, StopPodSandbox from runtime service failed: most calls that fail say it so
-    ("ailed", Message),
-    // systemd: Time has been changed
-    (" changed", Message),
+    // Suppressed 3 messages from kubelet.service
+    ("uppressed ", Note),
     // iptables: Another app is currently holding the xtables lock
     ("olding the xtables lock", Message),
-    // Version: {KernelVersion:5.4.214 …
-    ("{KernelVersion:", Message),
-    // chronyd: System clock was stepped by 3600.000012 seconds
-    ("clock was stepped by", Message),
+    ("\n{\r\n", Start),
+    ("\n{\n ", Start),
+    // Error updating node status, Unable to update node status
+    ("de status", Message),
+    // sync Loop took longer than, Housekeeping took longer than
+    ("ok longer than", Message),
 ];
 const PLEG_SAYS: &str = "PLEG: ";
 const PLEG_IS: &str = "PLEG is not";
 /// Context, of which healthy logs are full. At one place in a line the first that fits counts: a failed relist is
 /// none.
 const NO_CONTEXT: &str = "GenericPLEG: Unable";
-const CONTEXT: &[&str] = &[
-    "SyncLoop (PLEG",
-    "GenericPLEG",
-    "Generic (PLEG",
-    "registered node",
-];
-/// In blocks these take the places of `PLEG_SAYS` and `PLEG_IS` where context is wanted: all that there is of PLEG.
-const ALL_OF_PLEG: [&str; 2] = ["PLEG", "registered node"];
-/// klog's header of a file goes on with this.
+const CONTEXT: &[&str] = &["SyncLoop (PLEG", "GenericPLEG", "Generic (PLEG", REGISTERED];
+const REGISTERED: &str = "registered node";
+/// klog's header of a file goes on so.
 const HEADER: &str = "Running on machine: ";
 
 /// A search, packed where the machine can.
@@ -149,42 +141,57 @@ impl Search {
     }
 }
 
-/// For a line: what is no context, context, klog's second header, then `LITERALS`.
-static LINE: LazyLock<Search> = LazyLock::new(|| {
-    let literals = LITERALS.iter().map(|(text, _)| *text);
-    let context = [NO_CONTEXT].into_iter().chain(CONTEXT.iter().copied());
-    Search::new(&context.chain([HEADER]).chain(literals).collect::<Vec<_>>())
+/// For a line; what each literal says.
+static LINE: LazyLock<(Search, Vec<Hit>)> = LazyLock::new(|| {
+    let (literals, hits): (Vec<_>, Vec<_>) = line_literals().into_iter().unzip();
+    (Search::new(&literals), hits)
 });
 static MESSAGES: LazyLock<Search> = LazyLock::new(|| Search::new(&literals(false)));
 static WITH_CONTEXT: LazyLock<Search> = LazyLock::new(|| Search::new(&literals(true)));
-static ONLY_CONTEXT: LazyLock<Search> =
-    LazyLock::new(|| Search::new(&["(PLEG", "GenericPLEG", "registered node"]));
+static ONLY_CONTEXT: LazyLock<Search> = LazyLock::new(|| Search::new(CONTEXT));
 
-/// Returns what a block is searched for.
+/// Returns what a block is searched for; with `context`, for all that there is of PLEG.
 fn literals(context: bool) -> Vec<&'static str> {
     let texts = LITERALS.iter().map(|(text, _)| match *text {
-        PLEG_SAYS if context => ALL_OF_PLEG[0],
-        PLEG_IS if context => ALL_OF_PLEG[1],
+        PLEG_SAYS if context => "PLEG",
+        PLEG_IS if context => REGISTERED,
         text => text,
     });
     texts.collect()
 }
 
+/// Returns what a line is searched for, and what it is if that is the first in it. What is more than a line gives its
+/// places to what only lines are searched for, so that the others keep theirs.
+fn line_literals() -> Vec<(&'static str, Hit)> {
+    let context = CONTEXT.iter().map(|text| (*text, Hit::Bulk));
+    let mut own = [(NO_CONTEXT, Hit::Message)]
+        .into_iter()
+        .chain(context)
+        .chain([(HEADER, Hit::Note)]);
+    let mut all = Vec::new();
+    for (text, sign) in LITERALS {
+        match sign {
+            Message => all.push((*text, Hit::Message)),
+            Note => all.push((*text, Hit::Note)),
+            Start => all.extend(own.next()),
+        }
+    }
+    all.extend(own);
+    all
+}
+
 /// Returns what `line` may be; `None` if it is nothing that is known.
 pub(crate) fn screen(line: &[u8]) -> Option<Hit> {
-    let Some((_, literal)) = LINE.find(line, 0) else {
-        return fatal(line, 0).map(|_| Hit::Message);
-    };
-    let context = 1 + CONTEXT.len();
-    let sign = literal
-        .checked_sub(context + 1)
-        .map(|at| LITERALS.get(at).map_or(Message, |(_, sign)| *sign));
-    Some(match sign {
-        None if literal == 0 => Hit::Message,
-        None if literal < context => Hit::Bulk,
-        None | Some(Note) => Hit::Note,
-        Some(Message | Start) => Hit::Message,
-    })
+    let (search, hits) = &*LINE;
+    match search.find(line, 0) {
+        Some((_, literal)) => Some(hits.get(literal).copied().unwrap_or(Hit::Message)),
+        None => fatal(line, 0).map(|_| Hit::Message),
+    }
+}
+
+/// Returns whether with the last line of `block` JSON over several lines may begin: what follows it is in the next one.
+pub(crate) fn may_start(block: &[u8]) -> bool {
+    block.ends_with(b"\n{\n")
 }
 
 /// Returns where from `at` on a fatal line may begin: klog's letter and the month's first digit, at a line's start or
@@ -261,126 +268,4 @@ impl<'a> Seek<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::event::MESSAGES;
-
-    fn find(block: &str, at: usize, wanted: Wanted) -> Option<(usize, Option<Hit>)> {
-        Seek::new(block.as_bytes(), wanted).find(at)
-    }
-
-    #[test]
-    fn every_text_of_the_table_passes_the_screen() {
-        for message in MESSAGES {
-            for text in message.old.iter().chain(message.new) {
-                let line = format!("I1130 x] {text}");
-                let bulk = screen(line.as_bytes()) == Some(Hit::Bulk);
-                assert!(
-                    !bulk || message.weight == crate::event::Weight::Context,
-                    "{text}"
-                );
-                assert!(
-                    bulk || screen(line.as_bytes()) == Some(Hit::Message),
-                    "{text}"
-                );
-                let wanted = if bulk { Wanted::All } else { Wanted::Messages };
-                let block = format!("I1130 \n{line}\nI1130");
-                let end = block.len() - 6;
-                assert!(
-                    find(&block, 7, wanted).is_some_and(|(at, _)| at < end),
-                    "{text}"
-                );
-                let (at, hit) = find(&block, 7, Wanted::All).unwrap();
-                assert!(at < end, "{text}");
-                assert!(hit.is_none() || hit == screen(line.as_bytes()), "{text}");
-            }
-        }
-    }
-
-    #[test]
-    fn bulk_is_told_from_its_neighbours() {
-        for (line, hit) in [
-            (
-                "GenericPLEG: Unable to retrieve pods: x",
-                Some(Hit::Message),
-            ),
-            ("GenericPLEG: Relisting", Some(Hit::Bulk)),
-            ("\"GenericPLEG\" podUID=a", Some(Hit::Bulk)),
-            ("PLEG: Write status for a/b", Some(Hit::Message)),
-            ("SyncLoop (PLEG): \"a\"", Some(Hit::Bulk)),
-            ("Running on machine: a", Some(Hit::Note)),
-            ("Log file created at: a", Some(Hit::Note)),
-            ("kubelet[1]: F1130 10:00:00", Some(Hit::Message)),
-            ("{\"log\":\"F0130 10:00:00", Some(Hit::Message)),
-            ("0xF0 F2", None),
-            ("SyncLoop (ADD, \"api\"): \"a\"", None),
-            ("", None),
-            ("F", None),
-        ] {
-            assert_eq!(screen(line.as_bytes()), hit, "{line}");
-        }
-    }
-
-    #[test]
-    fn a_lines_start_is_found_with_the_newline_before_it() {
-        for (block, at, found) in [
-            ("I1\nF1130 x\n", 3, Some(3)),
-            ("I1\nF1130 x\n", 0, Some(3)),
-            ("I1\n{\n  a\n", 3, Some(3)),
-            ("I1\nI2 PLEG: x", 3, Some(6)),
-            ("I1 PLEG: x\nI2", 11, None),
-            ("I1 PLEG: x F0\nI2", 0, Some(3)),
-            ("I1 F0 PLEG: x\nI2", 0, Some(3)),
-        ] {
-            let got = find(block, at, Wanted::Messages);
-            assert_eq!(got.map(|(at, _)| at), found, "{block}");
-        }
-    }
-
-    #[test]
-    fn without_a_packed_search_the_same_is_found() {
-        for context in [false, true] {
-            let literals = literals(context);
-            let (fast, plain) = (Search::new(&literals), Search::plain(&literals));
-            assert!(matches!(plain, Search::Plain(_)));
-            let mut text = String::new();
-            for (number, literal) in literals.iter().enumerate() {
-                text += number.to_string().as_str();
-                text += literal;
-                text += " and ";
-                text += &literal[1..];
-            }
-            let all = |search: &Search| {
-                let mut found = Vec::new();
-                let mut at = 0;
-                while let Some((start, literal)) = search.find(text.as_bytes(), at) {
-                    found.push((start, literal));
-                    at = start + 1;
-                }
-                found
-            };
-            assert!(all(&plain).len() >= literals.len());
-            assert_eq!(all(&fast), all(&plain));
-        }
-    }
-
-    #[test]
-    fn the_benchmarks_give_other_tools_the_same_literals() {
-        // But that of more than one line, which no line-based tool can look for.
-        let lines = literals(true);
-        let lines = lines.into_iter().filter(|text| !text.contains('\n'));
-        let phrases = include_str!("../../benches/phrases");
-        let given: Vec<&str> = phrases.lines().collect();
-        assert_eq!(given, lines.collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn the_literals_are_few_and_long_enough_for_the_fastest_search() {
-        // aho-corasick's slim Teddy: at most 32 literals, by four bytes of each.
-        for context in [false, true] {
-            let literals = literals(context);
-            assert!(literals.len() <= 32, "{}", literals.len());
-            assert!(literals.iter().all(|text| text.len() >= 4));
-        }
-    }
-}
+mod tests;

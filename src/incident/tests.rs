@@ -52,7 +52,7 @@ fn fold(lines: &[String], end: &str) -> Vec<Incident> {
     for event in &events {
         incidents.observe(event);
     }
-    incidents.finish(Some(at(end)))
+    incidents.finish(Some(at(end))).0
 }
 
 /// Stale lines every 5 s from `from` on, `number` of them, the first with a lag of 3m1s.
@@ -242,4 +242,28 @@ fn ten_thousand_lines_keep_a_bounded_number_of_samples() {
         10_000
     );
     assert!(found.iter().all(|incident| incident.samples.len() <= 256));
+}
+
+#[test]
+fn of_too_many_incidents_the_latest_are_kept_and_the_others_counted() {
+    let mut incidents = Incidents::default();
+    let (events, _) = parsed(&rise("03:00:00", 300));
+    let day = TimeDelta::days(1);
+    for number in 0..400 {
+        for event in &events {
+            let mut event = event.clone();
+            event.at = event.at.map(|at| at - day * (400 - number));
+            incidents.observe(&event);
+        }
+    }
+    let (kept, dropped) = incidents.finish(Some(at("23:00:00")));
+    assert_eq!((kept.len(), dropped), (INCIDENTS, 400 - INCIDENTS as u64));
+    assert!(kept.iter().all(|incident| incident.lines == 300));
+    let samples: usize = kept.iter().map(|incident| incident.samples.len()).sum();
+    assert!(samples <= INCIDENTS * FEW + WHOLE * SAMPLES, "{samples}");
+    assert!(kept[0].samples.len() > FEW / 2);
+    assert_eq!(
+        kept.last().map(|last| last.last_line.date_naive()),
+        events[0].at.map(|at| at.date_naive() - day)
+    );
 }

@@ -24,8 +24,8 @@ use std::{
 
 /// Events that are handed on at a time.
 const BATCH: usize = 512;
-/// Batches that a thread may be ahead: with them some 3 MiB of events wait. One that is that far waits, too.
-const AHEAD: usize = 8;
+/// Batches that a thread may be ahead: with them some 2 MiB of events wait, more where they cite long lines. One that is that far waits, too.
+const AHEAD: usize = 4;
 
 /// How logs are read ahead.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Streams what comes out of a reader: a log whose size is not known before its end.
 
 use super::{
-    files::{BLOCK, Emit, Piece},
+    files::{Emit, Piece},
     intake::Opening,
     tail::Limits,
     unpack,
@@ -10,6 +10,9 @@ use std::{
     io::{self, Read},
     time::Instant,
 };
+
+/// How much is read at a time.
+const BLOCK: usize = 256 << 10;
 
 /// What is streamed.
 pub(super) struct Feed<'a> {
@@ -63,6 +66,6 @@ pub(super) fn stream(feed: &Feed<'_>, reader: &mut dyn Read, emit: &mut Emit<'_>
 fn words(error: &io::Error, done: u64) -> String {
     match unpack::is_told(error) {
         true => error.to_string(),
-        false => format!("reading it failed after {done} bytes, unpacked: {error}"),
+        false => format!("reading it failed after {done} bytes of text: {error}"),
     }
 }

@@ -15,17 +15,14 @@ use super::{
     window::{self, Part, Section, Window},
 };
 use crate::{event::Time, parser::Hints};
+use anyhow::Context as _;
 use std::{
     collections::VecDeque,
     fs::File,
-    io::{self, Read as _},
     path::{Path, PathBuf},
     thread,
     time::Instant,
 };
-
-/// How much is read of a stream at a time.
-pub(super) const BLOCK: usize = 256 << 10;
 
 /// What streaming tells, in order.
 pub(super) enum Piece<'a> {
@@ -222,7 +219,7 @@ fn stream_any(log: &mut Log, means: &Means<'_>, emit: &mut Emit<'_>) -> anyhow::
     Ok(feed::stream(&feed, &mut reader, emit))
 }
 
-/// Streams one log that is what is in its file or pipe, and says if that was written anew meanwhile.
+/// Streams one log that is what is in its file, and says if that was written anew meanwhile.
 fn stream_plain(log: &mut Log, means: &Means<'_>, emit: &mut Emit<'_>) -> anyhow::Result<bool> {
     let mut said = false;
     let go_on = stream(log, means, &mut |piece| {
@@ -236,14 +233,10 @@ fn stream_plain(log: &mut Log, means: &Means<'_>, emit: &mut Emit<'_>) -> anyhow
     Ok(go_on)
 }
 
-/// Streams one log: a regular file within its span, a stream to its end. Returns whether to go on.
+/// Streams one plain file within its span. Returns whether to go on.
 fn stream(log: &mut Log, means: &Means<'_>, emit: &mut Emit<'_>) -> anyhow::Result<bool> {
     let name = log.name.clone();
-    let Some(span) = log.span else {
-        let head = std::mem::take(&mut log.head);
-        let go_on = emit(Piece::Start(&name, Opening::Start)) && emit(Piece::Block(&head));
-        return Ok(go_on && stream_on(&name, log.file()?, head.len() as u64, emit));
-    };
+    let span = log.span.context("nothing tells how long it is")?;
     // From the middle: one byte earlier, so that a line that starts just there is not taken for a torn one.
     let (from, start) = match span.0 > log.begin {
         true => (Opening::Middle, span.0 - 1),
@@ -251,27 +244,6 @@ fn stream(log: &mut Log, means: &Means<'_>, emit: &mut Emit<'_>) -> anyhow::Resu
     };
     let file = log.file()?;
     Ok(emit(Piece::Start(&name, from)) && stream_span(&name, file, (start, span.1), means, emit))
-}
-
-/// Streams what comes after the first `at` bytes of a pipe.
-fn stream_on(name: &str, mut file: &File, mut at: u64, emit: &mut Emit<'_>) -> bool {
-    let mut block = vec![0; BLOCK];
-    loop {
-        match file.read(&mut block) {
-            Ok(0) => return true,
-            Ok(read) => {
-                at += read as u64;
-                if !emit(Piece::Block(&block[..read])) {
-                    return false;
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => {
-                let why = format!("reading it failed after {at} bytes: {error}");
-                return emit(Piece::Gap(name, why));
-            }
-        }
-    }
 }
 
 /// Streams a part of a file; where time runs out, its end in any case.

@@ -16,7 +16,7 @@ use crate::{
     cli::Moments,
     event::{Event, Time},
     evidence::Gap,
-    parser::{Hints, Parser},
+    parser::{Hints, Parser, Told},
 };
 use std::{collections::BTreeSet, net::IpAddr};
 
@@ -309,18 +309,7 @@ impl<'a> Intake<'a> {
     fn enter(&mut self, current: Current) {
         let told = current.parser.told();
         let name = current.name;
-        if current.lines.cut > 0 {
-            self.reading.notes.push(format!(
-                "{name}: of {} lines longer than 1 MiB only the beginning was read",
-                current.lines.cut
-            ));
-        }
-        for loss in &told.losses {
-            self.reading.gaps.push(Gap {
-                what: name.clone(),
-                why: loss.clone(),
-            });
-        }
+        self.tell_losses(&name, current.lines.cut, told);
         let Tally { again, unknown } = self.overlap.end();
         if again > 0 {
             self.shared.insert(name.clone());
@@ -348,6 +337,32 @@ impl<'a> Intake<'a> {
             guessed_times: told.guessed_times,
             picked: current.picked,
         });
+    }
+
+    /// Says what a source did not hold any more, and what of it found no room.
+    fn tell_losses(&mut self, name: &str, cut: u64, told: &Told) {
+        let cut = cut + told.cut;
+        if cut > 0 {
+            self.reading.notes.push(format!(
+                "{name}: of {cut} lines or messages longer than 1 MiB only the beginning was read"
+            ));
+        }
+        for loss in &told.losses {
+            self.gap(name, loss.as_str());
+        }
+        let more = [
+            (
+                told.more_losses,
+                "more of its lines say that lines were lost",
+            ),
+            (
+                told.left_out,
+                "of the pods and reasons that its lines list were left out: one line lists too many",
+            ),
+        ];
+        for (count, what) in more.into_iter().filter(|(count, _)| *count > 0) {
+            self.gap(name, format!("{count} {what}"));
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use chrono::{TimeDelta, Timelike as _};
 use std::{
     ffi::{OsStr, OsString},
     fs::{self, File},
-    io::{self, Read as _},
+    io::{self, BufRead as _, BufReader, Read as _},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::mpsc::{Receiver, sync_channel},
@@ -24,7 +24,9 @@ use std::{
 };
 
 /// How much of its complaints is kept.
-const WORDS: u64 = 16 << 10;
+const WORDS: usize = 16 << 10;
+/// Longest line of them that is read as one.
+const LINE: u64 = 16 << 10;
 
 /// What to ask for.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +65,8 @@ pub(super) struct Answer {
     pub(super) entries: bool,
     /// What journalctl complained of, with the cure.
     pub(super) complaint: Option<String>,
+    /// What it could not read of journald's files, in its words.
+    pub(super) damage: Option<String>,
 }
 
 /// Returns the unit's whole name, as systemd completes it.
@@ -141,18 +145,20 @@ pub(super) fn ask(
         .take()
         .context("can't read from journalctl")?;
     let words = listen(&mut running.child)?;
-    let (mut entries, mut first, mut failure) = (false, true, None);
+    let (mut entries, mut head, mut failure) = (false, Some(Vec::new()), None);
     let ended = pump::pump(
         deadline,
         move |to| pump::send_blocks(stdout, to),
         &mut |block: io::Result<Vec<u8>>| match block {
-            Ok(block) => {
-                let block = match std::mem::take(&mut first) {
-                    true => without_head(&block),
-                    false => &block,
-                };
+            Ok(mut block) => {
+                if let Some(mut begun) = head.take() {
+                    begun.append(&mut block);
+                    block = without_head(&begun).to_vec();
+                    // It may go on in the next block.
+                    head = block.is_empty().then_some(begun);
+                }
                 entries |= !block.is_empty();
-                block.is_empty() || take(block)
+                block.is_empty() || take(&block)
             }
             Err(error) => {
                 failure = Some(error);
@@ -170,7 +176,7 @@ pub(super) fn ask(
     };
     drop(running);
     let words = words.recv_timeout(LAST_BREATH).unwrap_or_default();
-    let complaint = complaint(&words);
+    let complaint = complaint(&words.complaints);
     if let Some(status) = status
         && !status.success()
     {
@@ -183,6 +189,7 @@ pub(super) fn ask(
         ended,
         entries,
         complaint,
+        damage: words.damage,
     }))
 }
 
@@ -201,6 +208,9 @@ pub(super) fn command(query: &Query<'_>) -> Command {
         // Times are read and shown in journalctl's own zone; `@seconds`, `UTC` and fractions came after systemd 219.
         .env("TZ", "UTC")
         .env("LC_ALL", "C")
+        // Where a file is damaged journalctl leaves out the rest of it, and tells nobody but who debugs it.
+        .env("SYSTEMD_LOG_LEVEL", "debug")
+        .env("SYSTEMD_LOG_TARGET", "console-prefixed")
         .env_remove("SYSTEMD_PAGER")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -248,29 +258,93 @@ pub(super) fn command(query: &Query<'_>) -> Command {
     command
 }
 
-/// Reads the child's complaints in a thread: a full pipe would stop the child.
-fn listen(child: &mut Child) -> anyhow::Result<Receiver<String>> {
-    let mut stderr = child.stderr.take().context("can't read from journalctl")?;
+/// What journalctl says on standard error.
+#[derive(Debug, Default)]
+struct Words {
+    /// Its complaints, a line each.
+    complaints: String,
+    /// What it first could not read of journald's files.
+    damage: Option<String>,
+}
+
+/// Reads the child's words in a thread: a full pipe would stop the child.
+fn listen(child: &mut Child) -> anyhow::Result<Receiver<Words>> {
+    let stderr = child.stderr.take().context("can't read from journalctl")?;
     let (sender, receiver) = sync_channel(1);
     thread::Builder::new()
         .name("journalctl".to_owned())
         .spawn(move || {
-            let mut words = Vec::new();
-            // What cannot be read of complaints is not worth one; the rest is drained.
-            drop((&mut stderr).take(WORDS).read_to_end(&mut words));
-            drop(sender.send(String::from_utf8_lossy(&words).into_owned()));
-            drop(io::copy(&mut stderr, &mut io::sink()));
+            let mut words = Words::default();
+            each_word(stderr, &mut |word| {
+                match word {
+                    Word::Complaint(line) if words.complaints.len() < WORDS => {
+                        words.complaints.push_str(&line);
+                        words.complaints.push('\n');
+                    }
+                    Word::Damage(line) => drop(words.damage.get_or_insert(line)),
+                    Word::Complaint(_) => {}
+                }
+                true
+            });
+            // Nobody may be listening any more.
+            drop(sender.send(words));
         })?;
     Ok(receiver)
 }
 
-/// Returns the output without what journalctl says of itself in the first line: `-- Logs begin at …`,
-/// `-- Journal begins at …`, `-- No entries --`.
-fn without_head(output: &[u8]) -> &[u8] {
-    if !output.starts_with(b"-- ") {
-        return output;
+/// A line of journalctl's on standard error that matters.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    /// It is meant for the user.
+    Complaint(String),
+    /// It tells that a part of journald's files could not be read.
+    Damage(String),
+}
+
+/// Hands the words that come on standard error to `take`, as they do, until it says no.
+pub(super) fn each_word(stderr: impl io::Read, take: &mut dyn FnMut(Word) -> bool) {
+    let mut stderr = BufReader::new(stderr);
+    let mut line = Vec::new();
+    // What cannot be read of complaints is not worth one.
+    while let Ok(1..) = (&mut stderr).take(LINE).read_until(b'\n', &mut line) {
+        let word = word(String::from_utf8_lossy(&line).trim_end());
+        if word.is_some_and(|word| !take(word)) {
+            return;
+        }
+        line.clear();
     }
-    memchr::memchr(b'\n', output).map_or(b"", |end| &output[end + 1..])
+}
+
+/// Returns what a line on standard error is, which begins with its level in angle brackets (`<31>`: facility 3, level
+/// 7, debugging).
+fn word(line: &str) -> Option<Word> {
+    let prefixed = line.strip_prefix('<').and_then(|rest| rest.split_once('>'));
+    let level = prefixed.and_then(|(level, words)| Some((level.parse::<u8>().ok()? % 8, words)));
+    match level {
+        Some((7, words)) => {
+            const DAMAGE: [&str; 2] = ["Can't iterate through ", "data object is bad"];
+            let damage = DAMAGE.iter().any(|damage| words.contains(damage));
+            damage.then(|| Word::Damage(words.to_owned()))
+        }
+        Some((_, words)) => Some(Word::Complaint(words.to_owned())),
+        None => Some(Word::Complaint(line.to_owned())),
+    }
+}
+
+/// Returns the output without what journalctl says of itself in the first lines: `-- Logs begin at …`,
+/// `-- Journal begins at …`, `-- No entries --`, or the first of them and the last. Each is short, and few there are.
+fn without_head(mut output: &[u8]) -> &[u8] {
+    while output.starts_with(b"-- ") {
+        output = memchr::memchr(b'\n', output).map_or(b"", |end| &output[end + 1..]);
+    }
+    output
+}
+
+/// Returns what it means that journalctl says so of journald's files.
+pub(super) fn damaged(words: &str) -> String {
+    format!(
+        "journald's files are damaged, and some of what they hold may be missing (journalctl: {words}): journalctl --verify tells which"
+    )
 }
 
 /// Returns what journalctl's `words` on standard error mean, in one line.

@@ -12,6 +12,9 @@ use memchr::{memchr, memrchr};
 /// longest lines (a node's status in one error) have some hundred KiB.
 pub(super) const LONGEST: usize = 1 << 20;
 
+/// Events of one line for which room is kept; only those that were held back are more.
+const MANY: usize = 1024;
+
 /// Where events go, one line's at a time: those of a whole block would not fit the processor's cache.
 pub(super) struct Out<'a> {
     /// Empty between two lines.
@@ -31,6 +34,9 @@ impl<'a> Out<'a> {
     pub(super) fn take(&mut self, give: impl FnOnce(&mut Vec<Event>)) {
         give(&mut self.events);
         self.events.drain(..).for_each(&mut *self.sink);
+        if self.events.capacity() > MANY {
+            self.events = Vec::new();
+        }
     }
 }
 
@@ -63,7 +69,7 @@ impl Lines {
         if std::mem::take(&mut self.torn) {
             // It is no line.
         } else if self.begun.is_empty() {
-            out.take(|events| parser.line(without_return(&block[..head]), events));
+            out.take(|events| parser.line(&block[..head], events));
         } else {
             self.keep(&block[..head]);
             self.flush(parser, out);
@@ -101,7 +107,7 @@ impl Lines {
     }
 
     fn flush(&mut self, parser: &mut Parser, out: &mut Out<'_>) {
-        out.take(|events| parser.line(without_return(&self.begun), events));
+        out.take(|events| parser.line(&self.begun, events));
         self.cut += u64::from(self.over);
         self.forget();
     }
@@ -128,14 +134,13 @@ fn inside(block: &[u8], mut at: usize, spots: &Spots, parser: &mut Parser, out: 
             break;
         };
         parser.pass(spot.before - before);
-        let raw = without_return(&block[spot.start..spot.end]);
+        let raw = &block[spot.start..spot.end];
         out.take(|events| parser.line_as(raw, spot.hit, events));
         (at, before) = (spot.end + 1, spot.before + 1);
     }
     parser.pass(spots.newlines - before);
     if let Some(last) = spots.last {
-        let raw = without_return(&block[last.start..last.end]);
-        parser.passed_last(above + last.before, raw);
+        parser.passed_last(above + last.before, &block[last.start..last.end]);
     }
 }
 
@@ -153,10 +158,6 @@ fn context(
     }
     let end = hit.map_or(spots.until.min(block.len()), |hit| hit.start);
     spots::context(&block[..end], at, before)
-}
-
-fn without_return(line: &[u8]) -> &[u8] {
-    line.strip_suffix(b"\r").unwrap_or(line)
 }
 
 #[cfg(test)]

@@ -47,10 +47,8 @@ pub(super) struct Log {
     id: (u64, u64, u64, u64),
     /// Where in its file it begins.
     pub(super) begin: u64,
-    /// Where reading starts and ends; `None` for a stream, and for what comes out of a reader.
+    /// Where reading starts and ends; `None` for what comes out of a reader.
     pub(super) span: Option<(u64, u64)>,
-    /// What was read of a stream already.
-    pub(super) head: Vec<u8>,
     /// When its first line was logged, if its beginning tells.
     pub(super) first: Option<Time>,
     /// By when it is put among the others.
@@ -65,11 +63,11 @@ pub(super) struct Log {
 
 /// What a log comes out of.
 enum Form {
-    /// It is what is in the file or pipe.
+    /// It is what is in the file.
     Plain,
     /// Its file holds it compressed, between these places.
     Packed(u64, u64),
-    /// It is compressed, and comes through a pipe.
+    /// It comes through a pipe, compressed or not.
     Piped(Option<Reader>),
     /// It is a part of a compressed archive, between these places of what that unpacks to.
     Part {
@@ -242,7 +240,6 @@ fn look(name: String, path: Option<&Path>, mut file: File, hints: Hints) -> anyh
         id: (metadata.dev(), metadata.ino(), 0, 0),
         begin: 0,
         span: None,
-        head: Vec::new(),
         first: None,
         place: None,
         print: (0, Vec::new()),
@@ -310,7 +307,7 @@ impl Log {
             }
             self.refuse(&head)?;
             self.first = first_time(&self.name, &head, hints);
-            (self.head, self.file) = (head, Some(Arc::new(file)));
+            self.form = Form::Piped(Some(Box::new(Ahead::new(head, None, file))));
             return Ok(self);
         }
         let mut reader = Unpack::new(
@@ -350,8 +347,7 @@ impl Log {
 
     fn is_stream(&self) -> bool {
         match self.form {
-            Form::Plain => self.span.is_none(),
-            Form::Packed(..) | Form::Part { .. } => false,
+            Form::Plain | Form::Packed(..) | Form::Part { .. } => false,
             Form::Piped(_) | Form::Tape(_) => true,
         }
     }

@@ -2,8 +2,8 @@
 //! and after it, so that several threads can do it.
 
 use crate::{
-    event::screen::{Hit, Seek, Wanted},
-    parser,
+    event::screen::{self, Hit, Seek, Wanted},
+    parser::{is_own, without_return},
 };
 use memchr::{memchr, memchr_iter, memrchr};
 
@@ -65,6 +65,14 @@ impl Spots {
             }
         }
         spots.newlines = lines + count(&block[at..]);
+        if spots.until == block.len() && screen::may_start(block) {
+            spots.hits.push(Spot {
+                start: tail - 1,
+                end: tail,
+                before: spots.newlines - 1,
+                hit: None,
+            });
+        }
         if first {
             spots.first = first_own(block, head + 1);
         }
@@ -109,7 +117,7 @@ pub(super) fn count(text: &[u8]) -> u64 {
 
 fn first_own(block: &[u8], from: usize) -> Option<Spot> {
     let mut spot = here(block, from, 1)?;
-    while !parser::is_own(&block[spot.start..spot.end]) {
+    while !is_own(without_return(&block[spot.start..spot.end])) {
         spot = here(block, spot.end + 1, spot.before + 1)?;
     }
     Some(spot)
@@ -119,7 +127,7 @@ fn last_own(block: &[u8], from: usize, mut end: usize, mut before: u64) -> Optio
     while end > from {
         before -= 1;
         let start = memrchr(b'\n', &block[from..end]).map_or(from, |newline| from + newline + 1);
-        if parser::is_own(&block[start..end]) {
+        if is_own(without_return(&block[start..end])) {
             return here(block, start, before);
         }
         end = start - 1;

@@ -2,7 +2,7 @@
 
 use super::{
     intake::{Intake, Opening},
-    journal::{self, Query, What},
+    journal::{self, Answer, Query, What},
     lost,
     open::Failure,
     pump::Ended,
@@ -201,6 +201,8 @@ struct Newest {
     ended: Ended,
     /// Why journalctl failed for one of them. For the others, and for the rest, it may not.
     failed: Option<anyhow::Error>,
+    /// What it could not read of journald's files.
+    damage: Option<String>,
 }
 
 /// Reads the newest parts into memory, the rest straight into the intake, and then hands on the newest parts. Between
@@ -228,10 +230,7 @@ fn read_parts(
             room = room.saturating_sub(block.len() as u64);
             room > 0 && intake.goes_on()
         });
-        match ended {
-            Ok(ended) => newest.ended = ended,
-            Err(error) => newest.failed = newest.failed.or(Some(error)),
-        }
+        newest.note(ended);
     }
     for part in newest.parts.iter().rev() {
         intake.block(part);
@@ -239,7 +238,23 @@ fn read_parts(
     if newest.ended != Ended::Whole {
         intake.gap(name, missing(journal, newest.ended, end));
     }
+    if let Some(words) = &newest.damage {
+        intake.gap(name, journal::damaged(words));
+    }
     newest.failed.map_or(Ok(()), Err)
+}
+
+impl Newest {
+    /// Takes in how it went.
+    fn note(&mut self, answer: anyhow::Result<Answer>) {
+        match answer {
+            Ok(answer) => {
+                self.ended = answer.ended;
+                self.damage = self.damage.take().or(answer.damage);
+            }
+            Err(error) => drop(self.failed.get_or_insert(error)),
+        }
+    }
 }
 
 fn newest(journal: &Journal<'_>, whole: &Query<'_>) -> Newest {
@@ -248,6 +263,7 @@ fn newest(journal: &Journal<'_>, whole: &Query<'_>) -> Newest {
         end: whole.until,
         ended: Ended::Whole,
         failed: None,
+        damage: None,
     };
     for ago in PARTS {
         let begin = (whole.until.unwrap_or(journal.now) - ago).with_nanosecond(0);
@@ -266,11 +282,10 @@ fn newest(journal: &Journal<'_>, whole: &Query<'_>) -> Newest {
             space = space.saturating_sub(block.len());
             space > 0
         });
-        match ended {
-            Ok(Ended::Enough) => break,
-            Ok(ended) => newest.ended = ended,
-            Err(error) => newest.failed = newest.failed.or(Some(error)),
+        if ended.as_ref().is_ok_and(|it| it.ended == Ended::Enough) {
+            break;
         }
+        newest.note(ended);
         newest.parts.push(part);
         if newest.ended == Ended::Late {
             break;
@@ -284,9 +299,9 @@ fn ask(
     query: &Query<'_>,
     deadline: Instant,
     take: &mut dyn FnMut(&[u8]) -> bool,
-) -> anyhow::Result<Ended> {
+) -> anyhow::Result<Answer> {
     match journal::ask(query, deadline, take)? {
-        Some(answer) => Ok(answer.ended),
+        Some(answer) => Ok(answer),
         None => bail!("journalctl went away"),
     }
 }

@@ -22,6 +22,7 @@ impl Parser {
         // Pasted from elsewhere, but it is the kubelet's own word on its node.
         self.told.of_kubelet = true;
         for facts in std::mem::take(&mut self.facts) {
+            self.told.left_out += facts.left_out;
             told = facts.told.or(told);
             let when = self.hold.calendar.see(None, told.map(Stamp::Exact));
             let severity = Severity::Info;
@@ -44,10 +45,12 @@ impl Parser {
             && heading
         {
             self.note_host(Some(host.trim()));
-        } else if is_loss(&message) && self.told.losses.len() < MOST {
-            self.told
-                .losses
-                .push(bounded(message.trim(), 300).to_owned());
+        } else if is_loss(&message) {
+            let (losses, loss) = (&mut self.told.losses, bounded(message.trim(), 300));
+            match losses.len() < MOST && losses.iter().all(|known| known != loss) {
+                true => losses.push(loss.to_owned()),
+                false => self.told.more_losses += 1,
+            }
         }
         if may_have_time(raw) {
             self.unparsed(self.told.lines, raw);
@@ -81,6 +84,8 @@ impl Parser {
             self.entry = Some((entry, line));
             return true;
         }
+        let too_long = |text: &[u8]| text.len() > envelope::LONGEST;
+        self.told.cut += u64::from(entry.text().is_some_and(too_long));
         self.entry_ended(entry, line, out);
         gathered == Gathered::Ended
     }

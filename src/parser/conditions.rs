@@ -1,5 +1,6 @@
 //! The node's Ready condition, as pasted from `kubectl describe node` or `kubectl get node -o json`.
 
+use super::walk;
 use crate::{
     event::{
         Time,
@@ -7,23 +8,33 @@ use crate::{
     },
     time::{Stamp, rfc2822, rfc3339},
 };
-use serde_json::Value;
-
-/// Deepest JSON that is walked.
-const DEEPEST: usize = 12;
 
 /// Pushes the Ready conditions that `text` holds; returns whether there are any.
 pub(super) fn read(text: &[u8], out: &mut Vec<Facts>) -> bool {
     out.clear();
     if matches!(text.first(), Some(b'{' | b'[')) {
-        let is_about_it = memchr::memmem::find(text, b"\"Ready\"").is_some();
-        if is_about_it && let Ok(value) = serde_json::from_slice::<Value>(text) {
-            walk(&value, DEEPEST, out);
+        if memchr::memmem::find(text, b"\"Ready\"").is_some() {
+            object(text, out);
         }
     } else if let Ok(text) = std::str::from_utf8(text) {
         row(text, out);
     }
     !out.is_empty()
+}
+
+/// Reads JSON in which conditions stand.
+fn object(text: &[u8], out: &mut Vec<Facts>) {
+    let (conditions, left_out) = walk::conditions(text);
+    for condition in conditions {
+        let time = match rfc3339(condition.heartbeat.as_bytes()) {
+            Some((Stamp::Exact(time), _)) => Some(time),
+            _ => None,
+        };
+        push(&condition.reason, &condition.message, time, out);
+    }
+    if let Some(last) = out.last_mut() {
+        last.left_out += left_out;
+    }
 }
 
 /// Reads `Ready  False  <heartbeat>  <transition>  KubeletNotReady  PLEG is not healthy: …`.
@@ -58,31 +69,6 @@ fn is_reason(column: &str) -> bool {
     column.len() > 4
         && column.starts_with(|c: char| c.is_ascii_uppercase())
         && column.bytes().all(|b| b.is_ascii_alphanumeric())
-}
-
-/// Finds conditions of type Ready that have a heartbeat: a node's, not a pod's.
-fn walk(value: &Value, depth: usize, out: &mut Vec<Facts>) {
-    if depth == 0 {
-        return;
-    }
-    match value {
-        Value::Array(items) => items.iter().for_each(|item| walk(item, depth - 1, out)),
-        Value::Object(object) => {
-            let text = |key: &str| object.get(key).and_then(Value::as_str);
-            if let (Some("Ready"), Some(reason), Some(heartbeat)) =
-                (text("type"), text("reason"), text("lastHeartbeatTime"))
-            {
-                let time = match rfc3339(heartbeat.as_bytes()) {
-                    Some((Stamp::Exact(time), _)) => Some(time),
-                    _ => None,
-                };
-                push(reason, text("message").unwrap_or(""), time, out);
-            } else {
-                object.values().for_each(|item| walk(item, depth - 1, out));
-            }
-        }
-        _ => {}
-    }
 }
 
 fn push(reason: &str, message: &str, told: Option<Time>, out: &mut Vec<Facts>) {

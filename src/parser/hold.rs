@@ -7,10 +7,12 @@ use crate::{
 };
 use std::{collections::VecDeque, sync::Arc};
 
-/// Most events held back; then the hints have to do.
-const MOST: usize = 16_384;
-/// Longest citation, in characters.
+/// Most events held back, and most bytes of their citations; then the hints have to do.
+const MOST: usize = 8192;
+const BYTES: usize = 4 << 20;
+/// Longest citation, in characters, and in bytes.
 const CITED: usize = 400;
+const CITED_BYTES: usize = 800;
 
 /// The way out.
 #[derive(Debug)]
@@ -18,6 +20,8 @@ pub(super) struct Hold {
     source: Arc<str>,
     pub(super) calendar: Calendar,
     held: VecDeque<(Event, When)>,
+    /// How long the citations of those are, the same one counted once where it comes several times in a row.
+    bytes: usize,
 }
 
 impl Hold {
@@ -26,6 +30,7 @@ impl Hold {
             source: source.into(),
             calendar: Calendar::new(hints),
             held: VecDeque::new(),
+            bytes: 0,
         }
     }
 
@@ -54,8 +59,12 @@ impl Hold {
             }
             return;
         }
+        let before = self.held.back().map(|(event, _)| &event.citation.text);
+        if !before.is_some_and(|before| Arc::ptr_eq(before, text)) {
+            self.bytes += text.len();
+        }
         self.held.push_back((event, when));
-        if self.held.len() >= MOST {
+        if self.held.len() >= MOST || self.bytes >= BYTES {
             self.finish(out);
         }
     }
@@ -63,19 +72,23 @@ impl Hold {
     /// Lets all go, with the hints where the log told nothing.
     pub(super) fn finish(&mut self, out: &mut Vec<Event>) {
         self.calendar.settle();
-        self.release(out);
         // What no hint could date goes without a time.
-        while let Some((mut event, when)) = self.held.pop_front() {
-            self.stamp(&mut event, when);
-            out.push(event);
-        }
+        self.let_go(out);
     }
 
     fn release(&mut self, out: &mut Vec<Event>) {
-        if !self.calendar.is_anchored() {
+        if self.calendar.is_anchored() {
+            self.let_go(out);
+        }
+    }
+
+    fn let_go(&mut self, out: &mut Vec<Event>) {
+        if self.held.is_empty() {
             return;
         }
-        while let Some((mut event, when)) = self.held.pop_front() {
+        self.bytes = 0;
+        // Its room is not needed again.
+        for (mut event, when) in std::mem::take(&mut self.held) {
             self.stamp(&mut event, when);
             out.push(event);
         }
@@ -124,9 +137,7 @@ pub(super) fn cited(text: &str) -> &str {
     if text.len() <= CITED {
         return text;
     }
-    let end = text
-        .char_indices()
-        .nth(CITED)
-        .map_or(text.len(), |(end, _)| end);
-    bounded(text, end)
+    let text = bounded(text, CITED_BYTES);
+    let end = text.char_indices().nth(CITED);
+    end.map_or(text, |(end, _)| &text[..end])
 }

@@ -85,9 +85,12 @@ pub(super) fn may_have_time(raw: &[u8]) -> bool {
     }
 }
 
-/// Returns whether the kubelet wrote a line that is not parsed. Only unusual envelopes are taken off for that: in a
+/// Returns whether the kubelet wrote a line that is not parsed and has a time. Only unusual envelopes are taken off for that: in a
 /// log of all programs most lines are not the kubelet's.
 pub(crate) fn is_own(raw: &[u8]) -> bool {
+    if !may_have_time(raw) {
+        return false;
+    }
     if is_klog(raw) || raw.starts_with(b"{\"ts\"") {
         return true;
     }

@@ -12,6 +12,8 @@ use std::sync::Arc;
 const SLOTS: usize = 64;
 /// The longest of them, in bytes.
 const LONGEST: usize = 4 << 10;
+/// Most facts that one of them may say.
+const FACTS: usize = 16;
 
 /// A text, and what it says.
 #[derive(Debug)]
@@ -55,7 +57,7 @@ impl Memo {
     }
 
     pub(super) fn keep(&mut self, read: Read) {
-        if read.text.len() <= LONGEST {
+        if read.text.len() <= LONGEST && read.facts.len() <= FACTS {
             let slot = slot(&read.text);
             self.0[slot] = Some(read);
         }

@@ -158,7 +158,8 @@ fn tell(evidence: &Evidence, log: &Log, told: &Lines, consequences: &Lines) -> F
     }
     citations.extend(consequences.cite(2));
     let citations = distinct(citations);
-    let harms = !consequences.is_empty();
+    // A log's order alone accuses nobody.
+    let harms = !told.is_empty() && !consequences.is_empty();
     Finding {
         id: RULE.id,
         title: title(log, told),
@@ -242,7 +243,7 @@ fn explain(evidence: &Evidence, log: &Log, told: &Lines, consequences: &Lines) -
         ));
     }
     text.push("Kubelets since 1.9 measure the PLEG's lag with a clock that such a step does not touch, so it never explains that the PLEG is not healthy.".to_owned());
-    text.push(match consequences.is_empty() {
+    text.push(match told.is_empty() || consequences.is_empty() {
         true => "It may explain a node that was called Unknown, leases that were not renewed and certificates that are not valid yet; durations that span it make no sense.".to_owned(),
         false => format!(
             "The kubelet's reports failed right then ({}): a step does explain a node that is called Unknown, leases that are not renewed, and certificates that are not valid yet.",

@@ -364,7 +364,9 @@ fn remedies(evidence: &Evidence, suspects: &[Suspect]) -> Vec<Remedy> {
         }
         None => (
             process.map(see_runtime_process),
-            process.map(end_runtime_process),
+            process
+                .filter(|_| !stacks::waits_for_logs(evidence, suspects))
+                .map(end_runtime_process),
         ),
     };
     let save = save_stacks(evidence);

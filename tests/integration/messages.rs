@@ -44,6 +44,13 @@ fn read(log: impl AsRef<[u8]>) -> (Vec<Event>, Told) {
     read_at(log, "2023-03-15T12:00:00Z", None)
 }
 
+fn hints() -> Hints {
+    Hints {
+        now: time("2023-03-15T12:00:00Z"),
+        utc_offset: None,
+    }
+}
+
 fn read_at(log: impl AsRef<[u8]>, now: &str, offset: Option<i32>) -> (Vec<Event>, Told) {
     let hints = Hints {
         now: time(now),

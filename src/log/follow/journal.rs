@@ -5,20 +5,13 @@ use crate::{
     child::Running,
     event::Time,
     log::{
-        journal::{self, Query, What},
+        journal::{self, Query, What, Word},
         open,
         units::UNITS,
     },
 };
 use anyhow::{Context as _, bail};
-use std::{
-    ffi::OsStr,
-    io::{self, BufRead as _, BufReader, Read as _},
-    sync::mpsc::SyncSender,
-};
-
-/// Longest complaint that is passed on.
-const WORDS: u64 = 4 << 10;
+use std::{ffi::OsStr, io, sync::mpsc::SyncSender};
 
 /// Starts journalctl for that unit, or (if it is empty) for all that run a kubelet, and the threads that listen to it.
 /// Returns the journal's name, and journalctl, which ends when it is let go.
@@ -82,15 +75,11 @@ pub(super) fn start(
 
 /// Passes on what journalctl complains of, as it does.
 fn listen(stderr: impl io::Read, to: &SyncSender<Message>) {
-    let mut stderr = BufReader::new(stderr);
-    let mut line = Vec::new();
-    // What cannot be read of complaints is not worth one.
-    while let Ok(1..) = (&mut stderr).take(WORDS).read_until(b'\n', &mut line) {
-        if let Some(words) = journal::complaint(&String::from_utf8_lossy(&line))
-            && to.send(Message::Told(words)).is_err()
-        {
-            return;
-        }
-        line.clear();
-    }
+    journal::each_word(stderr, &mut |word| {
+        let words = match word {
+            Word::Complaint(line) => journal::complaint(&line),
+            Word::Damage(line) => Some(journal::damaged(&line)),
+        };
+        words.is_none_or(|words| to.send(Message::Told(words)).is_ok())
+    });
 }

@@ -75,7 +75,6 @@ impl Log {
             id: (self.id.0, self.id.1, within, start.max(1)),
             begin: span.map_or(0, |(start, _)| start),
             span,
-            head: Vec::new(),
             print: (0, Vec::new()),
             first: log.first,
             place: None,

@@ -45,8 +45,8 @@ short|short-precise|short-monotonic|verbose|export|json|json-pretty|json-sse|cat
 esac
 [ "$TZ" = UTC ] || { echo "only UTC is played" >&2; exit 1; }
 if [ -f "$here" ]; then files=$here; elif [ "$unit" ]; then files=$here/$unit.journal; else files=$here/*.journal; fi
-[ "$(cat $files 2>/dev/null)" ] || { echo "-- No entries --"; exit 0; }
 echo "-- Logs begin at Sun 2026-11-01 00:00:00 UTC, end at Mon 2026-11-30 12:00:00 UTC. --"
+[ "$(cat $files 2>/dev/null)" ] || { echo "-- No entries --"; exit 0; }
 sort -ns $files | awk -v since="$since" -v until="$until" '$1 + 0 >= since && $1 + 0 <= until' |
     if [ "$lines" ]; then tail -n "$lines"; else cat; fi | sed 's/^[0-9.]* //'
 "#;
@@ -306,6 +306,36 @@ fn a_complaint_besides_entries_is_a_gap() {
         gaps(&reading),
         [
             "journal of kubelet.service: journalctl says: Journal file x is truncated, ignoring file."
+        ]
+    );
+}
+
+#[test]
+fn damage_that_journalctl_tells_only_who_debugs_it_is_a_gap_and_what_else_it_tells_those_is_none() {
+    let says = |words: &str| {
+        let says = format!(
+            "[ \"$SYSTEMD_LOG_LEVEL $SYSTEMD_LOG_TARGET\" = 'debug console-prefixed' ] && echo '{words}' >&2; here="
+        );
+        let (_dir, root) = machine(
+            &[("kubelet.journal", entry("kubelet", 5))],
+            &PLAYED.replace("here=", &says),
+        );
+        let (reading, lines) = outcome_in(&root, &["--journal"]).unwrap();
+        assert_eq!(lines.len(), 1);
+        gaps(&reading)
+    };
+    let known = says("<31>Journal filter: _SYSTEMD_UNIT=kubelet.service");
+    assert!(known.is_empty(), "{known:?}");
+    let error = says("<27>Failed to open x: Bad message");
+    assert_eq!(
+        error,
+        ["journal of kubelet.service: journalctl says: Failed to open x: Bad message"]
+    );
+    let damage = says("<31>Can'\\''t iterate through x, ignoring: Bad message");
+    assert_eq!(
+        damage,
+        [
+            "journal of kubelet.service: journald's files are damaged, and some of what they hold may be missing (journalctl: Can't iterate through x, ignoring: Bad message): journalctl --verify tells which"
         ]
     );
 }

@@ -37,10 +37,7 @@ fn read<'a>(
 fn line_by_line(text: &[u8]) -> (Vec<Event>, Told, u64) {
     let (mut parser, mut events) = (Parser::new("kubelet.log", hints()), Vec::new());
     for line in text.split_inclusive(|byte| *byte == b'\n') {
-        parser.line(
-            without_return(line.strip_suffix(b"\n").unwrap_or(line)),
-            &mut events,
-        );
+        parser.line(line.strip_suffix(b"\n").unwrap_or(line), &mut events);
     }
     parser.finish(&mut events);
     (events, parser.told().clone(), 0)
@@ -105,7 +102,74 @@ fn logs() -> Vec<Vec<u8>> {
     odd.push_str("I1130 11:59:00.000000    2261 a.go:1] the last, without an end");
     logs.push(odd.clone().into_bytes());
     logs.push(odd.replace('\n', "\r\n").into_bytes());
+    let pasted = pasted(stamp);
+    logs.push(pasted.clone().into_bytes());
+    logs.push(pasted.replace('\n', "\r\n").into_bytes());
+    logs.push(exported());
+    logs.push(pretty());
     logs
+}
+
+/// Entries of a journal whose messages are of several lines, one of them ending as on Windows.
+fn exported() -> Vec<u8> {
+    let message = "E1130 10:00:00.000000    2261 a.go:1] Failed cleaning pods: first\r\nsecond\r";
+    let mut log = b"__CURSOR=s=1\n__REALTIME_TIMESTAMP=1796032800000000\nMESSAGE\n".to_vec();
+    log.extend((message.len() as u64).to_le_bytes());
+    log.extend(message.as_bytes());
+    log.extend(b"\nSYSLOG_IDENTIFIER=kubelet\n\n");
+    log.repeat(20)
+}
+
+#[test]
+fn the_bytes_of_an_entry_count_as_they_are() {
+    let (events, _, _) = read([exported().as_slice()], || None);
+    assert_eq!(events.len(), 20);
+    assert!(events[19].citation.text.contains("first\r\nsecond"));
+}
+
+/// A journal as `journalctl -o json-pretty` prints it, of two programs.
+fn pretty() -> Vec<u8> {
+    let entry = |number: u64| {
+        let program = ["kubelet", "audit"][usize::try_from(number % 2).unwrap()];
+        format!(
+            "{{\n\t\"__REALTIME_TIMESTAMP\" : \"{}\",\n\t\"MESSAGE\" : \"E1130 10:00:00.000000    2261 a.go:1] Failed cleaning pods: {number}\",\n\t\"SYSLOG_IDENTIFIER\" : \"{program}\"\n}}\n",
+            1_796_032_800_000_000 + number * 1_000_000
+        )
+    };
+    (0..20).map(entry).collect::<String>().into_bytes()
+}
+
+#[test]
+fn the_entries_of_a_journal_printed_nicely_are_put_together() {
+    let (events, _, _) = read([pretty().as_slice()], || None);
+    let texts: Vec<_> = events.iter().map(|event| &*event.citation.text).collect();
+    let kubelets = (0..20).step_by(2);
+    let expected: Vec<_> = kubelets
+        .map(|n| format!("Failed cleaning pods: {n}"))
+        .collect();
+    assert_eq!(texts, expected);
+    assert!(events.iter().all(|event| event.received.is_some()));
+}
+
+/// A node's conditions among quiet lines, so that nothing but themselves tells where they begin.
+fn pasted(stamp: &str) -> String {
+    let condition = "{\n    \"type\": \"Ready\",\n    \"reason\": \"KubeletNotReady\",\n    \"message\": \"PLEG is not healthy: pleg was last seen active 3m1s ago; threshold is 3m0s\",\n    \"lastHeartbeatTime\": \"2026-11-30T10:00:00Z\"\n}\n";
+    let quiet = format!("{stamp}nothing\n").repeat(20);
+    format!("{quiet}{condition}").repeat(20)
+}
+
+#[test]
+fn a_condition_is_read_wherever_a_block_ends() {
+    let stamp = "I1130 10:00:00.000000    2261 a.go:1] ";
+    for log in [pasted(stamp), pasted(stamp).replace('\n', "\r\n")] {
+        let expected = line_by_line(log.as_bytes());
+        let stale = |event: &&Event| event.kind.id() == "pleg-stale";
+        assert_eq!(expected.0.iter().filter(stale).count(), 20);
+        for size in 1..300 {
+            let got = read(log.as_bytes().chunks(size), || None);
+            assert_eq!(got, expected, "blocks of {size}");
+        }
+    }
 }
 
 #[test]
@@ -183,4 +247,88 @@ fn a_torn_line_leaves_no_trace() {
     );
     parser.finish(&mut events);
     assert_eq!((events.len(), parser.told().lines), (1, 1));
+}
+
+/// Lines of all kinds, to be mixed.
+const PIECES: &[&str] = &[
+    "I1130 10:00:00.000000    2261 a.go:1] nothing",
+    "I1130 10:00:01.000000    2261 a.go:1] nothing of it",
+    "",
+    "\r",
+    " goes on",
+    "\tand on",
+    " >",
+    "{",
+    "}",
+    "[",
+    "]",
+    "    \"type\": \"Ready\",",
+    "    \"reason\": \"KubeletNotReady\",",
+    "    \"message\": \"PLEG is not healthy: pleg was last seen active 3m1s ago; threshold is 3m0s\",",
+    "    \"lastHeartbeatTime\": \"2026-11-30T10:00:00Z\"",
+    "E1130 10:00:02.000000    2261 a.go:1] GenericPLEG: Unable to retrieve pods: rpc error: code = DeadlineExceeded desc = context deadline exceeded",
+    "E1130 10:00:03.000000    2261 a.go:1] \"ExecSync cmd from runtime service failed\" err=<",
+    "I1130 10:00:04.000000    2261 a.go:1] GenericPLEG: Relisting",
+    "I1130 10:20:04.000000    2261 a.go:1] SyncLoop (PLEG): \"web-2_default(9b0e4a32-7fe5-45b4-b69e-1c76355b4249)\", event: &pleg.PodLifecycleEvent{ID:\"9b0e4a32-7fe5-45b4-b69e-1c76355b4249\", Type:\"ContainerDied\", Data:\"c\"}",
+    "I1130 10:21:00.000000    2261 a.go:1] Successfully registered node a",
+    "F1130 10:00:05.000000    2261 a.go:1] the end",
+    "goroutine 1 [running]:",
+    "Log file created at: 2026/11/30 10:00:00",
+    "Running on machine: a",
+    "Nov 30 10:00:06 a kubelet[1]: E1130 10:00:06.000000    2261 a.go:1] Failed cleaning pods: x",
+    "Nov 30 10:00:06 a kubelet[1]: F1130 10:00:06.000000    2261 a.go:1] out",
+    "Nov 30 10:00:07 b sshd[1]: failed for kubelet: Failed cleaning pods: x",
+    "Nov 30 10:00:07 a kubelet[1]:  goes on",
+    "Nov 30 10:00:08 a systemd-journald[1]: Suppressed 7 messages from kubelet.service",
+    "{\"ts\":1796032809000.0,\"msg\":\"Skipping pod synchronization\",\"err\":\"PLEG is not healthy: pleg has yet to be successful\"}",
+    "{\"ts\":1796032809000.0,\"msg\":\"SyncLoop DELETE\",\"pods\":[{\"name\":\"a\",\"names",
+    "pace\":\"b\"}]}",
+    "{\"log\":\"E1130 10:00:10.000000    2261 a.go:1] Failed cleaning \",\"time\":\"2026-11-30T10:00:10Z\"}",
+    "{\"log\":\"pods: x\\n\",\"time\":\"2026-11-30T10:00:10Z\"}",
+    "2026-11-30T10:00:11Z stderr P E1130 10:00:11.000000    2261 a.go:1] Failed ",
+    "2026-11-30T10:00:11Z stderr F cleaning pods: x",
+    "  Ready            False   Mon, 30 Nov 2026 10:19:21 +0000   Mon, 30 Nov 2026 10:19:21 +0000   KubeletNotReady   PLEG is not healthy: pleg has yet to be successful",
+    "I1130 10:00:12.000000    2261 a.go:1] Node became not ready: {Type:Ready Status:False LastHeartbeatTime:2026-11-30 10:00:12.895519165 +0000 UTC m=+1.88 Reason:KubeletNotReady Message:container runtime is down}",
+    "\t\"MESSAGE\" : \"E1130 10:00:13.000000    2261 a.go:1] Failed cleaning pods: x\",",
+    "\t\"SYSLOG_IDENTIFIER\" : \"kubelet\"",
+    "\"reason\": \"KubeletNotReady\"",
+    "PLEG: \0\u{fffd}F1",
+    "kubelet[1]: no stamp",
+    "Running on machine: failed Status ",
+    "ailed",
+    // Last: they begin what makes all that follows be read line by line.
+    "__CURSOR=s=1",
+    "MESSAGE=E1130 10:00:13.000000    2261 a.go:1] Failed cleaning pods: x",
+    "Mon 2026-11-30 10:00:00 UTC [s=a;i=1;b=c;m=d;t=e;x=f]",
+    "    MESSAGE=E1130 10:00:13.000000    2261 a.go:1] Failed cleaning pods: x",
+];
+
+#[test]
+fn lines_of_all_kinds_in_any_order_are_read_the_same_in_blocks() {
+    let mut dice = Dice(0x2545_f491_4f6c_dd1d);
+    for round in 0..200 {
+        let mut log = String::new();
+        let quiet = dice.throw(4);
+        for _ in 0..dice.throw(120) {
+            let most = PIECES.len() - [0, 4][usize::from(quiet > 0)];
+            let piece = match dice.throw(4) {
+                kind if kind < quiet => PIECES[dice.throw(2)],
+                _ => PIECES[dice.throw(most)],
+            };
+            log.push_str(piece);
+            log.push_str(["\n", "\n", "\n", "\r\n"][dice.throw(4)]);
+        }
+        log.truncate(log.len().saturating_sub(dice.throw(3)));
+        let expected = line_by_line(log.as_bytes());
+        for largest in [4, 90, 900, 1 << 20] {
+            let blocks = cut(log.as_bytes(), &mut dice, largest);
+            let got = read(blocks, || {
+                Some([Wanted::All, Wanted::Messages][dice.throw(2)])
+            });
+            assert_eq!(
+                got, expected,
+                "round {round}, blocks up to {largest}:\n{log}"
+            );
+        }
+    }
 }

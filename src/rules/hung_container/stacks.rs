@@ -9,7 +9,7 @@ use crate::{
         daemon_stacks::{cite, doing, listed},
         shares,
     },
-    runtime::Container,
+    runtime::{Container, PendingStacks},
     stacks::{Call, Held, Wait},
 };
 
@@ -21,11 +21,7 @@ pub(super) fn told(evidence: &Evidence, suspects: &[Suspect]) -> Option<(String,
     if !suspects.iter().any(hangs) {
         return None;
     }
-    if let ([one], [id]) = (suspects, &pending.pending[..])
-        && one.id.matches(id)
-        && let Some(held) = pending.stacks.our_lock()
-        && let Some(holder) = held.holder
-    {
+    if let ([one], Some((held, holder))) = (suspects, held(suspects, pending)) {
         let holder = within_its_life(holder, one.container, runtime.asked_at);
         let sentence = format!(
             "dockerd's own stacks show who holds its lock: {}{}.{}",
@@ -44,6 +40,26 @@ pub(super) fn told(evidence: &Evidence, suspects: &[Suspect]) -> Option<(String,
         listed(&hanging)
     );
     Some((sentence, cite(runtime, &hanging)))
+}
+
+/// Returns whether the one container's lock is held by a call that waits for a log driver, so that no process of the OCI
+/// runtime can be what holds it up.
+pub(super) fn waits_for_logs(evidence: &Evidence, suspects: &[Suspect]) -> bool {
+    let runtime = evidence.runtime.as_ref();
+    let pending = runtime.and_then(|runtime| runtime.stacks.as_ref());
+    pending
+        .and_then(|pending| held(suspects, pending))
+        .is_some_and(|(_, holder)| matches!(holder.waits, Wait::LogDriver(_)))
+}
+
+/// Returns the lock that the one container's inspect waits for, and the call that holds it, where the stacks tell.
+fn held<'a>(suspects: &[Suspect], pending: &'a PendingStacks) -> Option<(Held<'a>, &'a Call)> {
+    let ([one], [id]) = (suspects, &pending.pending[..]) else {
+        return None;
+    };
+    let held = pending.stacks.our_lock().filter(|_| one.id.matches(id))?;
+    let holder = held.holder?;
+    Some((held, holder))
 }
 
 /// Returns the share that a start waits for: a bind mount's source is looked at, and one with a server behind it is

@@ -33,6 +33,16 @@ fn times_that_go_back_are_told_and_no_more() {
 }
 
 #[test]
+fn an_order_of_lines_is_blamed_for_nothing() {
+    let failed = ["07:30:10", "07:30:20"].map(|time| line(time, LEASE));
+    let lines = [vec![ready("09:00:00"), ready("07:30:00")], failed.to_vec()].concat();
+    assert_eq!(
+        only(&RULE, &evidence(&lines, None)).severity,
+        Severity::Info
+    );
+}
+
+#[test]
 fn disorder_and_the_end_of_summer_time_are_no_steps() {
     for (before, after) in [("09:00:00", "08:58:01"), ("03:00:00", "02:00:05")] {
         quiet(&RULE, &evidence(&[ready(before), ready(after)], None));

@@ -46,6 +46,17 @@ fn the_stacks_name_the_driver_whatever_is_configured() {
 }
 
 #[test]
+fn no_process_is_to_be_ended_where_the_driver_holds_the_lock() {
+    let ends = |dump: &str| {
+        let evidence = evidence(&[], Some(with_stacks(daemon_of(Some("syslog")), dump)));
+        let hung = only(&crate::rules::hung_container::RULE, &evidence);
+        hung.remedies.iter().any(|it| it.command.contains("kill "))
+    };
+    assert!(!ends("log-driver"));
+    assert!(ends("start"));
+}
+
+#[test]
 fn the_kubelets_time_outs_for_that_container_confirm() {
     let lines = [
         status_deadline("03:58:00", ID),

@@ -109,6 +109,26 @@ fn junk_around_the_kubelets_lines_hides_none_of_them() {
 }
 
 #[test]
+fn what_of_a_log_finds_no_room_is_told() {
+    let pods = vec!["web_default"; 600].join(", ");
+    let removed =
+        format!("I1130 11:00:00.000000    2261 a.go:1] SyncLoop (DELETE, \"api\"): \"{pods}\"\n");
+    let timed_out = |number: u64| {
+        format!(
+            "E1130 11:30:00.000000    2261 a.go:1] StopPodSandbox \"{number:064x}\" from runtime service failed: rpc error: code = DeadlineExceeded desc = context deadline exceeded\n"
+        )
+    };
+    let log = removed + &(0..6000).map(timed_out).collect::<String>();
+    let gaps = piped(log.as_bytes()).report()["gaps"].to_string();
+    for words in [
+        "messages found no room",
+        "88 of the pods and reasons that its lines list were left out",
+    ] {
+        assert!(gaps.contains(words), "{words}: {gaps}");
+    }
+}
+
+#[test]
 fn logs_that_cannot_be_read_are_one_line_that_names_each() {
     let dir = files(&[("kube-proxy.log", b"no kubelet's\n")]);
     let empty = text(dir.path());

@@ -317,3 +317,89 @@ fn citations_tell_where_and_what() {
     assert_eq!(&*citation.text, STALE);
     assert_eq!(citation.time, events[1].at);
 }
+
+#[test]
+fn a_line_that_lists_too_much_is_read_in_part_and_the_rest_is_counted() {
+    let many = format!(
+        "{KLOG}SyncLoop (DELETE, \"api\"): \"{}\"",
+        vec!["web_default"; 600].join(", ")
+    );
+    let objects = format!(
+        "{{\"ts\":1678786013589.793,\"msg\":\"SyncLoop DELETE\",\"pods\":[{}]}}",
+        vec![r#"{"name":"web","namespace":"default"}"#; 600].join(",")
+    );
+    for line in [many, objects] {
+        let (events, told) = read(format!("{line}\n{line}"));
+        assert_eq!((events.len(), told.left_out), (1024, 176), "{line}");
+        let all = events
+            .iter()
+            .all(|event| shown(event) == "pod-removed default/web 'DELETE'");
+        assert!(all, "{}", shown(&events[0]));
+    }
+    let reasons = format!(
+        "{KLOG}skipping pod synchronization - [{}]",
+        vec!["container runtime is down"; 20].join(", ")
+    );
+    let (events, told) = read(reasons);
+    assert_eq!((events.len(), told.left_out), (17, 4));
+}
+
+#[test]
+fn an_export_keeps_a_message_of_several_lines_that_end_as_on_windows() {
+    let message = format!("{KLOG}Failed cleaning pods: first\r\nsecond\r");
+    let mut log = b"__CURSOR=s=1\n__REALTIME_TIMESTAMP=1678786013590000\nMESSAGE\n".to_vec();
+    log.extend((message.len() as u64).to_le_bytes());
+    log.extend(message.as_bytes());
+    log.extend(b"\nSYSLOG_IDENTIFIER=kubelet\n\n");
+    let twice = log.repeat(2);
+    let (events, _) = read(&twice);
+    assert_eq!(events.len(), 2);
+    assert!(events[0].citation.text.contains("first\r\nsecond"));
+}
+
+#[test]
+fn no_host_is_remembered_whose_name_is_endless() {
+    let entry = |host: &str| {
+        format!(
+            "{{\"_HOSTNAME\":\"{host}\",\"SYSLOG_IDENTIFIER\":\"kubelet\",\"MESSAGE\":\"{KLOG}x\"}}"
+        )
+    };
+    let (_, told) = read(format!("{}\n{}", entry(&"a".repeat(300)), entry("b")));
+    assert_eq!(told.hosts.iter().collect::<Vec<_>>(), ["b"]);
+}
+
+#[test]
+fn losses_beyond_those_kept_are_counted() {
+    let loss = |count: u64| {
+        format!(
+            "Mar 14 09:26:53 n systemd-journald[3]: Suppressed {count} messages from kubelet.service\n"
+        )
+    };
+    let (_, told) = read((0..70).map(loss).collect::<String>());
+    assert_eq!((told.losses.len(), told.more_losses), (64, 6));
+    let (_, told) = read(loss(7).repeat(3));
+    assert_eq!((told.losses.len(), told.more_losses), (1, 2));
+}
+
+#[test]
+fn a_record_of_too_many_lines_is_counted() {
+    let row = format!("  \"a\": \"{}\",\n", "x".repeat(4000));
+    let (_, told) = read(format!("{{\n{}}}\n", row.repeat(300)));
+    assert_eq!(told.cut, 1);
+}
+
+#[test]
+fn events_are_not_held_back_beyond_a_few_megabytes_of_text() {
+    let mut parser = plegdoctor::parser::Parser::new("kubelet.log", super::hints());
+    let mut events = Vec::new();
+    for number in 0..9000 {
+        let line = format!("{KLOG}Failed cleaning pods: {number} {}", "é".repeat(700));
+        parser.line(line.as_bytes(), &mut events);
+        if !events.is_empty() {
+            break;
+        }
+    }
+    let held: usize = events.iter().map(|event| event.citation.text.len()).sum();
+    assert!((4 << 20..(4 << 20) + 800).contains(&held), "{held}");
+    assert!(events.iter().all(|event| event.citation.text.len() <= 800));
+}

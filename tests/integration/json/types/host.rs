@@ -160,6 +160,7 @@ pub(in crate::json) enum Role {
     Shim,
     OciRuntime,
     CniPlugin,
+    Iptables,
     Other,
 }
 

@@ -1,0 +1,223 @@
+//! What the screen finds and lets pass, and how rare what it looks for is.
+
+use super::*;
+use crate::{
+    event::MESSAGES,
+    parser::{Hints, Parser},
+};
+use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path};
+
+fn find(block: &str, at: usize, wanted: Wanted) -> Option<(usize, Option<Hit>)> {
+    Seek::new(block.as_bytes(), wanted).find(at)
+}
+
+#[test]
+fn every_text_of_the_table_passes_the_screen() {
+    for message in MESSAGES {
+        for text in message.old.iter().chain(message.new) {
+            let line = format!("I1130 x] {text}");
+            let bulk = screen(line.as_bytes()) == Some(Hit::Bulk);
+            assert!(
+                !bulk || message.weight == crate::event::Weight::Context,
+                "{text}"
+            );
+            assert!(
+                bulk || screen(line.as_bytes()) == Some(Hit::Message),
+                "{text}"
+            );
+            let wanted = if bulk { Wanted::All } else { Wanted::Messages };
+            let block = format!("I1130 \n{line}\nI1130");
+            let end = block.len() - 6;
+            assert!(
+                find(&block, 7, wanted).is_some_and(|(at, _)| at < end),
+                "{text}"
+            );
+            let (at, hit) = find(&block, 7, Wanted::All).unwrap();
+            assert!(at < end, "{text}");
+            assert!(hit.is_none() || hit == screen(line.as_bytes()), "{text}");
+        }
+    }
+}
+
+#[test]
+fn bulk_is_told_from_its_neighbours() {
+    for (line, hit) in [
+        (
+            "GenericPLEG: Unable to retrieve pods: x",
+            Some(Hit::Message),
+        ),
+        ("GenericPLEG: Relisting", Some(Hit::Bulk)),
+        ("\"GenericPLEG\" podUID=a", Some(Hit::Bulk)),
+        ("PLEG: Write status for a/b", Some(Hit::Message)),
+        ("SyncLoop (PLEG): \"a\"", Some(Hit::Bulk)),
+        ("Running on machine: a", Some(Hit::Note)),
+        ("Log file created at: a", Some(Hit::Note)),
+        ("kubelet[1]: F1130 10:00:00", Some(Hit::Message)),
+        ("{\"log\":\"F0130 10:00:00", Some(Hit::Message)),
+        ("0xF0 F2", None),
+        ("SyncLoop (ADD, \"api\"): \"a\"", None),
+        ("", None),
+        ("F", None),
+    ] {
+        assert_eq!(screen(line.as_bytes()), hit, "{line}");
+    }
+}
+
+#[test]
+fn a_lines_start_is_found_with_the_newline_before_it() {
+    for (block, at, found) in [
+        ("I1\nF1130 x\n", 3, Some(3)),
+        ("I1\nF1130 x\n", 0, Some(3)),
+        ("I1\n{\n  a\n", 3, Some(3)),
+        ("I1\nI2 PLEG: x", 3, Some(6)),
+        ("I1 PLEG: x\nI2", 11, None),
+        ("I1 PLEG: x F0\nI2", 0, Some(3)),
+        ("I1 F0 PLEG: x\nI2", 0, Some(3)),
+    ] {
+        let got = find(block, at, Wanted::Messages);
+        assert_eq!(got.map(|(at, _)| at), found, "{block}");
+    }
+}
+
+#[test]
+fn without_a_packed_search_the_same_is_found() {
+    for context in [false, true] {
+        let literals = literals(context);
+        let (fast, plain) = (Search::new(&literals), Search::plain(&literals));
+        assert!(matches!(plain, Search::Plain(_)));
+        let mut text = String::new();
+        for (number, literal) in literals.iter().enumerate() {
+            text += number.to_string().as_str();
+            text += literal;
+            text += " and ";
+            text += &literal[1..];
+        }
+        let all = |search: &Search| {
+            let mut found = Vec::new();
+            let mut at = 0;
+            while let Some((start, literal)) = search.find(text.as_bytes(), at) {
+                found.push((start, literal));
+                at = start + 1;
+            }
+            found
+        };
+        assert!(all(&plain).len() >= literals.len());
+        assert_eq!(all(&fast), all(&plain));
+    }
+}
+
+#[test]
+fn the_benchmarks_give_other_tools_the_same_literals() {
+    // But that of more than one line, which no line-based tool can look for.
+    let lines = literals(true);
+    let lines = lines.into_iter().filter(|text| !text.contains('\n'));
+    let phrases = include_str!("../../../benches/phrases");
+    let given: Vec<&str> = phrases.lines().collect();
+    assert_eq!(given, lines.collect::<Vec<_>>());
+}
+
+#[test]
+fn the_literals_are_few_and_long_enough_for_the_fastest_search() {
+    // aho-corasick's slim Teddy: at most 32 literals, by four bytes of each.
+    for literals in [literals(false), literals(true)] {
+        assert!(literals.len() <= 32, "{}", literals.len());
+        assert!(literals.iter().all(|text| text.len() >= 4));
+    }
+}
+
+/// The real logs of kubelets among the cases.
+const REAL: &[&str] = &[
+    "healthy-log",
+    "sandbox-stop-hangs",
+    "sandbox-flaps",
+    "container-start-hangs",
+    "containerd-frozen",
+    "dockerd-frozen",
+    "stale-volume",
+    "json-format",
+    "list-too-large",
+];
+/// How much of the lines that tell nothing known may hold a literal, in tenths of a per cent.
+const WELL: u64 = 40;
+const SICK: u64 = 50;
+
+/// Returns the lines of a real log that tell nothing that is known.
+fn idle_lines(case: &str) -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(root.join(format!("fixtures/cases/{case}/kubelet.log"))).unwrap();
+    let hints = Hints {
+        now: crate::event::Time::parse_from_rfc3339("2026-11-30T12:00:00Z").unwrap(),
+        utc_offset: None,
+    };
+    let (mut parser, mut events) = (Parser::new(case, hints), Vec::new());
+    parser.keep_context();
+    text.lines()
+        .for_each(|line| parser.line(line.as_bytes(), &mut events));
+    parser.finish(&mut events);
+    let known: BTreeSet<u64> = events
+        .iter()
+        .filter_map(|event| event.citation.line)
+        .collect();
+    let idle = text
+        .lines()
+        .zip(1..)
+        .filter(|(_, number)| !known.contains(number));
+    idle.map(|(line, _)| line.to_owned()).collect()
+}
+
+/// The table of how rare each literal is, and how rare it is at most, in tenths of a per cent.
+fn rarity() -> (String, u64, u64) {
+    let well = idle_lines(REAL[0]);
+    let sick: Vec<String> = REAL[1..].iter().flat_map(|case| idle_lines(case)).collect();
+    let mut table = format!(
+        "| literal | of {} lines of a healthy kubelet's start | of {} of sick ones |\n|---|---|---|\n",
+        well.len(),
+        sick.len()
+    );
+    let share = |lines: &[String], holds: &dyn Fn(&str) -> bool| {
+        let count = lines.iter().filter(|line| holds(line)).count() as u64;
+        (count * 1000).div_ceil(lines.len() as u64)
+    };
+    let shown = |share: u64| format!("{}.{} %", share / 10, share % 10);
+    let (mut most_well, mut most_sick) = (0, 0);
+    let lines = LITERALS.iter().filter(|(text, _)| !text.contains('\n'));
+    for (text, _) in lines {
+        let holds = |line: &str| line.contains(text);
+        let (in_well, in_sick) = (share(&well, &holds), share(&sick, &holds));
+        most_well = most_well.max(in_well);
+        most_sick = most_sick.max(in_sick);
+        writeln!(
+            table,
+            "| `{text}` | {} | {} |",
+            shown(in_well),
+            shown(in_sick)
+        )
+        .unwrap();
+    }
+    let any = |line: &str| !matches!(screen(line.as_bytes()), None | Some(Hit::Bulk));
+    let (in_well, in_sick) = (share(&well, &any), share(&sick, &any));
+    writeln!(
+        table,
+        "| any of them | {} | {} |",
+        shown(in_well),
+        shown(in_sick)
+    )
+    .unwrap();
+    (table, most_well.max(in_well), most_sick.max(in_sick))
+}
+
+#[test]
+fn each_literal_is_rare_in_real_logs_and_the_benchmarks_say_how_rare() {
+    let (table, well, sick) = rarity();
+    assert!(well <= WELL, "{well}: {table}");
+    assert!(sick <= SICK, "{sick}: {table}");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("BENCHMARKS.md");
+    let text = fs::read_to_string(&path).unwrap();
+    let (before, _) = text.split_once("| literal |").unwrap();
+    let wanted = format!("{before}{table}");
+    if std::env::var_os("PLEGDOCTOR_REFRESH").is_some() {
+        fs::write(&path, wanted).unwrap();
+    } else {
+        assert_eq!(text, wanted, "PLEGDOCTOR_REFRESH=1 writes it");
+    }
+}
