@@ -9,6 +9,7 @@ use super::{
     subject_from,
 };
 use crate::{
+    digest::Log,
     event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
@@ -136,6 +137,12 @@ fn logged(evidence: &Evidence) -> Option<Finding> {
     let last = lines.0.iter().max_by_key(|group| group.last.at)?;
     let error = last.last.error.as_ref()?;
     if lines.number() < AGAIN || !lines.are_recent(evidence, RETRIES) {
+        return None;
+    }
+    // Only dockershim and cri-dockerd ask a plugin within a status. In an outage of another runtime, whose words are
+    // others, this would hide that its cause is not known.
+    let outage = |log: &Log| log.incidents.iter().any(|incident| incident.ongoing);
+    if evidence.log.as_ref().is_some_and(outage) && !error.text.contains("etworkPlugin ") {
         return None;
     }
     let (first, until) = (

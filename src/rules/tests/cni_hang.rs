@@ -96,3 +96,28 @@ fn a_plugin_that_gives_up_waiting_again_and_again_is_told_by_the_log_alone() {
     let at_once = times.map(|time| teardown(time, "no IP addresses available"));
     quiet(&RULE, &evidence(&at_once, None));
 }
+
+#[test]
+fn in_an_outage_only_a_runtime_whose_status_asks_the_plugin_is_held_up_by_it() {
+    let told = |words: &str| {
+        let failed = |time| {
+            line(
+                time,
+                &format!(
+                    "StopPodSandbox \"{ID}\" from runtime service failed: rpc error: code = Unknown desc = {words}: dial tcp 10.96.0.1:443: i/o timeout"
+                ),
+            )
+        };
+        let mut lines = ["03:36:00", "03:37:00", "03:38:00"].map(failed).to_vec();
+        lines.extend(outage());
+        found(&RULE, &evidence(&lines, None)).len()
+    };
+    assert_eq!(
+        told("networkPlugin cni failed to teardown pod \"web-2_default\" network"),
+        1
+    );
+    assert_eq!(
+        told(&format!("failed to destroy network for sandbox \"{ID}\"")),
+        0
+    );
+}
