@@ -283,6 +283,10 @@ fn push(mut facts: Facts, lists: &Lists<'_>, message: &str, out: &mut Vec<Facts>
     if kind == Kind::SkipSync && items.is_empty() && !reasons.is_empty() {
         facts.error = Some(ErrorTail::new(reasons));
     }
+    if facts.pod.is_none() {
+        let error = facts.error.as_ref();
+        facts.pod = error.and_then(|error| names::network_pod(&error.text));
+    }
     let drives_docker =
         kind == Kind::RuntimeInitialized && facts.detail.as_deref() == Some("docker");
     let version = aside::runtime_version(&facts, lists.version.as_deref());

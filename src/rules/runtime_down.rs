@@ -10,8 +10,7 @@ use super::{
     stored, took,
 };
 use crate::{
-    digest::Group,
-    event::{ErrorClass, ErrorTail, Kind},
+    event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity},
     page::{Cure, Look, Page},
@@ -131,13 +130,7 @@ fn judge(scene: &Scene) -> Judged {
 }
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
-    let mut all = Lines::failed(evidence, CALLS, ErrorClass::Unavailable);
-    // The socket that is missing there is that of a network plugin's agent.
-    let of_network = |group: &&Group| {
-        let error = group.first.error.as_ref();
-        error.is_some_and(ErrorTail::is_of_network)
-    };
-    all.0.retain(|group| !of_network(group));
+    let all = Lines::failed(evidence, CALLS, ErrorClass::Unavailable);
     let logged = all.latest();
     let runtime = evidence.runtime.as_ref();
     // Whether a missing socket means anything is settled before: it is evidence only where this kubelet uses

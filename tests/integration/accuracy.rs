@@ -15,11 +15,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// What stands first in a report without findings.
+const NOTHING: &str = "nothing";
+
 /// A case that was run.
 struct Run {
     name: String,
     story: Story,
-    /// The finding that its `expect` wants first; `None` if it wants none.
+    /// The finding that its `expect` wants first, or `nothing`; `None` if it does not say.
     expected: Option<String>,
     report: Report,
     /// Whether every line of its `expect` is met, and its story kept to.
@@ -43,7 +46,7 @@ impl Run {
 
     fn first(&self) -> &str {
         let first = self.report.findings.first();
-        first.map_or("nothing", |finding| finding.id)
+        first.map_or(NOTHING, |finding| finding.id)
     }
 
     fn is(&self, cause: &str, kinds: &[Kind]) -> bool {
@@ -65,11 +68,16 @@ impl Run {
     }
 }
 
-/// Returns the finding that must stand first, by `first`, or by `findings`, or by the only `also`.
+/// Returns what must stand first, by the line `first` or `findings`.
 fn expected(expect: &str) -> Option<String> {
-    let one = |word| stories::value(expect, word).unwrap();
-    let first = one("first").or_else(|| one("findings")?.split(' ').next());
-    first.or_else(|| one("also")).map(str::to_owned)
+    let first = stories::value(expect, "first").unwrap();
+    let all = || {
+        expect
+            .lines()
+            .find_map(|line| line.strip_prefix("findings"))
+    };
+    let of_all = || all().map(|ids| ids.split_whitespace().next().unwrap_or(NOTHING));
+    first.or_else(of_all).map(str::to_owned)
 }
 
 fn all() -> Vec<Run> {
@@ -91,8 +99,7 @@ fn document(runs: &[Run]) -> String {
     );
     causes(&mut out, runs);
     confusion(&mut out, runs);
-    let columns =
-        "| case | cause that must not be named | found of it | first is | |\n|---|---|---|---|---|";
+    let columns = "| case | looks like | found of that | first is | |\n|---|---|---|---|---|";
     let near = |run: &&Run| run.story.kind == Kind::NearMiss;
     section(&mut out, "Near misses", columns, runs, near, |run| {
         let cause = run.story.cause.unwrap_or("–");
@@ -106,7 +113,7 @@ fn document(runs: &[Run]) -> String {
             .map(|finding| format!("{} ({:?})", finding.id, finding.severity).to_lowercase())
             .collect();
         match found.is_empty() {
-            true => "nothing".to_owned(),
+            true => NOTHING.to_owned(),
             false => found.join(", "),
         }
     });
@@ -149,12 +156,12 @@ fn causes(out: &mut String, runs: &[Run]) {
 fn confusion(out: &mut String, runs: &[Run]) {
     out.push_str(
         "\n## What is taken for what\n\n\
-         Of all cases that expect a finding to stand first: how often it does, and what else stood there.\n\n\
+         Of all cases whose expectation says what stands first: how often it does, and what else stood there.\n\n\
          | expected first | found first | taken for |\n|---|---|---|\n",
     );
-    let ids = RULES.iter().map(|rule| rule.id).chain(["nothing"]);
+    let ids = RULES.iter().map(|rule| rule.id).chain([NOTHING]);
     for id in ids {
-        let expect = |run: &&Run| run.expected.as_deref().unwrap_or("nothing") == id;
+        let expect = |run: &&Run| run.expected.as_deref() == Some(id);
         let (so, other): (Vec<&Run>, Vec<&Run>) = runs
             .iter()
             .filter(expect)
