@@ -2,6 +2,10 @@
 //!
 //! Counts come from events only; why the relist could not finish is left to the rules.
 
+mod teeth;
+
+pub use teeth::Teeth;
+
 use crate::{
     duration::NEVER,
     event::{Event, Kind, Time},
@@ -68,6 +72,8 @@ pub struct Incident {
     pub lines: u64,
     /// How often the lag rose: 1, or more if it fell back in between.
     pub rises: u32,
+    /// How high it stood each time that it fell back.
+    pub teeth: Teeth,
     /// Whether no relist succeeded since the kubelet's start.
     pub never: bool,
     /// The lag over time, thinned out.
@@ -100,6 +106,8 @@ pub struct Incidents {
     list_errors: VecDeque<Time>,
     status_deadlines: VecDeque<(Time, Option<ContainerId>)>,
     last_sample_step: u64,
+    /// The lag of the last stale line.
+    last_lag: TimeDelta,
 }
 
 impl Incidents {
@@ -204,6 +212,7 @@ impl Incidents {
             shape: Shape::Single,
             lines: 1,
             rises: 1,
+            teeth: Teeth::default(),
             never: false,
             samples: vec![(at, lag)],
             first: event.citation.clone(),
@@ -221,6 +230,7 @@ impl Incidents {
             incident.blocked(subject.as_ref());
         }
         self.last_sample_step = 1;
+        self.last_lag = lag;
         self.open = Some(incident);
     }
 
@@ -252,7 +262,9 @@ impl Incidents {
         let (before, lag_before) = open.samples.last().copied().unwrap_or((at, lag));
         if lag + JITTER < lag_before + (at - before) && lag < lag_before {
             open.rises += 1;
+            open.teeth.add(self.last_lag);
         }
+        self.last_lag = lag;
         open.end = None;
         open.lines += 1;
         open.last_line = open.last_line.max(at);

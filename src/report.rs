@@ -1,7 +1,14 @@
 //! The report: findings in order, the verdict, and the containers that matter. What all printers share.
 
 mod containers;
+mod judged;
 mod kubelet;
+mod rank;
+mod timeline;
+
+pub use judged::{RuledOut, Undecided};
+pub use rank::Role;
+pub use timeline::{Moment, What};
 
 use crate::{
     digest::Source,
@@ -12,13 +19,10 @@ use crate::{
     incident::Incident,
     kubelet::Kubelet,
     node::Host,
-    rules::{self, RULES},
+    rules,
     runtime::{Container, Outcome, Runtime},
 };
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The answer in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,10 +52,18 @@ pub struct Report {
     pub summary: String,
     /// What was concluded, the primary cause first.
     pub findings: Vec<Finding>,
+    /// What each finding is to the trouble, in their order.
+    pub roles: Vec<Role>,
+    /// What was looked at and is not the cause.
+    pub ruled_out: Vec<RuledOut>,
+    /// What could not be judged.
+    pub undecided: Vec<Undecided>,
     /// What was done about it (`--fix`).
     pub actions: Vec<Deed>,
     /// When the PLEG was unhealthy.
     pub incidents: Vec<Incident>,
+    /// What happened in each, and before it, in their order.
+    pub timelines: Vec<Vec<Moment>>,
     /// The containers that matter.
     pub containers: Vec<Container>,
     /// What was read.
@@ -73,7 +85,8 @@ pub struct Report {
 /// Returns what the evidence amounts to.
 pub fn diagnose(evidence: &Evidence) -> Report {
     let mut findings = rules::check_all(evidence);
-    order(&mut findings);
+    let roles = rank::rank(&mut findings);
+    let (ruled_out, undecided) = judged::judge(evidence, &findings);
     let log = evidence.log.as_ref();
     let (kubelet_gaps, kubelet_notes) = kubelet::unseen(evidence);
     let gaps: BTreeSet<Gap> = evidence
@@ -92,8 +105,12 @@ pub fn diagnose(evidence: &Evidence) -> Report {
         headline: headline(evidence, verdict),
         summary: summary(evidence, verdict, &findings),
         findings,
+        roles,
+        ruled_out,
+        undecided,
         actions: Vec::new(),
         incidents: log.map(|log| log.incidents.clone()).unwrap_or_default(),
+        timelines: timeline::of_each(evidence),
         containers,
         sources: log.map(|log| log.sources.clone()).unwrap_or_default(),
         events: log.map(|log| log.counts.clone()).unwrap_or_default(),
@@ -120,23 +137,6 @@ impl Report {
             0
         }
     }
-}
-
-/// Sorts findings: what holds now, what is worse, what is surer, what decides more, what came last. Of what is over,
-/// the last comes first: it is what people ask about.
-fn order(findings: &mut [Finding]) {
-    let row = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.id);
-    let last = |finding: &Finding| {
-        let lines = finding
-            .citations
-            .iter()
-            .filter(|citation| !citation.is_call);
-        Reverse(lines.filter_map(|citation| citation.time).max())
-    };
-    findings.sort_by_cached_key(|f| {
-        let over = (!f.active).then(|| last(f));
-        (!f.active, f.severity, over, f.confidence, row(f), last(f))
-    });
 }
 
 fn verdict(findings: &[Finding], unseen: bool) -> Verdict {

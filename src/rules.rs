@@ -3,9 +3,11 @@
 //! A rule sees the evidence and nothing else, and says no more than it proves. What several rules need to
 //! word or look up stands here.
 
+mod bearing;
 mod busy_mount;
 mod clock_step;
 mod cni_hang;
+mod confirm;
 mod container_pileup;
 mod daemon_stacks;
 mod dead_container;
@@ -28,6 +30,7 @@ mod orphan_sandbox;
 mod pleg_unexplained;
 mod remedies;
 mod removal_race;
+mod room;
 mod runtime_down;
 mod shares;
 mod slow_relist;
@@ -37,6 +40,9 @@ mod systemd_unresponsive;
 mod tasks_exhausted;
 mod windows_node;
 mod xtables_lock;
+
+pub use bearing::{Bearing, Judged, Scene};
+pub(crate) use holders::daemons;
 
 use crate::{
     event::{Event, Time},
@@ -55,6 +61,8 @@ pub struct Rule {
     pub title: &'static str,
     /// Whether it can explain a lag by itself.
     pub explains: bool,
+    /// How it bears on the other rules, and what speaks against it.
+    pub bearing: Bearing,
     /// What there is to know about it: `plegdoctor explain`.
     pub page: Page,
     /// Looks for the cause, knowing what the rules before it found. Returns nothing where it is not at work.
@@ -104,6 +112,7 @@ pub fn check_all(evidence: &Evidence) -> Vec<Finding> {
     }
     kubelet::support(evidence, &mut findings);
     known_bad_version::support(evidence, &mut findings);
+    confirm::offer(evidence, &mut findings);
     findings
 }
 

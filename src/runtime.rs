@@ -8,6 +8,7 @@ pub mod disk;
 pub mod docker;
 pub mod name;
 pub mod relist;
+pub mod room;
 pub mod stored;
 
 use crate::{
@@ -233,6 +234,14 @@ pub struct Container {
 }
 
 impl Container {
+    /// Returns whether it runs, by the list.
+    pub fn is_listed_running(&self) -> bool {
+        matches!(
+            self.listed_state.as_str(),
+            "running" | "paused" | "restarting"
+        )
+    }
+
     /// Returns whether its removal failed half-way, by what inspect says: it is dead, or it is being removed and
     /// the daemon noted an error. A removal that is just going on has none.
     pub fn is_dead(&self) -> bool {

@@ -78,6 +78,7 @@ pub(super) fn page(kind: Kind) -> &'static Page {
         Kind::ContainerGcFailed => &life::CONTAINER_GC,
         Kind::GcStopContainerFailed => &life::GC_STOP,
         Kind::EvictionSummaryFailed => &node::EVICTION_SUMMARY,
+        Kind::SystemOom => &node::SYSTEM_OOM,
         Kind::DockershimUsed => &node::DOCKERSHIM_USED,
         Kind::ContainerManagerFailed => &aside::CONTAINER_MANAGER,
         Kind::XtablesLocked => &aside::XTABLES_LOCKED,

@@ -77,8 +77,6 @@ const LITERALS: &[(&str, Sign)] = &[
     ("Status ", Message),
     // … due to rate-limiting
     ("e-limiting", Note),
-    // Using dockershim is deprecated
-    ("g dockershim is", Message),
     // preStop hook, PreStop hook
     ("op hook", Message),
     // ListContainers error
@@ -94,6 +92,8 @@ const LITERALS: &[(&str, Sign)] = &[
     ("de status", Message),
     // sync Loop took longer than, Housekeeping took longer than
     ("ok longer than", Message),
+    // Got sys oom event
+    (" oom event", Message),
 ];
 const PLEG_SAYS: &str = "PLEG: ";
 const PLEG_IS: &str = "PLEG is not";

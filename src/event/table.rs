@@ -618,17 +618,22 @@ pub const MESSAGES: &[Message] = &[
         new: &["Eviction manager: failed to get summary stats"],
     },
     Message {
+        id: "system-oom",
+        weight: Weight::Moderate,
+        summary: "The machine as a whole ran out of memory, and the kernel killed a process.",
+        old: &[
+            "Got sys oom event: <any>",
+            "Got sys oom event from cadvisor: <any>",
+        ],
+        new: &["Got sys oom event"],
+    },
+    Message {
         id: "dockershim-used",
         weight: Weight::Context,
         summary: "This kubelet drives Docker.",
-        old: &[
-            "Using dockershim is deprecated<any>",
-            "Connecting to docker on <any>",
-        ],
-        new: &[
-            "Using dockershim is deprecated, please consider using a full-fledged CRI implementation",
-            "Connecting to docker on the dockerEndpoint",
-        ],
+        // From 1.20 on "Using dockershim is deprecated" stands beside it, and tells no more.
+        old: &["Connecting to docker on <any>"],
+        new: &["Connecting to docker on the dockerEndpoint"],
     },
     Message {
         id: "container-manager-failed",

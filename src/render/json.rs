@@ -5,9 +5,12 @@ mod disk;
 pub mod event;
 pub mod explain;
 mod host;
+mod judged;
 mod kubelet;
 pub mod probe;
+mod room;
 mod stacks;
+mod timeline;
 
 use crate::{
     digest::Source,
@@ -16,7 +19,7 @@ use crate::{
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
     id::{ContainerId, PodUid},
     incident::{Incident, Shape},
-    report::{Report, Verdict},
+    report::{Moment, Report, Role, Verdict},
     runtime::{Container, ContainerKind, Outcome, Probe, Runtime},
 };
 use actions::ActionV1;
@@ -46,8 +49,10 @@ struct ReportV1<'a> {
     verdict: &'static str,
     summary: &'a str,
     findings: Vec<FindingV1<'a>>,
+    ruled_out: Vec<judged::RuledOutV1<'a>>,
+    undecided: Vec<judged::UndecidedV1<'a>>,
     actions: Vec<ActionV1<'a>>,
-    incidents: Vec<IncidentV1>,
+    incidents: Vec<IncidentV1<'a>>,
     containers: Vec<ContainerV1<'a>>,
     log: LogV1<'a>,
     runtime: Option<RuntimeV1<'a>>,
@@ -61,6 +66,7 @@ struct ReportV1<'a> {
 #[derive(Serialize)]
 struct FindingV1<'a> {
     id: &'static str,
+    role: judged::RoleV1,
     title: &'a str,
     severity: &'static str,
     confidence: &'static str,
@@ -99,7 +105,7 @@ struct RemedyV1<'a> {
 }
 
 #[derive(Serialize)]
-struct IncidentV1 {
+struct IncidentV1<'a> {
     start: String,
     end: Option<String>,
     ongoing: bool,
@@ -107,6 +113,7 @@ struct IncidentV1 {
     threshold_seconds: Option<f64>,
     shape: &'static str,
     lines: u64,
+    timeline: Vec<timeline::MomentV1<'a>>,
 }
 
 #[derive(Serialize)]
@@ -153,6 +160,7 @@ struct RuntimeV1<'a> {
     version: Option<&'a str>,
     api_version: Option<&'a str>,
     containers: usize,
+    list: Option<room::ListV1>,
     disk: Option<disk::DiskV1<'a>>,
     probes: BTreeMap<&'static str, ProbeV1<'a>>,
 }
@@ -177,9 +185,21 @@ impl<'a> From<&'a Report> for ReportV1<'a> {
                 Verdict::Unknown => "unknown",
             },
             summary: &report.summary,
-            findings: report.findings.iter().map(FindingV1::from).collect(),
+            findings: report
+                .findings
+                .iter()
+                .zip(&report.roles)
+                .map(|(finding, role)| FindingV1::new(finding, role))
+                .collect(),
+            ruled_out: report.ruled_out.iter().map(Into::into).collect(),
+            undecided: report.undecided.iter().map(Into::into).collect(),
             actions: report.actions.iter().map(ActionV1::from).collect(),
-            incidents: report.incidents.iter().map(IncidentV1::from).collect(),
+            incidents: report
+                .incidents
+                .iter()
+                .zip(&report.timelines)
+                .map(|(incident, timeline)| IncidentV1::new(incident, timeline))
+                .collect(),
             containers: report.containers.iter().map(ContainerV1::from).collect(),
             log: LogV1 {
                 sources: report.sources.iter().map(SourceV1::from).collect(),
@@ -199,10 +219,11 @@ impl<'a> From<&'a Report> for ReportV1<'a> {
     }
 }
 
-impl<'a> From<&'a Finding> for FindingV1<'a> {
-    fn from(finding: &'a Finding) -> Self {
+impl<'a> FindingV1<'a> {
+    fn new(finding: &'a Finding, role: &Role) -> Self {
         Self {
             id: finding.id,
+            role: judged::RoleV1::from(role),
             title: &finding.title,
             severity: match finding.severity {
                 Severity::Critical => "critical",
@@ -271,8 +292,8 @@ impl<'a> From<&'a Remedy> for RemedyV1<'a> {
     }
 }
 
-impl From<&Incident> for IncidentV1 {
-    fn from(incident: &Incident) -> Self {
+impl<'a> IncidentV1<'a> {
+    fn new(incident: &Incident, timeline: &'a [Moment]) -> Self {
         Self {
             start: time(incident.start),
             end: incident.end.map(time),
@@ -285,6 +306,10 @@ impl From<&Incident> for IncidentV1 {
                 Shape::Single => "single",
             },
             lines: incident.lines,
+            timeline: timeline
+                .iter()
+                .map(|moment| timeline::MomentV1::new(moment, incident.start))
+                .collect(),
         }
     }
 }
@@ -350,6 +375,7 @@ impl<'a> From<&'a Runtime> for RuntimeV1<'a> {
             version: runtime.version.as_deref(),
             api_version: runtime.api_version.as_deref(),
             containers: runtime.told().count(),
+            list: runtime.room().map(room::ListV1::from),
             disk: runtime.disk.as_ref().map(disk::DiskV1::from),
             probes: runtime
                 .own_calls()

@@ -1,6 +1,8 @@
 //! The report for people: readable at 80 columns, in a pipe, without colour.
 
 mod cells;
+mod judged;
+mod timeline;
 
 use super::{
     Style, looked,
@@ -11,7 +13,7 @@ use crate::{
     event::Time,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
     incident::{Incident, Shape},
-    report::{Report, Verdict},
+    report::{Report, Role, Verdict},
     rules,
     runtime::Outcome,
 };
@@ -34,10 +36,12 @@ const BAR: i64 = 16;
 pub fn write(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let page = Page { report, style };
     page.verdict(out)?;
-    for finding in &report.findings {
-        page.finding(finding, out)?;
+    for (index, finding) in report.findings.iter().enumerate() {
+        page.finding(finding, report.roles.get(index), out)?;
     }
     page.incidents(out)?;
+    page.timeline(out)?;
+    page.judged(out)?;
     page.containers(out)?;
     page.looked_at(out)
 }
@@ -68,7 +72,12 @@ impl Page<'_> {
         )
     }
 
-    fn finding(&self, finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
+    fn finding(
+        &self,
+        finding: &Finding,
+        role: Option<&Role>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let (word, color) = match finding.severity {
             Severity::Critical => ("critical", "31"),
             Severity::Warning => ("warning", "33"),
@@ -82,17 +91,33 @@ impl Page<'_> {
         let dot = self.paint("●", if finding.active { color } else { "2" });
         writeln!(
             out,
-            "\n{dot} {}  {} · {confidence}{over}",
+            "\n{dot} {}  {} · {confidence}{over}{}",
             self.paint(word, color),
-            self.paint(finding.id, "1")
+            self.paint(finding.id, "1"),
+            self.role(role)
         )?;
         write!(
             out,
             "{}",
-            paragraph(&visible(&finding.explanation), 2, self.style.width)
+            paragraph(
+                &visible(&self.explained(finding, role)),
+                2,
+                self.style.width
+            )
         )?;
         self.citations(&finding.citations, out)?;
-        self.remedies(&finding.remedies, out)
+        let Some(Role::Consequence { of }) = role else {
+            return self.remedies(&finding.remedies, out);
+        };
+        // What follows from another finding is mended there; here nobody shall restart anything for it.
+        let is_safe = |remedy: &&Remedy| remedy.risk == Risk::Safe;
+        let safe: Vec<Remedy> = finding.remedies.iter().filter(is_safe).cloned().collect();
+        self.remedies(&safe, out)?;
+        if safe.len() < finding.remedies.len() {
+            let text = format!("Anything harsher only if it stays once {of} is mended.");
+            write!(out, "{}", paragraph(&text, 4, self.style.width))?;
+        }
+        Ok(())
     }
 
     fn citations(&self, citations: &[Citation], out: &mut dyn Write) -> io::Result<()> {

@@ -9,7 +9,7 @@ mod trouble;
 mod words;
 
 use super::{
-    EACH, Rule,
+    Bearing, EACH, Rule,
     holders::{self, span},
     inspect_call,
     remedies::{self, cost_of_unit, docker_command},
@@ -31,6 +31,11 @@ pub(super) const RULE: Rule = Rule {
     id: "busy-mount",
     title: "Another process holds the mount of a container that cannot be removed",
     explains: false,
+    bearing: Bearing {
+        behind: &["dead-container"],
+        feeds: &["container-pileup", "list-too-large"],
+        ..Bearing::NONE
+    },
     page: Page {
         means: "A container cannot be removed because its layer or its `shm` is still mounted in the mount namespace of another \
             process: it was started, or made its namespace, while the mount was there, and holds a copy. The daemon unmounts \

@@ -4,7 +4,7 @@
 //! never explains a lag; it explains a node called Unknown, leases and certificates, and times in a log that make no
 //! sense. A clock that was set while all was well is not worth a word.
 
-use super::{Rule, clock, distinct, lines::Lines, node};
+use super::{Bearing, Rule, clock, distinct, lines::Lines, node};
 use crate::{
     digest::{Log, PAUSE, Step},
     duration,
@@ -19,6 +19,10 @@ pub(super) const RULE: Rule = Rule {
     id: "clock-step",
     title: "The machine's clock was set",
     explains: false,
+    bearing: Bearing {
+        feeds: &["not-pleg"],
+        ..Bearing::NONE
+    },
     page: Page {
         means: "The machine's clock was set while the kubelet ran: systemd, ntpd or chronyd say so in the same log, \
             or the log's own times go back. By how much is told where a line says it.",

@@ -3,7 +3,7 @@
 //! The kubelet (with Docker) or containerd calls the plugin and waits; Docker itself answers all the while.
 
 use super::{
-    Rule, clock,
+    Bearing, Judged, Rule, Scene, clock,
     holders::{self, doing, span},
     lines::Lines,
     subject_from,
@@ -23,6 +23,12 @@ pub(super) const RULE: Rule = Rule {
     id: "cni-hang",
     title: "A network plugin does not end",
     explains: true,
+    bearing: Bearing {
+        behind: &["hung-container", "hung-runtime", "not-pleg"],
+        feeds: &[],
+        judge,
+        ..Bearing::NONE
+    },
     page: Page {
         means: "A network plugin (CNI) was started for a sandbox and does not end: it waits for its agent, its address store, \
             the API server, or a lock. Its parent is the runtime, or a kubelet with dockershim.",
@@ -78,6 +84,16 @@ const CALLS: &[Kind] = &[Kind::RunSandboxFailed, Kind::StopSandboxFailed];
 const AGAIN: u64 = 3;
 /// The kubelet tries again at least that often.
 const RETRIES: TimeDelta = TimeDelta::minutes(5);
+
+fn judge(scene: &Scene) -> Judged {
+    match scene.whole_host() {
+        Some(_) => Judged::out(
+            "no network plugin has run for 2 minutes",
+            "the host's processes",
+        ),
+        None => scene.needs_host(),
+    }
+}
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let hung = evidence.host.as_ref().map(hung).unwrap_or_default();

@@ -1,11 +1,11 @@
 //! `container-pileup`: so many stopped containers that listing or inspecting them is slow.
 
 use super::{
-    Rule, cite_probe, count,
-    list_too_large::stopped,
+    Bearing, Judged, Rule, Scene, cite_probe, count,
+    list_too_large::{self, stopped},
     node,
     remedies::{bound_dead_containers, clean_exited},
-    stored,
+    room, stored, took,
 };
 use crate::{
     evidence::Evidence,
@@ -20,6 +20,12 @@ pub(super) const RULE: Rule = Rule {
     id: "container-pileup",
     title: "So many stopped containers that every relist is slow",
     explains: true,
+    bearing: Bearing {
+        behind: &["slow-relist"],
+        feeds: &["list-too-large", "hung-runtime"],
+        judge,
+        ..Bearing::NONE
+    },
     page: Page {
         means: "So many stopped containers that listing them all takes long. Nothing hangs: every inspect answers, and there \
             are many.",
@@ -68,10 +74,27 @@ pub(super) const RULE: Rule = Rule {
 
 /// Fewer stopped containers are no pile: a node with the default 110 pods keeps one or two for each container.
 const MANY: usize = 300;
+/// Three quarters of what gRPC lets through.
+const NEAR: u64 = room::LIMIT / 4 * 3;
 /// A relist is meant to run every second; one that takes longer is late for the next.
 const SLOW_LIST: Duration = Duration::from_secs(1);
 /// Inspects that take this long at the median are 100 times slower than normal (a few milliseconds).
 const SLOW_INSPECT: Duration = Duration::from_millis(500);
+
+fn judge(scene: &Scene) -> Judged {
+    let Some(runtime) = scene.listed() else {
+        return scene.needs_runtime("docker ps -aq | wc -l");
+    };
+    let (all, pile) = (
+        count(runtime.containers.len(), "container"),
+        stopped(runtime),
+    );
+    let took = took(&runtime.list);
+    Judged::out(
+        format!("Docker has {all}, {pile} of them stopped, and lists them in {took}"),
+        "docker list",
+    )
+}
 
 fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
     let Some(runtime) = evidence.listed() else {
@@ -79,6 +102,13 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
     };
     let pile = stopped(runtime);
     let inspect = median_inspect(runtime);
+    let too_large = |finding: &Finding| finding.id == list_too_large::RULE.id && finding.active;
+    if runtime.list_bytes >= NEAR
+        && pile * 2 >= runtime.containers.len()
+        && !found.iter().any(too_large)
+    {
+        return vec![near_the_limit(evidence, runtime)];
+    }
     if pile < MANY || (runtime.list.took < SLOW_LIST && inspect < SLOW_INSPECT) {
         return Vec::new();
     }
@@ -94,6 +124,7 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
     let list = runtime.list.took.as_secs_f64();
     let median = inspect.as_secs_f64() * 1000.0;
     let containers = count(all, "container");
+    let room = room::told(runtime).map_or_else(String::new, |room| format!(" {room}"));
     vec![Finding {
         id: RULE.id,
         title: format!("{pile} stopped containers make every relist slow"),
@@ -109,7 +140,7 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
         },
         active: true,
         explanation: format!(
-            "Docker has {containers}, {pile} of them stopped. Listing them takes {list:.1} s and the kubelet lists twice each time, so a relist that should run every second takes {relist:.1} s at least; on top come its inspects, {median:.0} ms each while 16 were asked at a time. At 3 minutes the node goes NotReady."
+            "Docker has {containers}, {pile} of them stopped. Listing them takes {list:.1} s and the kubelet lists twice each time, so a relist that should run every second takes {relist:.1} s at least; on top come its inspects, {median:.0} ms each while 16 were asked at a time. At 3 minutes the node goes NotReady.{room}"
         ),
         subjects: vec![node(evidence)],
         citations: vec![
@@ -125,6 +156,28 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
         remedies: remedies(evidence),
         spans: Vec::new(),
     }]
+}
+
+/// A list that will soon be too long, whatever it takes now: then the kubelet can neither relist nor clean up.
+fn near_the_limit(evidence: &Evidence, runtime: &Runtime) -> Finding {
+    let room = room::told(runtime).unwrap_or_default();
+    let pile = stopped(runtime);
+    Finding {
+        id: RULE.id,
+        title: format!(
+            "{pile} stopped containers bring the list of containers near to gRPC's limit"
+        ),
+        severity: Severity::Warning,
+        confidence: Confidence::Suspected,
+        active: true,
+        explanation: format!(
+            "{room} Beyond it the kubelet can neither list its containers nor remove old ones, and the node goes NotReady. The kubelet's own two lists are somewhat shorter than Docker's."
+        ),
+        subjects: vec![node(evidence)],
+        citations: vec![list_too_large::cite_list(runtime)],
+        remedies: remedies(evidence),
+        spans: Vec::new(),
+    }
 }
 
 /// A pile that Docker's files show while it does not even list: perhaps it lists, and takes too long.

@@ -4,16 +4,18 @@
 //! cause of a lag. Whether removal failed is told by inspect; the list lies both ways (moby up to 28.1).
 
 mod stored;
+mod tries;
 
 use super::{
-    EACH, Rule, busy_mount, called, count, holders, inspect_call,
+    Bearing, EACH, Judged, Rule, Scene, busy_mount, called, clock, count, holders, inspect_call,
     lines::Lines,
     remedies::{clean_dead, docker_command},
-    subject_from, subject_of,
+    room, subject_from, subject_of,
 };
 use crate::{
     digest::Group,
-    event::{ErrorClass, Kind},
+    duration,
+    event::Kind,
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject},
     id::ContainerId,
@@ -27,6 +29,12 @@ pub(super) const RULE: Rule = Rule {
     id: "dead-container",
     title: "A container could not be removed",
     explains: false,
+    bearing: Bearing {
+        behind: &[],
+        feeds: &["container-pileup", "list-too-large"],
+        judge,
+        ..Bearing::NONE
+    },
     page: Page {
         means: "A container has ended, its removal was tried, and what belongs to it could not be removed: mostly \
             because its layer or its `shm` is still mounted somewhere (`device or resource busy`), sometimes because of \
@@ -94,10 +102,15 @@ pub(super) const CALLS: &[Kind] = &[
 const LOOK: &str = "If it says that something is still mounted: see which process holds the mount";
 const IMMUTABLE: &str =
     "If it says that an operation is not permitted: look for an immutable file in its layer";
-/// The kubelet's clean-up tries again after this.
-const RETRY: TimeDelta = TimeDelta::minutes(1);
 /// The kubelet's clean-up tries again each minute; silence for longer shows that it got rid of it.
 pub(super) const RETRIES: TimeDelta = TimeDelta::minutes(5);
+
+fn judge(scene: &Scene) -> Judged {
+    match scene.all_answer() {
+        Some(_) => Judged::out("no container is dead", "docker inspect"),
+        None => Judged::Unasked,
+    }
+}
 
 fn check(evidence: &Evidence, before: &[Finding]) -> Vec<Finding> {
     let containers = evidence
@@ -107,8 +120,7 @@ fn check(evidence: &Evidence, before: &[Finding]) -> Vec<Finding> {
     let (dead, rest): (Vec<&Container>, Vec<&Container>) =
         containers.partition(|container| container.is_dead());
     let stored = stored::dead(evidence, rest);
-    let mut logged = Lines::failed(evidence, CALLS, ErrorClass::Busy);
-    logged.0.retain(|group| !was_first(evidence, group));
+    let logged = tries::in_vain(evidence);
     let of = |some: &[&Container], group: &Group| some.iter().any(|one| is_about(group, &one.id));
     let (about, others): (Vec<_>, Vec<_>) =
         logged.0.into_iter().partition(|group| of(&dead, group));
@@ -131,15 +143,6 @@ fn check(evidence: &Evidence, before: &[Finding]) -> Vec<Finding> {
         findings.iter_mut().for_each(|finding| refer(finding, held));
     }
     findings
-}
-
-/// Whether somebody else was just removing it, and did: the kubelet did not try again.
-fn was_first(evidence: &Evidence, group: &Group) -> bool {
-    let error = group.last.error.as_ref();
-    let under_way = error.is_some_and(|error| error.text.contains("is already in progress"));
-    let lasted = group.first.at.zip(group.last.at);
-    let once = lasted.is_none_or(|(first, last)| last - first < RETRY);
-    under_way && once && !Lines(vec![group]).are_recent(evidence, RETRIES)
 }
 
 /// Leaves to `busy-mount` what it tells better.
@@ -206,7 +209,7 @@ fn from_docker(evidence: &Evidence, dead: &[&Container], about: &Lines) -> Findi
             false => Confidence::Suspected,
         },
         active: true,
-        explanation: explain(evidence, dead),
+        explanation: explain(evidence, dead, about),
         subjects: dead.iter().map(|container| subject_of(container)).collect(),
         citations,
         remedies: remedies(evidence, dead),
@@ -251,7 +254,7 @@ fn cite_states(runtime: &Runtime, container: &Container, of: usize) -> Citation 
     }
 }
 
-fn explain(evidence: &Evidence, dead: &[&Container]) -> String {
+fn explain(evidence: &Evidence, dead: &[&Container], about: &Lines) -> String {
     let what = match dead {
         [one] => {
             let one = called(&subject_of(one));
@@ -278,6 +281,15 @@ fn explain(evidence: &Evidence, dead: &[&Container]) -> String {
     } else {
         ""
     };
+    let tried = match about.number() {
+        0 | 1 => String::new(),
+        tries => {
+            let span = span(evidence, about);
+            let room = evidence.listed().and_then(room::told);
+            let room = room.map_or_else(String::new, |room| format!(" {room}"));
+            format!(" The kubelet tried {tries} times to remove it{span}.{room}")
+        }
+    };
     let half = |one: &&&Container| half_removed(evidence, one).is_some();
     let half = match (dead, dead.iter().filter(half).count()) {
         (_, 0) => String::new(),
@@ -286,7 +298,7 @@ fn explain(evidence: &Evidence, dead: &[&Container]) -> String {
         (_, number) => format!(" The layers of {number} are still on the disk, half removed."),
     };
     format!(
-        "{what}{reason}.{half} It can never start again.{misled} A dead container by itself was never shown to hold up the kubelet's relist; many of them slow it down, and each may point to a leaked mount."
+        "{what}{reason}.{half} It can never start again.{misled}{tried} A dead container by itself was never shown to hold up the kubelet's relist; many of them slow it down, and each may point to a leaked mount."
     )
 }
 
@@ -312,8 +324,11 @@ fn from_log(evidence: &Evidence, logged: &Lines) -> Finding {
         .map_or("", |error| &error.text);
     let tries = match logged.number() {
         1 => "once".to_owned(),
-        tries => format!("{tries} times"),
+        tries => format!("{tries} times{}", span(evidence, logged)),
     };
+    // Where nothing is removed any more, it matters how long the list is.
+    let room = listed.filter(|_| active).and_then(room::told);
+    let room = room.map_or_else(String::new, |room| format!(" {room}"));
     let over = match (all_gone, active) {
         (true, _) => " It is not in Docker any more.",
         (false, false) => " It did not try again.",
@@ -332,7 +347,7 @@ fn from_log(evidence: &Evidence, logged: &Lines) -> Finding {
         confidence: Confidence::Suspected,
         active,
         explanation: format!(
-            "The kubelet tried {tries} to remove what is left of it and the runtime refused: \"{reason}\".{over} A container that cannot be removed was never shown to hold up the relist by itself; many of them slow it down."
+            "The kubelet tried {tries} to remove what is left of it and the runtime refused: \"{reason}\".{over} A container that cannot be removed was never shown to hold up the relist by itself; many of them slow it down.{room}"
         ),
         subjects,
         citations: logged.cite(6),
@@ -343,6 +358,19 @@ fn from_log(evidence: &Evidence, logged: &Lines) -> Finding {
         },
         spans: logged.spans(),
     }
+}
+
+/// Returns from when to when it was tried, and for how long, if not at one moment.
+fn span(evidence: &Evidence, logged: &Lines) -> String {
+    let Some((first, last)) = logged.first().zip(logged.last()) else {
+        return String::new();
+    };
+    if last == first {
+        return String::new();
+    }
+    let lasted = duration::human(last - first);
+    let (first, last) = (clock(evidence, Some(first)), clock(evidence, Some(last)));
+    format!(" ({first} to {last}, for {lasted})")
 }
 
 fn remedies(evidence: &Evidence, dead: &[&Container]) -> Vec<Remedy> {

@@ -5,7 +5,7 @@
 //! take tells that. So both must be seen: requests that take long, and someone of the runtime who waits.
 
 use super::{
-    EACH, Rule, count,
+    Bearing, EACH, Judged, Rule, Scene, count,
     holders::{self, doing},
     hung_container, hung_runtime, is_cause,
     lines::Lines,
@@ -26,6 +26,17 @@ pub(super) const RULE: Rule = Rule {
     id: "disk-saturated",
     title: "The disk that holds the runtime's data can do no more, and the runtime waits for it",
     explains: true,
+    bearing: Bearing {
+        behind: &[
+            "hung-container",
+            "hung-runtime",
+            "frozen-daemon",
+            "slow-relist",
+        ],
+        feeds: &["container-pileup"],
+        judge,
+        ..Bearing::NONE
+    },
     page: Page {
         means: "The disk below the runtime's data has more to do than it can: its requests wait for long, or fail. It was \
             watched for a second, and threads of the runtime were seen waiting for it (in a sync, an unmount, the journal of \
@@ -120,6 +131,23 @@ struct Harm<'a> {
     docker: Option<String>,
     /// The kubelet's calls that time out.
     logged: Lines<'a>,
+}
+
+fn judge(scene: &Scene) -> Judged {
+    let disk = scene.host().and_then(|host| {
+        let well = sick(host).is_empty();
+        host.disks
+            .iter()
+            .find(|disk| well && !disk.holds.is_empty())
+    });
+    let Some(disk) = disk else {
+        return scene.needs_host();
+    };
+    let (name, busy) = (&disk.name, disk.busy);
+    let because = format!(
+        "the disk of the runtime's data, {name}, is busy {busy:.0} % of the time, and no request waits long"
+    );
+    Judged::out(because, "diskstats")
 }
 
 fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {

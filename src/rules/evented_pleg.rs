@@ -4,7 +4,7 @@
 //! That the gate is on is seen in the kubelet's settings, in lines that only such a kubelet logs, and in a threshold of
 //! 10 minutes in place of 3.
 
-use super::{Rule, called, distinct, holders, lines::Lines, node, subject_of};
+use super::{Bearing, Rule, called, distinct, holders, lines::Lines, node, subject_of};
 use crate::{
     digest::PAUSE,
     event::{ErrorClass, Kind},
@@ -20,6 +20,10 @@ pub(super) const RULE: Rule = Rule {
     id: "evented-pleg",
     title: "The kubelet relies on its runtime's events (EventedPLEG), which has bugs of its own",
     explains: false,
+    bearing: Bearing {
+        feeds: &["pleg-unexplained"],
+        ..Bearing::NONE
+    },
     page: Page {
         means: "The kubelet's feature gate `EventedPLEG` is on: its settings say so, or it logs what only such a \
             kubelet logs, or its threshold is 10 minutes in place of 3. It takes the runtime's events in place of \

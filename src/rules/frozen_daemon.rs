@@ -4,7 +4,7 @@
 //! `hung-runtime` says that a daemon does not answer; this says why, where the kernel tells.
 
 use super::{
-    Rule, count, daemon,
+    Bearing, Judged, Rule, Scene, count, daemon,
     holders::{self, doing},
     hung_runtime,
     lines::Lines,
@@ -23,6 +23,12 @@ pub(super) const RULE: Rule = Rule {
     id: "frozen-daemon",
     title: "Docker's daemon or containerd is stopped, or asleep in the kernel",
     explains: true,
+    bearing: Bearing {
+        behind: &["hung-runtime", "hung-container", "not-pleg"],
+        feeds: &[],
+        judge,
+        ..Bearing::NONE
+    },
     page: Page {
         means: "dockerd or containerd exists and does not run: a signal stopped it (state T; SIGSTOP, or a background job that \
             wrote to a terminal), a debugger or strace holds it (t), or most of its threads sleep in the kernel (D). It is \
@@ -87,6 +93,29 @@ enum Frozen {
     Traced,
     /// In the kernel, without anyone's will.
     Asleep,
+}
+
+fn judge(scene: &Scene) -> Judged {
+    let daemons = holders::daemons(scene.evidence);
+    let (Some(_), Some(first)) = (scene.host(), daemons.first()) else {
+        return scene.needs_host();
+    };
+    let names: Vec<_> = daemons.iter().map(|it| it.comm.as_str()).collect();
+    let (names, run) = (
+        names.join(" and "),
+        if daemons.len() == 1 { "runs" } else { "run" },
+    );
+    let asleep = match daemons.iter().all(|it| it.threads.seen >= FEWEST) {
+        true => ", and the kernel lets most threads wake up",
+        false => "",
+    };
+    let because = format!("{names} {run}: no signal and no debugger stops them{asleep}");
+    let because = if daemons.len() == 1 {
+        because.replace("stops them", "stops it")
+    } else {
+        because
+    };
+    Judged::out(because, &format!("process {}", first.pid))
 }
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {

@@ -50,7 +50,7 @@ pub(super) fn dockerd<'a>(evidence: &Evidence, host: &'a Host) -> Option<&'a Pro
 }
 
 /// Returns the daemons of the runtime that was asked; on a node without Docker, containerd.
-pub(super) fn daemons(evidence: &Evidence) -> Vec<&Process> {
+pub(crate) fn daemons(evidence: &Evidence) -> Vec<&Process> {
     let Some(host) = &evidence.host else {
         return Vec::new();
     };

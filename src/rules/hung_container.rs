@@ -6,11 +6,12 @@
 
 mod held;
 mod page;
+mod shape;
 mod stacks;
 mod words;
 
 use super::{
-    EACH, Rule, cite_probe,
+    Bearing, EACH, Judged, Rule, Scene, cite_probe,
     holders::{self, Holder},
     hung_runtime, inspect_call, lasts,
     lines::Lines,
@@ -34,6 +35,12 @@ pub(super) const RULE: Rule = Rule {
     id: "hung-container",
     title: "One container's status never answers, so the kubelet's relist cannot finish",
     explains: true,
+    bearing: Bearing {
+        behind: &["orphan-sandbox"],
+        feeds: &[],
+        judge,
+        ..Bearing::NONE
+    },
     page: page::PAGE,
     check,
 };
@@ -101,8 +108,38 @@ impl Proof {
     }
 }
 
+fn judge(scene: &Scene) -> Judged {
+    if let Some(runtime) = scene.all_answer() {
+        let took = runtime.told().map(|container| container.probe.took);
+        let millis = took.max().unwrap_or_default().as_millis().max(1);
+        let all = runtime.containers.len();
+        let because =
+            format!("each of {all} containers answers its inspect, in {millis} ms at most");
+        return Judged::out(because, "docker inspect");
+    }
+    match scene.without(CALLS, ErrorClass::Deadline) {
+        Some((log, outage)) if outage.list_errors > 0 && outage.rises == 1 => Judged::silent(
+            log,
+            "each relist failed at its list, before any status was asked for",
+        ),
+        _ => scene.needs_runtime("plegdoctor probe --all # on the node: each container by itself"),
+    }
+}
+
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let suspects = suspects(evidence);
+    let mut findings = tell(evidence, &suspects);
+    let more = shape::more(evidence, &suspects);
+    if let (Some(first), Some(more)) = (findings.first_mut(), more) {
+        first.explanation = format!("{} {more}", first.explanation);
+    }
+    if suspects.is_empty() {
+        findings.extend(shape::unnamed(evidence));
+    }
+    findings
+}
+
+fn tell(evidence: &Evidence, suspects: &[Suspect]) -> Vec<Finding> {
     if suspects.len() <= EACH {
         let each = suspects.iter().map(std::slice::from_ref);
         return each.map(|suspect| accuse(evidence, suspect)).collect();

@@ -1,7 +1,7 @@
 //! `hung-runtime`: the daemon takes connections and does not answer, or only in part.
 
 use super::{
-    Rule, cite_probe, clock, count, daemon,
+    Bearing, Judged, Rule, Scene, cite_probe, clock, count, daemon,
     daemon_stacks::{cite, waited_for},
     lines::Lines,
     remedies::{Engine, cost_of_containerd, engine, restart, restart_runtime, save_stacks},
@@ -20,6 +20,12 @@ pub(super) const RULE: Rule = Rule {
     id: "hung-runtime",
     title: "The container runtime takes requests and does not answer them",
     explains: true,
+    bearing: Bearing {
+        behind: &["hung-container", "not-pleg"],
+        feeds: &[],
+        judge,
+        ..Bearing::NONE
+    },
     page: Page {
         means: "The daemon takes connections and answers none, or only some kinds of calls. What does not answer tells where: \
             version and info alone, and dockerd waits for containerd; the inspects of all containers, and something holds a \
@@ -105,6 +111,50 @@ enum Part {
     Inspects,
     /// It lists and inspects; what concerns the daemon itself hangs.
     Itself,
+}
+
+fn judge(scene: &Scene) -> Judged {
+    let answers = |runtime: &&Runtime| {
+        let mut calls = runtime.own_calls().into_iter();
+        calls.all(|(_, probe)| probe.outcome == Outcome::Answered)
+    };
+    if let Some(runtime) = scene.runtime().filter(answers) {
+        let longest = runtime
+            .own_calls()
+            .map(|(_, probe)| probe.took)
+            .into_iter()
+            .max();
+        let millis = longest.unwrap_or_default().as_millis().max(1);
+        let because = format!(
+            "Docker answers a ping, its version, its state and its list, in {millis} ms at most"
+        );
+        return Judged::out(because, "docker list");
+    }
+    let ping = scene.runtime().map(|runtime| runtime.ping.outcome);
+    if ping == Some(Outcome::Refused) {
+        let because = "its socket refuses each call at once: nobody is there to hang";
+        return Judged::out(because, "docker ping");
+    }
+    match scene.without(CALLS, ErrorClass::Deadline) {
+        Some((log, outage)) if outage.rises > 1 => {
+            let times = outage.rises - 1;
+            let times = if times == 1 {
+                "once".to_owned()
+            } else {
+                format!("{times} times")
+            };
+            Judged::silent(
+                log,
+                &format!(
+                    "no list timed out, and the lag fell back {times}: then a list had succeeded"
+                ),
+            )
+        }
+        Some((log, outage)) if outage.status_deadlines > 0 => {
+            Judged::silent(log, "no list timed out, while statuses did")
+        }
+        _ => scene.needs_runtime("timeout 10 docker ps -a"),
+    }
 }
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {

@@ -5,7 +5,7 @@
 
 mod table;
 
-use super::{Rule, holders, node};
+use super::{Bearing, Rule, holders, node};
 use crate::{
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
@@ -18,6 +18,20 @@ pub(super) const RULE: Rule = Rule {
     id: "known-bad-version",
     title: "A release that is known for trouble runs here",
     explains: false,
+    bearing: Bearing {
+        feeds: &[
+            "hung-container",
+            "leaked-shim",
+            "disk-saturated",
+            "systemd-unresponsive",
+            "log-driver-blocked",
+            "cni-hang",
+            "busy-mount",
+        ],
+        // Each release has its own trouble.
+        fits: |own, other| own.explanation.contains(&part_in(other.id)),
+        ..Bearing::NONE
+    },
     page: Page {
         means: "A program or a kernel runs here of a release that public incidents name. Its version comes from \
             Docker's `/version`, from the program itself, from the kernel, or from the kubelet's lines at its start. \
@@ -213,6 +227,11 @@ fn behind<'a>(release: &Release, found: &'a [Finding]) -> Option<&'a Finding> {
     may.min_by_key(|finding| (!finding.active, finding.severity))
 }
 
+/// Returns the words that tie a release to what it may be behind.
+fn part_in(id: &str) -> String {
+    format!("It may have its part in {id}")
+}
+
 fn tell(
     evidence: &Evidence,
     release: &Release,
@@ -222,8 +241,8 @@ fn tell(
     let (name, version) = (running.program.name(), &running.version);
     let link = match behind {
         Some(finding) => format!(
-            "It may have its part in {}: what is proved is told there, and a version alone proves nothing.",
-            finding.id
+            "{}: what is proved is told there, and a version alone proves nothing.",
+            part_in(finding.id)
         ),
         None => "Nothing of the kind is seen here, and a version alone proves nothing.".to_owned(),
     };

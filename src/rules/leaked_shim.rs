@@ -9,7 +9,7 @@
 mod words;
 
 use super::{
-    Rule, daemon, frozen_daemon,
+    Bearing, Rule, daemon, frozen_daemon,
     holders::{self, span},
     inspect_call,
     remedies::{docker_command, restart_runtime},
@@ -31,6 +31,11 @@ pub(super) const RULE: Rule = Rule {
     id: "leaked-shim",
     title: "Docker and a container's shim do not fit: one of them is left over",
     explains: false,
+    bearing: Bearing {
+        behind: &[],
+        feeds: &["orphan-sandbox", "dead-container"],
+        ..Bearing::NONE
+    },
     page: Page {
         means: "Docker and a shim do not fit. Docker says `Up` and the container's process is gone, or its shim is; or a shim is \
             left over for what has ended, or for what Docker does not know. The end of a process is told by its shim through \

@@ -1,24 +1,30 @@
 //! `list-too-large`: the answer that lists all containers is larger than gRPC lets through.
 
 use super::{
-    Rule, clock, count,
+    Bearing, Judged, Rule, Scene, clock, count,
     lines::Lines,
     node,
     remedies::{bound_dead_containers, clean_exited, count_containers},
-    stored,
+    room, stored,
 };
 use crate::{
     event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Severity},
     page::{Cure, Look, Page},
-    runtime::Runtime,
+    runtime::{Runtime, room::LIMIT},
 };
 
 pub(super) const RULE: Rule = Rule {
     id: "list-too-large",
     title: "The list of containers exceeds the gRPC limit, so the kubelet can neither relist nor clean up",
     explains: true,
+    bearing: Bearing {
+        behind: &[],
+        feeds: &[],
+        judge,
+        ..Bearing::NONE
+    },
     page: Page {
         means: "The answer that lists the node's sandboxes or containers is larger than gRPC lets through: \
             `ResourceExhausted … message larger than max (20086028 vs. 16777216)`. The first number is the answer's \
@@ -85,6 +91,23 @@ const CALLS: &[Kind] = &[
     Kind::CleanPodsFailed,
 ];
 
+fn judge(scene: &Scene) -> Judged {
+    if let Some(runtime) = scene.listed().filter(|runtime| runtime.list_bytes < LIMIT) {
+        let bytes = runtime.list_bytes;
+        let because = format!("Docker's list has {bytes} bytes, and the limit is {LIMIT}");
+        return Judged::out(because, "docker list");
+    }
+    match scene.without(CALLS, ErrorClass::TooLarge) {
+        Some((log, _)) => Judged::silent(
+            log,
+            "no call said that a message is too large, and such calls fail at once",
+        ),
+        None => {
+            scene.needs_runtime("docker ps -aq | wc -l # some 20,000 bring a list to its limit")
+        }
+    }
+}
+
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let all = Lines::failed(evidence, CALLS, ErrorClass::TooLarge);
     let logged = all.latest();
@@ -128,7 +151,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     }]
 }
 
-fn cite_list(runtime: &Runtime) -> Citation {
+pub(super) fn cite_list(runtime: &Runtime) -> Citation {
     let containers = count(runtime.containers.len(), "container");
     let (stopped, bytes) = (stopped(runtime), runtime.list_bytes);
     Citation {
@@ -142,12 +165,8 @@ fn cite_list(runtime: &Runtime) -> Citation {
 
 /// Returns how many listed containers do not run.
 pub(super) fn stopped(runtime: &Runtime) -> usize {
-    let runs = |state: &str| matches!(state, "running" | "paused" | "restarting");
-    runtime
-        .containers
-        .iter()
-        .filter(|c| !runs(&c.listed_state))
-        .count()
+    let containers = runtime.containers.iter();
+    containers.filter(|it| !it.is_listed_running()).count()
 }
 
 fn explain(
@@ -160,10 +179,9 @@ fn explain(
     let first = clock(evidence, logged.first());
     let now = listed.map_or_else(String::new, |runtime| {
         let all = count(runtime.containers.len(), "container");
-        format!(
-            " Docker has {all} now, {} of them stopped.",
-            stopped(runtime)
-        )
+        let stopped = stopped(runtime);
+        let room = room::told(runtime).map_or_else(String::new, |room| format!(" {room}"));
+        format!(" Docker has {all} now, {stopped} of them stopped.{room}")
     });
     let written = stored::listed(evidence).map(|(_, stored)| {
         let (all, stopped) = (count(stored.len(), "container"), stored::stopped(&stored));

@@ -5,7 +5,7 @@
 //! where a container hangs and nothing else is known to hold it. From a log alone nothing of a driver is known.
 
 use super::{
-    EACH, Rule, daemon_stacks, holders, hung_container,
+    Bearing, EACH, Judged, Rule, Scene, daemon_stacks, holders, hung_container,
     lines::Lines,
     remedies::{restart_runtime, save_stacks},
     subject_of,
@@ -25,6 +25,11 @@ pub(super) const RULE: Rule = Rule {
     id: "log-driver-blocked",
     title: "A container's log driver takes nothing, and dockerd waits for it",
     explains: true,
+    bearing: Bearing {
+        behind: &["hung-container", "hung-runtime"],
+        judge,
+        ..Bearing::NONE
+    },
     page: Page {
         means: "Docker hands what a container prints to its log driver. One that writes files of this machine \
             (json-file, local) is done at once; one that sends it elsewhere (syslog, fluentd, gelf, …) may have to \
@@ -97,6 +102,20 @@ struct Blocked<'a> {
     holder: Option<&'a Call>,
     /// The kubelet's calls for such containers that timed out, if they go on.
     logged: Lines<'a>,
+}
+
+fn judge(scene: &Scene) -> Judged {
+    if scene.all_answer().is_some() {
+        return Judged::out("each container answers its inspect", "docker inspect");
+    }
+    let driver = scene.runtime().and_then(|it| driver(it, &waiting(it)));
+    match driver.filter(|driver| LOCAL.contains(&driver.as_str())) {
+        Some(driver) => Judged::out(
+            format!("the containers that do not answer log to this machine's files ({driver})"),
+            "docker info",
+        ),
+        None => scene.needs_runtime("docker info -f '{{.LoggingDriver}}'"),
+    }
 }
 
 fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {

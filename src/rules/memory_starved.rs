@@ -2,8 +2,10 @@
 //!
 //! A container that ran into its own limit is not the machine's want. The kernel alone says all this: suspected.
 
+mod storm;
+
 use super::{
-    Rule,
+    Bearing, Judged, Rule, Scene,
     holders::{self, span},
     node,
 };
@@ -20,6 +22,19 @@ pub(super) const RULE: Rule = Rule {
     title: "The machine has no memory left",
     // Only suspected: what it says must not silence that nothing is known.
     explains: false,
+    bearing: Bearing {
+        behind: &[],
+        feeds: &[
+            "runtime-down",
+            "hung-runtime",
+            "hung-container",
+            "frozen-daemon",
+            "slow-relist",
+            "pleg-unexplained",
+        ],
+        judge,
+        ..Bearing::NONE
+    },
     page: Page {
         means: "The machine has no memory left: all tasks stand still for it for a good part of the time, nearly nothing is \
             available, or the kernel has just killed a process for it.",
@@ -71,10 +86,29 @@ const STALLED: f64 = 10.0;
 /// The kubelet evicts pods below that (its default `memory.available<100Mi`).
 const LOW: u64 = 100 << 20;
 
+fn judge(scene: &Scene) -> Judged {
+    let pressure = scene.host().map(|host| &host.pressure);
+    match pressure.and_then(|pressure| pressure.memory_available.zip(pressure.memory_total)) {
+        Some((left, total)) => {
+            let (left, total) = (left >> 20, total >> 20);
+            Judged::out(
+                format!("{left} MiB of memory are left of {total}"),
+                "meminfo",
+            )
+        }
+        None => scene.needs_host(),
+    }
+}
+
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
-    let Some(host) = &evidence.host else {
-        return Vec::new();
-    };
+    let now = evidence.host.as_ref().and_then(|host| now(evidence, host));
+    now.or_else(|| storm::before_the_lag(evidence))
+        .into_iter()
+        .collect()
+}
+
+/// What the machine lacks now.
+fn now(evidence: &Evidence, host: &Host) -> Option<Finding> {
     let mut told = Vec::new();
     let mut citations = Vec::new();
     let mut cite = |source: &str, text: String| {
@@ -102,9 +136,9 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
         cite("kernel", killed.text.clone());
     }
     if told.is_empty() {
-        return Vec::new();
+        return None;
     }
-    vec![Finding {
+    Some(Finding {
         id: RULE.id,
         title: RULE.title.to_owned(),
         severity: Severity::Warning,
@@ -118,7 +152,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
         citations,
         remedies: remedies(),
         spans: Vec::new(),
-    }]
+    })
 }
 
 fn stalled(host: &Host) -> Option<f64> {

@@ -6,7 +6,7 @@
 mod page;
 
 use super::{
-    Rule, count,
+    Bearing, Judged, Rule, Scene, count,
     holders::{self, doing},
     hung_container,
     lines::Lines,
@@ -27,6 +27,17 @@ pub(super) const RULE: Rule = Rule {
     id: "network-storage",
     title: "A file system's server does not answer, and the runtime waits for it",
     explains: true,
+    bearing: Bearing {
+        behind: &[
+            "hung-container",
+            "hung-runtime",
+            "frozen-daemon",
+            "not-pleg",
+        ],
+        feeds: &[],
+        judge,
+        ..Bearing::NONE
+    },
     page: page::PAGE,
     check,
 };
@@ -44,6 +55,16 @@ struct Stuck<'a> {
     tid: u32,
     state: State,
     function: &'a str,
+}
+
+fn judge(scene: &Scene) -> Judged {
+    match scene.whole_host() {
+        Some(host) if stuck(host).is_empty() => Judged::out(
+            "no thread was seen to sleep for a file system's server",
+            "the host's processes",
+        ),
+        _ => scene.needs_host(),
+    }
 }
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {

@@ -2,7 +2,9 @@
 
 mod silent;
 
-use super::{Rule, clock, is_cause, lines::Lines, node, removal_race};
+use super::{
+    Bearing, Judged, Rule, Scene, clock, count, is_cause, lines::Lines, node, removal_race,
+};
 use crate::{
     digest::{Group, Log},
     event::{ErrorClass, Event, Kind, Time},
@@ -17,6 +19,12 @@ pub(super) const RULE: Rule = Rule {
     id: "not-pleg",
     title: "The node is NotReady for another reason than the PLEG",
     explains: false,
+    bearing: Bearing {
+        behind: &[],
+        feeds: &[],
+        judge,
+        ..Bearing::NONE
+    },
     page: Page {
         means: "The node is NotReady, or Unknown, and the reason given is not PLEG: the pod network is not ready, the kubelet \
             cannot reach the API server, the kubelet ends with a fatal error, or the runtime is down without a stale PLEG.",
@@ -80,6 +88,14 @@ struct Other<'a> {
     title: &'static str,
     explanation: &'static str,
     look: &'static str,
+}
+
+fn judge(scene: &Scene) -> Judged {
+    let told = scene.evidence.log.as_ref().zip(scene.outage);
+    told.map_or(Judged::Unasked, |(log, outage)| {
+        let lines = count(usize::try_from(outage.lines).unwrap_or(usize::MAX), "line");
+        Judged::silent(log, &format!("the kubelet itself names the PLEG ({lines})"))
+    })
 }
 
 fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {

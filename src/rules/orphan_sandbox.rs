@@ -1,8 +1,8 @@
 //! `orphan-sandbox`: a sandbox or container outlives its pod.
 
 use super::{
-    EACH, Rule, called, clock, count, lines::Lines, remedies::stop_container, subject_from,
-    subject_of,
+    Bearing, EACH, Rule, called, clock, count, lines::Lines, remedies::stop_container,
+    subject_from, subject_of,
 };
 use crate::{
     digest::{Group, Log},
@@ -18,6 +18,7 @@ pub(super) const RULE: Rule = Rule {
     id: "orphan-sandbox",
     title: "A sandbox or container outlives its pod",
     explains: false,
+    bearing: Bearing::NONE,
     page: Page {
         means: "The kubelet was told that a pod is gone, its grace is over, and a sandbox or container of it still runs.",
         matters: "It holds resources, addresses and mounts, and each failed try to remove it costs a call. It does not hold up \

@@ -3,7 +3,10 @@
 
 mod unlogged;
 
-use super::{Rule, clock, is_cause, lasts, lines::Lines, node, remedies::save_stacks};
+use super::{
+    Bearing, Rule, bearing::is_extract, clock, is_cause, lasts, lines::Lines, node,
+    remedies::save_stacks,
+};
 use crate::{
     digest::Log,
     duration,
@@ -20,6 +23,7 @@ pub(super) const RULE: Rule = Rule {
     id: "pleg-unexplained",
     title: "The PLEG was unhealthy, and the evidence does not tell why",
     explains: false,
+    bearing: Bearing::NONE,
     page: Page {
         means: "PLEG was unhealthy, and the evidence does not tell why. What it excludes is said, and what was not seen.",
         matters: "In many public incidents a restart \"fixed\" the node and nobody knew what it was, so it came back. The \
@@ -121,18 +125,12 @@ fn tell(evidence: &Evidence, incident: &Incident, number: usize) -> Finding {
         more => format!(" {more} other outages are unexplained, too."),
     };
     let since = clock(evidence, Some(incident.start));
-    let what = match incident.shape {
-        Shape::Sawtooth => {
-            format!("From {since} on relists took longer than 3 minutes again and again")
-        }
-        Shape::Growing | Shape::Single => format!("No relist succeeded from {since} on"),
-    };
+    let what = shape(&since, incident);
     let title = if active {
         "The PLEG is unhealthy, and the evidence does not tell why"
     } else {
         RULE.title
     };
-    let peak = duration::human(incident.peak_lag);
     let ruled_out = ruled_out(evidence);
     let mut citations = vec![incident.first.clone(), incident.last.clone()];
     citations.dedup();
@@ -142,11 +140,37 @@ fn tell(evidence: &Evidence, incident: &Incident, number: usize) -> Finding {
         severity: Severity::Critical,
         confidence: Confidence::Suspected,
         active,
-        explanation: format!("{what}; the lag reached {peak}. {ruled_out}{others}"),
+        explanation: format!("{what} {ruled_out}{others}"),
         subjects: vec![node(evidence)],
         citations,
         remedies: remedies(evidence, active),
         spans: Vec::new(),
+    }
+}
+
+/// Returns how the lag went, and what that alone tells.
+fn shape(since: &str, incident: &Incident) -> String {
+    let peak = duration::human(incident.peak_lag);
+    let teeth = incident.teeth;
+    match incident.shape {
+        Shape::Sawtooth if teeth.count > 0 => {
+            let times = match teeth.count {
+                1 => "once".to_owned(),
+                times => format!("{times} times"),
+            };
+            let (least, most) = (duration::human(teeth.least), duration::human(teeth.most));
+            let heights = match least == most {
+                true => format!("from {most}"),
+                false => format!("from {least} to {most}"),
+            };
+            format!(
+                "From {since} on relists took longer than 3 minutes again and again; the lag reached {peak} and fell back {times}, {heights}. So the lists work, and the statuses after them take too long: one that does not answer takes 4 minutes each time, many slow ones or a slow disk take any time."
+            )
+        }
+        Shape::Growing if incident.list_errors == 0 && !incident.never => format!(
+            "No relist succeeded from {since} on; the lag reached {peak} and did not fall back. No call that timed out explains so much: the list, or one status call, waits without an end."
+        ),
+        _ => format!("No relist succeeded from {since} on; the lag reached {peak}."),
     }
 }
 
@@ -199,7 +223,7 @@ fn ruled_out(evidence: &Evidence) -> String {
     let any =
         |log: &Log, fits: fn(&Event) -> bool| log.groups.iter().any(|group| fits(&group.first));
     let mut out = Vec::new();
-    if let Some(log) = &evidence.log {
+    if let Some(log) = evidence.log.as_ref().filter(|log| !is_extract(log)) {
         if !any(log, |event| event.kind.is_list()) {
             out.push("no listing failed");
         }
@@ -222,7 +246,13 @@ fn ruled_out(evidence: &Evidence) -> String {
         }
     }
     if out.is_empty() {
-        "Nothing could be ruled out.".to_owned()
+        let cut = evidence.log.as_ref().is_some_and(is_extract);
+        let cut = if cut {
+            ": all but the lines on the PLEG was cut out of the log"
+        } else {
+            ""
+        };
+        format!("Nothing could be ruled out{cut}.")
     } else {
         format!("Ruled out: {}.", out.join("; "))
     }

@@ -9,7 +9,7 @@ mod unstarted;
 pub(super) use unstarted::missed;
 
 use super::{
-    Rule, clock,
+    Bearing, Rule, clock,
     lines::Lines,
     node,
     remedies::{Engine, docker_command, engine},
@@ -29,6 +29,7 @@ pub(super) const RULE: Rule = Rule {
     id: "removal-race",
     title: "The kubelet asks for what is gone already",
     explains: false,
+    bearing: Bearing::NONE,
     page: Page {
         means: "The runtime answered that there is no such container or sandbox. Between a list and the calls that \
             follow it something may be removed, so such lines stand in healthy logs, too. They are told in three \

@@ -3,11 +3,11 @@
 //! The kubelet's words "container runtime is down" alone decide nothing: it says so in a hang too.
 
 use super::{
-    Rule, cite_probe, clock, daemon,
+    Bearing, Judged, Rule, Scene, cite_probe, clock, daemon,
     lines::Lines,
     probe_text,
     remedies::{Engine, engine, look_why_it_ended, start_runtime},
-    stored,
+    stored, took,
 };
 use crate::{
     event::{ErrorClass, Kind},
@@ -25,6 +25,12 @@ pub(super) const RULE: Rule = Rule {
     id: "runtime-down",
     title: "The container runtime is not running, or nothing listens on its socket",
     explains: true,
+    bearing: Bearing {
+        behind: &["not-pleg"],
+        feeds: &[],
+        judge,
+        ..Bearing::NONE
+    },
     page: Page {
         means: "Nothing listens on the runtime's socket: the call is refused, or the socket is not there. Errors come in \
             milliseconds, not after 2 minutes.",
@@ -98,6 +104,29 @@ const CALLS: &[Kind] = &[
 /// For so long the kubelet grants a runtime that it does not answer before it calls it down
 /// (kubernetes:pkg/kubelet/kubelet.go maxWaitForContainerRuntime).
 const GRANTED: TimeDelta = TimeDelta::seconds(30);
+
+fn judge(scene: &Scene) -> Judged {
+    match scene.runtime().map(|runtime| &runtime.ping) {
+        Some(ping) if ping.outcome == Outcome::Answered => {
+            return Judged::out(
+                format!("Docker answers a ping in {}", took(ping)),
+                "docker ping",
+            );
+        }
+        // Nobody refused the call: the socket has its listener.
+        Some(ping) if ping.outcome == Outcome::TimedOut => {
+            return Judged::out(
+                "its socket takes calls, though none is answered",
+                "docker ping",
+            );
+        }
+        _ => {}
+    }
+    match scene.without(CALLS, ErrorClass::Unavailable) {
+        Some((log, _)) => Judged::silent(log, "no call was refused, and without a runtime each is"),
+        None => scene.needs_runtime("systemctl status docker containerd crio --no-pager"),
+    }
+}
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let all = Lines::failed(evidence, CALLS, ErrorClass::Unavailable);

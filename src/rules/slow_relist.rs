@@ -3,7 +3,7 @@
 //! Two sources: the kubelet's metrics, which mostly count from its start, and our own calls, of now. Where something
 //! hangs, or a pile of containers is the reason, another rule speaks.
 
-use super::{Rule, cite_probe, count, is_cause, kubelet, kubelet::cite, node, took};
+use super::{Bearing, Rule, cite_probe, count, is_cause, kubelet, kubelet::cite, node, took};
 use crate::{
     duration,
     evidence::Evidence,
@@ -19,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
     id: "slow-relist",
     title: "Relists take long: the PLEG is near to being unhealthy",
     explains: false,
+    bearing: Bearing::NONE,
     page: Page {
         means: "Relists end, and take long: by the kubelet's metrics, or by the sum of our own calls. A relist that one changed \
             pod caused takes well below a second on a sound node.",

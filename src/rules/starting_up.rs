@@ -2,7 +2,7 @@
 //!
 //! Speaks only while it lasts; start-ups that ended well are not worth a word.
 
-use super::{Rule, clock, lines::Lines, node};
+use super::{Bearing, Rule, clock, lines::Lines, node};
 use crate::{
     event::Kind,
     evidence::Evidence,
@@ -15,6 +15,7 @@ pub(super) const RULE: Rule = Rule {
     id: "starting-up",
     title: "The kubelet has just started",
     explains: false,
+    bearing: Bearing::NONE,
     page: Page {
         means: "The kubelet started less than a minute ago and says that \
             `PLEG is not healthy: pleg has yet to be successful`, or that its first check of the runtime \

@@ -5,7 +5,7 @@
 //! it, or what the kubelet logs, is another.
 
 use super::{
-    EACH, Rule, count, daemon,
+    Bearing, EACH, Judged, Rule, Scene, count, daemon,
     holders::{self, doing, span},
     lines::Lines,
 };
@@ -23,6 +23,12 @@ pub(super) const RULE: Rule = Rule {
     id: "systemd-unresponsive",
     title: "systemd does not answer over D-Bus",
     explains: true,
+    bearing: Bearing {
+        behind: &["hung-container", "hung-runtime"],
+        feeds: &[],
+        judge,
+        ..Bearing::NONE
+    },
     page: Page {
         means: "systemd was asked for its version over D-Bus and did not answer; an answer takes milliseconds. It is busy for \
             long (thousands of mounts or units), deadlocked with D-Bus, or asleep in the kernel.",
@@ -110,6 +116,25 @@ impl Signs<'_> {
         containers.sort_unstable();
         containers.dedup();
         self.process.is_some() || !self.logged.is_empty() || containers.len() > 1
+    }
+}
+
+fn judge(scene: &Scene) -> Judged {
+    let systemd = scene.host().and_then(|host| host.systemd.as_ref());
+    match systemd.map(|systemd| &systemd.bus) {
+        Some(Bus::Answered(took, _)) => {
+            let millis = took.as_millis().max(1);
+            Judged::out(
+                format!("systemd answers over D-Bus in {millis} ms"),
+                "busctl get-property … Version",
+            )
+        }
+        Some(_) => Judged::Unasked,
+        None if scene.host().is_none() => scene.needs_host(),
+        None => scene.open(
+            "systemd was not asked",
+            "timeout 10 busctl status org.freedesktop.systemd1",
+        ),
     }
 }
 

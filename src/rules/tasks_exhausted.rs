@@ -1,7 +1,7 @@
 //! `tasks-exhausted`: the machine, or a daemon's unit, has (nearly) as many tasks as it may have: nothing new can be
 //! started, and Go programs die of it.
 
-use super::{Rule, daemon, holders, node};
+use super::{Bearing, Judged, Rule, Scene, daemon, holders, node};
 use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Subject},
@@ -13,6 +13,12 @@ pub(super) const RULE: Rule = Rule {
     title: "There are as many tasks as there may be",
     // Only suspected: what it says must not silence that nothing is known.
     explains: false,
+    bearing: Bearing {
+        behind: &[],
+        feeds: &["runtime-down", "hung-runtime", "hung-container", "cni-hang"],
+        judge,
+        ..Bearing::NONE
+    },
     page: Page {
         means: "The machine (`pid_max`, `threads-max`) or the unit of a daemon (`TasksMax`, `pids.max`) has nearly or just as \
             many processes and threads as it may have.",
@@ -62,6 +68,17 @@ pub(super) const RULE: Rule = Rule {
 /// From this share of the limit on, in per cent, a start may fail: a container's start needs some dozens of tasks at
 /// once.
 const NEARLY: u64 = 95;
+
+fn judge(scene: &Scene) -> Judged {
+    let pressure = scene.host().map(|host| &host.pressure);
+    match pressure.and_then(|pressure| pressure.tasks.zip(pressure.tasks_limit)) {
+        Some((tasks, limit)) => Judged::out(
+            format!("the machine has {tasks} tasks of {limit}"),
+            "loadavg",
+        ),
+        None => scene.needs_host(),
+    }
+}
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let Some(host) = &evidence.host else {

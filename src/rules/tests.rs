@@ -1,8 +1,10 @@
 //! Stories told to the rules: lines of a log, answers of a daemon, and what may be concluded from them.
 
+mod bearing;
 mod busy_mount;
 mod clock_step;
 mod cni_hang;
+mod confirm;
 mod container_pileup;
 mod dead_container;
 mod disk_saturated;
@@ -22,6 +24,7 @@ mod orphan_sandbox;
 mod pleg_unexplained;
 mod removal_race;
 mod runtime_down;
+mod shape;
 mod slow_relist;
 mod starting_up;
 mod stored;

@@ -3,7 +3,7 @@
 //! Told by the words of Windows' container service, and by lags in steps of 100 ns, as its clock has them: a lag of
 //! Linux' clock ends so by chance once in a hundred times.
 
-use super::{Rule, node};
+use super::{Bearing, Rule, node};
 use crate::{
     digest::{Group, Log},
     evidence::Evidence,
@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
     id: "windows-node",
     title: "This is a Windows node, of which nothing is known here",
     explains: false,
+    bearing: Bearing::NONE,
     page: Page {
         means: "The log is of a Windows node: its lines speak of Windows' container service (`hcsshim`, `hcs::`), or \
             all of its lags are whole multiples of 100 ns, as Windows' clock counts (`7m24.0513035s`).",

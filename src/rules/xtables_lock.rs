@@ -3,7 +3,7 @@
 //! Nobody who met it had a line of the PLEG: pods' networks are not set up or not taken down, and services not routed.
 
 use super::{
-    Rule, clock,
+    Bearing, Rule, clock,
     holders::{self, span},
     lines::Lines,
     node,
@@ -22,6 +22,10 @@ pub(super) const RULE: Rule = Rule {
     id: "xtables-lock",
     title: "iptables' lock is held, so that networks are not set up",
     explains: false,
+    bearing: Bearing {
+        feeds: &["cni-hang"],
+        ..Bearing::NONE
+    },
     page: Page {
         means: "iptables says that another run of it holds its lock, in the kubelet's own lines or in a network \
             plugin's words. The kernel's tables are changed by one run at a time; the others wait for some seconds, \

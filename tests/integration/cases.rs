@@ -219,6 +219,80 @@ pub(crate) fn meets(line: &str, exit: u8, value: &Value) -> Result<(), String> {
                 .collect();
             has(lines.iter().any(|line| line == rest), lines.join(" "))
         }
+        _ => ranked(word, rest, value),
+    }
+}
+
+/// Whether the report ranks, excludes and dates as one line of `expect` says.
+fn ranked(word: &str, rest: &str, value: &Value) -> Result<(), String> {
+    let has = |ok: bool, found: String| if ok { Ok(()) } else { Err(found) };
+    let named = |key: &str| -> Vec<&str> {
+        let all = value[key].as_array().unwrap();
+        all.iter().map(|it| it["id"].as_str().unwrap()).collect()
+    };
+    let last = || value["incidents"].as_array().unwrap().last();
+    let moments = || last().map_or(Vec::new(), |it| it["timeline"].as_array().unwrap().clone());
+    match word {
+        // A finding's role: its id, primary or separate; or its id, consequence or feeds, and the other's id.
+        "role" => {
+            let roles: Vec<_> = value["findings"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|finding| {
+                    let word = |value: &Value| value.as_str().unwrap_or("").to_owned();
+                    let role = &finding["role"];
+                    let words = [&finding["id"], &role["kind"], &role["to"]].map(word);
+                    words.join(" ").trim().to_owned()
+                })
+                .collect();
+            has(roles.iter().any(|role| role == rest), roles.join("\n"))
+        }
+        // All of these are ruled out; none of these is; all could not be judged.
+        "ruled-out" | "not-ruled-out" | "undecided" => {
+            let key = if word == "undecided" {
+                "undecided"
+            } else {
+                "ruled_out"
+            };
+            let found = named(key);
+            let is_there = |id: &str| found.contains(&id);
+            let ok = match word {
+                "not-ruled-out" => !rest.split(' ').any(is_there),
+                _ => rest.split(' ').all(is_there),
+            };
+            has(ok, found.join(" "))
+        }
+        // What the last outage's timeline tells, in order.
+        "moments" => {
+            let found: Vec<_> = moments()
+                .iter()
+                .map(|it| it["what"].as_str().unwrap().to_owned())
+                .collect();
+            has(found.join(" ") == rest, found.join(" "))
+        }
+        // One of its moments: what, when, how often, seconds after the lag began.
+        "moment" => {
+            let found: Vec<_> = moments()
+                .iter()
+                .map(|it| {
+                    format!(
+                        "{} {} {} {}",
+                        it["what"].as_str().unwrap(),
+                        it["time"].as_str().unwrap(),
+                        it["count"],
+                        it["after_seconds"]
+                    )
+                })
+                .collect();
+            has(found.iter().any(|it| it == rest), found.join("\n"))
+        }
+        // A value anywhere: a JSON pointer and what stands there.
+        "value" => {
+            let (place, expected) = rest.split_once(' ').unwrap();
+            let found = value.pointer(place).unwrap_or(&Value::Null).to_string();
+            has(found == expected, found)
+        }
         _ => Err(format!("no such expectation: {word}")),
     }
 }

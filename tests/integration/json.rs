@@ -13,7 +13,7 @@ use crate::{
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 use std::fs;
-use types::{Clean, Finding, Report, Severity, Verdict};
+use types::{Clean, Finding, Report, RoleKind, Severity, Verdict};
 
 /// Reads a report strictly. Written again it must be the same: a key that is left out would come back as null.
 #[track_caller]
@@ -51,6 +51,29 @@ pub(crate) fn strictly(report: &Value) {
     }
     for incident in &read.incidents {
         assert_eq!(incident.ongoing, incident.end.is_none(), "{report:#}");
+        let times: Vec<_> = incident
+            .timeline
+            .iter()
+            .map(|it| it.after_seconds)
+            .collect();
+        assert!(times.is_sorted(), "{times:?}");
+    }
+    for (index, finding) in read.findings.iter().enumerate() {
+        let (primary, to) = (
+            finding.role.kind == RoleKind::Primary,
+            finding.role.to.as_ref(),
+        );
+        assert_eq!(primary, index == 0, "{report:#}");
+        let named = |id: &String| {
+            read.findings
+                .iter()
+                .any(|it| it.id == *id && *id != finding.id)
+        };
+        let tied = matches!(finding.role.kind, RoleKind::Consequence | RoleKind::Feeds);
+        assert_eq!(to.is_some_and(named), tied, "{}", finding.id);
+        let out = read.ruled_out.iter().any(|it| it.id == finding.id);
+        let open = read.undecided.iter().any(|it| it.id == finding.id);
+        assert!(!out && !open, "{} is found, and more", finding.id);
     }
 }
 

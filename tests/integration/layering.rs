@@ -90,6 +90,7 @@ const CORE: &[&str] = &[
     "runtime/calls",
     "runtime/name",
     "runtime/relist",
+    "runtime/room",
     "runtime/stored",
     "stacks",
 ];

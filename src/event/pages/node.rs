@@ -185,6 +185,31 @@ pub(super) const EVICTION_SUMMARY: Page = Page {
     sources: &["kubernetes:pkg/kubelet/eviction/eviction_manager.go"],
 };
 
+pub(super) const SYSTEM_OOM: Page = Page {
+    means: "The machine as a whole ran out of memory, and the kernel killed a process: the kubelet heard of it from the \
+        kernel. A container that ran into its own limit is not told so.",
+    matters: "What was killed may be a daemon or a shim, which leaves its containers to nobody, and what was not killed \
+        waits for memory and answers late. Where it comes minutes before a lag, that is worth a look: it may be what the \
+        hang began with.",
+    confirm: &[
+        Look {
+            what: "Whom the kernel killed, and when",
+            command: "dmesg -T | grep -iE 'out of memory|oom-kill' | tail",
+        },
+        Look::DIAGNOSE,
+    ],
+    remedies: &[Cure {
+        what: "Give pods without limits some, and keep memory back for the daemons (`--system-reserved`, \
+            `--kube-reserved`)",
+        command: "",
+        cost: "the kubelet restarts for the latter; less fits on the node",
+    }],
+    versions: "1.15 and later, at -v=1; structured text since 1.22.",
+    unproved: "That it is the cause of a lag that follows: only that it came first.",
+    see: &["memory-starved", "runtime-down", "exec-sync-failed"],
+    sources: &["kubernetes:pkg/kubelet/oom/oom_watcher_linux.go"],
+};
+
 pub(super) const DOCKERSHIM_USED: Page = Page {
     means: "This kubelet drives Docker through dockershim, which is a part of it.",
     matters: "It decides which daemons to ask: dockerd, containerd behind it, and no CRI socket of another process.",

@@ -111,3 +111,22 @@ fn the_kubelets_limits_are_told_where_they_are_known() {
     };
     assert!(told(Some(set)).ends_with("; now they are -1 and not set (-1: any number)"));
 }
+
+#[test]
+fn a_list_that_is_nearly_too_long_is_told_before_it_is() {
+    let near = |bytes: u64| Runtime {
+        list_bytes: bytes,
+        ..pile(200, 100, 2)
+    };
+    let found = only(&RULE, &evidence(&[], Some(near(12 << 20))));
+    assert_eq!(
+        (found.severity, found.confidence),
+        (Severity::Warning, Confidence::Suspected)
+    );
+    assert!(
+        found.explanation.contains("201 containers in 12582912 bytes as JSON, 62601 each: it reaches gRPC's limit of 16 MiB with some 268"),
+        "{}",
+        found.explanation
+    );
+    quiet(&RULE, &evidence(&[], Some(near((12 << 20) - 1))));
+}

@@ -188,3 +188,28 @@ fn a_removal_that_is_not_tried_again_is_over() {
     let lines = [remove_failed(ID), ready("03:50:00")];
     assert!(!only(&RULE, &evidence(&lines, None)).active);
 }
+
+/// A removal that fails for no reason that is known, each minute.
+fn fails(from: &str, times: i32) -> Vec<String> {
+    let tries = (0..times).map(|n| {
+        let time = at(from) + chrono::TimeDelta::minutes(i64::from(n));
+        line(
+            &time.format("%H:%M:%S").to_string(),
+            &format!("RemoveContainer \"{ID}\" from runtime service failed: rpc error: code = Unknown desc = no luck"),
+        )
+    });
+    tries.collect()
+}
+
+#[test]
+fn a_removal_that_is_tried_for_hours_is_told_whatever_the_reason() {
+    let found = only(&RULE, &evidence(&fails("03:00:00", 90), None));
+    assert!(
+        found
+            .explanation
+            .contains("tried 90 times (03:00:00 to 04:29:00, for 1h29m)"),
+        "{}",
+        found.explanation
+    );
+    quiet(&RULE, &evidence(&fails("03:00:00", 60), None));
+}

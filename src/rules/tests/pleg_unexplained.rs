@@ -3,10 +3,12 @@ use crate::{finding::Risk, rules::pleg_unexplained::RULE};
 
 #[test]
 fn an_outage_without_a_cause_says_what_was_ruled_out() {
+    let mut lines = vec![line("03:30:00", "Starting kubelet main sync loop.")];
+    lines.extend(outage());
     let found = only(
         &RULE,
         &evidence(
-            &outage(),
+            &lines,
             Some(daemon_with(vec![sandbox(ID, Some("running"))])),
         ),
     );
@@ -108,5 +110,17 @@ fn no_outage_no_word() {
     quiet(
         &RULE,
         &evidence(&[ready("03:00:00")], Some(daemon_with(Vec::new()))),
+    );
+}
+
+#[test]
+fn a_log_cut_to_the_lines_on_the_pleg_rules_nothing_out() {
+    let found = only(&RULE, &evidence(&outage(), None));
+    assert!(
+        found
+            .explanation
+            .contains("Nothing could be ruled out: all but the lines on the PLEG was cut out"),
+        "{}",
+        found.explanation
     );
 }

@@ -336,7 +336,11 @@ const ROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "W Using dockershim is deprecated, please consider using a full-fledged CRI implementation",
+        "I Got sys oom event: &{4711 java 2026-11-30 03:00:00.39 +0000 UTC m=+9.1 / /}",
+        &[r#"{"id":"system-oom","weight":"moderate"}"#],
+    ),
+    (
+        "I Connecting to docker on unix:///var/run/docker.sock",
         &[r#"{"id":"dockershim-used","weight":"context"}"#],
     ),
     (

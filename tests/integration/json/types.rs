@@ -9,7 +9,10 @@ mod disk;
 mod host;
 /// What is promised of the kubelet.
 mod kubelet;
+/// What is promised of what belongs to what, and when.
+mod ranked;
 
+pub(super) use ranked::RoleKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -24,6 +27,8 @@ pub(super) struct Report {
     pub(super) verdict: Verdict,
     pub(super) summary: String,
     pub(super) findings: Vec<Finding>,
+    pub(super) ruled_out: Vec<ranked::RuledOut>,
+    pub(super) undecided: Vec<ranked::Undecided>,
     pub(super) actions: Vec<actions::Action>,
     pub(super) incidents: Vec<Incident>,
     pub(super) containers: Vec<Container>,
@@ -49,6 +54,7 @@ pub(super) enum Verdict {
 #[serde(deny_unknown_fields)]
 pub(super) struct Finding {
     pub(super) id: String,
+    pub(super) role: ranked::Role,
     pub(super) title: String,
     pub(super) severity: Severity,
     pub(super) confidence: Confidence,
@@ -135,6 +141,7 @@ pub(super) struct Incident {
     pub(super) threshold_seconds: Option<f64>,
     pub(super) shape: Shape,
     pub(super) lines: u64,
+    pub(super) timeline: Vec<ranked::Moment>,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -214,6 +221,7 @@ pub(super) struct Runtime {
     pub(super) version: Option<String>,
     pub(super) api_version: Option<String>,
     pub(super) containers: u64,
+    pub(super) list: Option<ranked::List>,
     pub(super) disk: Option<disk::Disk>,
     pub(super) probes: Probes,
 }

@@ -697,8 +697,12 @@ fn node_status_network_and_pods() {
             "eviction-summary-failed Deadline",
         ),
         (
-            "Using dockershim is deprecated, please consider using a full-fledged CRI implementation",
-            "dockershim-used",
+            "Got sys oom event: &{4711 java 2026-11-30 03:00:00.39 +0000 UTC m=+9.1 / /}",
+            "system-oom",
+        ),
+        (
+            r#""Got sys oom event" event={"Pid":4711,"ProcessName":"java"}"#,
+            "system-oom",
         ),
         (
             "Connecting to docker on unix:///var/run/docker.sock",

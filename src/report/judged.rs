@@ -1,0 +1,68 @@
+//! What was ruled out, and what could not be judged: each rule that found nothing is asked for what speaks against it.
+
+use crate::{
+    evidence::Evidence,
+    finding::{Finding, Severity},
+    rules::{Judged, RULES, Rule, Scene},
+};
+
+/// What is found where the kubelet itself tells of a lag that no log shows.
+const UNEXPLAINED: &str = "pleg-unexplained";
+
+/// A cause that what was looked at speaks against.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuledOut {
+    /// The rule's.
+    pub id: &'static str,
+    /// What speaks against it, a clause.
+    pub because: String,
+    /// What was looked at.
+    pub by: Vec<String>,
+}
+
+/// A cause that could not be judged, for want of evidence. Not ruled out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undecided {
+    /// The rule's.
+    pub id: &'static str,
+    /// Why, a clause.
+    pub why: String,
+    /// The command that would decide; `None` for what is over and left no trace.
+    pub decide: Option<String>,
+}
+
+/// Returns what is ruled out and what is open, in the order of the rules; nothing where there is no lag to explain.
+pub(super) fn judge(evidence: &Evidence, findings: &[Finding]) -> (Vec<RuledOut>, Vec<Undecided>) {
+    let (mut out, mut open) = (Vec::new(), Vec::new());
+    let Some(primary) = findings.first() else {
+        return (out, open);
+    };
+    if primary.severity == Severity::Info {
+        return (out, open);
+    }
+    let scene = Scene::of(evidence, primary);
+    let explains = |rule: &&Rule| rule.id == primary.id && rule.explains;
+    let lags = scene.outage.is_some() || primary.id == UNEXPLAINED;
+    if !lags && !RULES.iter().any(|rule| explains(&rule)) {
+        return (out, open);
+    }
+    for rule in RULES {
+        if findings.iter().any(|finding| finding.id == rule.id) {
+            continue;
+        }
+        match (rule.bearing.judge)(&scene) {
+            Judged::Unasked => {}
+            Judged::Out { because, by } => out.push(RuledOut {
+                id: rule.id,
+                because,
+                by,
+            }),
+            Judged::Open { why, decide } => open.push(Undecided {
+                id: rule.id,
+                why,
+                decide,
+            }),
+        }
+    }
+    (out, open)
+}

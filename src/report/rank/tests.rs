@@ -1,0 +1,259 @@
+//! Findings in, their order and roles out.
+
+use super::*;
+use crate::{
+    event::Time,
+    finding::{Confidence, Subject, SubjectKind},
+};
+use chrono::DateTime;
+
+fn at(time: &str) -> Time {
+    DateTime::parse_from_rfc3339(&format!("2026-11-30T{time}Z")).unwrap()
+}
+
+/// A finding of now.
+fn finding(id: &'static str, severity: Severity) -> Finding {
+    Finding {
+        id,
+        title: String::new(),
+        severity,
+        confidence: Confidence::Suspected,
+        active: true,
+        explanation: String::new(),
+        subjects: Vec::new(),
+        citations: Vec::new(),
+        remedies: Vec::new(),
+        spans: Vec::new(),
+    }
+}
+
+/// One that was, in that time.
+fn over(id: &'static str, from: &str, to: &str) -> Finding {
+    Finding {
+        active: false,
+        spans: vec![(at(from), at(to))],
+        ..finding(id, Severity::Critical)
+    }
+}
+
+fn about(finding: Finding, pid: u32) -> Finding {
+    let subject = Subject {
+        kind: SubjectKind::Process,
+        id: None,
+        name: None,
+        pod: None,
+        uid: None,
+        pid: Some(pid),
+    };
+    Finding {
+        subjects: vec![subject],
+        ..finding
+    }
+}
+
+fn ranked(mut findings: Vec<Finding>) -> Vec<(&'static str, Role)> {
+    let roles = rank(&mut findings);
+    findings.iter().map(|it| it.id).zip(roles).collect()
+}
+
+const CRITICAL: Severity = Severity::Critical;
+const WARNING: Severity = Severity::Warning;
+
+#[test]
+fn what_is_behind_the_worst_is_the_cause_and_as_bad() {
+    let mut findings = vec![
+        finding("hung-container", CRITICAL),
+        finding("network-storage", WARNING),
+    ];
+    assert_eq!(
+        rank(&mut findings),
+        [
+            Role::Primary,
+            Role::Consequence {
+                of: "network-storage"
+            }
+        ]
+    );
+    assert_eq!(
+        (findings[0].id, findings[0].severity),
+        ("network-storage", CRITICAL)
+    );
+}
+
+#[test]
+fn the_last_of_a_chain_is_the_cause() {
+    assert_eq!(
+        ranked(vec![
+            finding("hung-container", CRITICAL),
+            finding("hung-runtime", CRITICAL),
+            finding("frozen-daemon", CRITICAL),
+            finding("network-storage", WARNING),
+        ]),
+        [
+            ("network-storage", Role::Primary),
+            (
+                "frozen-daemon",
+                Role::Consequence {
+                    of: "network-storage"
+                }
+            ),
+            (
+                "hung-runtime",
+                Role::Consequence {
+                    of: "network-storage"
+                }
+            ),
+            (
+                "hung-container",
+                Role::Consequence {
+                    of: "network-storage"
+                }
+            ),
+        ]
+    );
+}
+
+#[test]
+fn what_feeds_the_cause_stays_behind_it() {
+    assert_eq!(
+        ranked(vec![
+            finding("memory-starved", WARNING),
+            finding("dead-container", WARNING),
+            finding("hung-runtime", CRITICAL),
+        ]),
+        [
+            ("hung-runtime", Role::Primary),
+            (
+                "memory-starved",
+                Role::Feeds {
+                    what: "hung-runtime"
+                }
+            ),
+            ("dead-container", Role::Separate),
+        ]
+    );
+}
+
+#[test]
+fn a_leaked_mount_feeds_a_pile() {
+    assert_eq!(
+        ranked(vec![
+            finding("container-pileup", CRITICAL),
+            finding("busy-mount", WARNING),
+            finding("dead-container", WARNING),
+        ]),
+        [
+            ("container-pileup", Role::Primary),
+            (
+                "busy-mount",
+                Role::Feeds {
+                    what: "container-pileup"
+                }
+            ),
+            (
+                "dead-container",
+                Role::Feeds {
+                    what: "container-pileup"
+                }
+            ),
+        ]
+    );
+}
+
+#[test]
+fn a_container_that_another_process_holds_has_its_own_cause() {
+    let hung = about(finding("hung-container", CRITICAL), 7);
+    let other = about(finding("network-storage", WARNING), 8);
+    assert_eq!(
+        ranked(vec![hung.clone(), other]),
+        [
+            ("hung-container", Role::Primary),
+            ("network-storage", Role::Separate)
+        ]
+    );
+    let same = about(finding("network-storage", WARNING), 7);
+    assert_eq!(
+        ranked(vec![hung, same])[0],
+        ("network-storage", Role::Primary)
+    );
+}
+
+#[test]
+fn what_is_over_is_neither_behind_what_is_now_nor_fed_by_it() {
+    assert_eq!(
+        ranked(vec![
+            finding("hung-container", CRITICAL),
+            over("hung-runtime", "03:00:00", "03:10:00"),
+        ]),
+        [
+            ("hung-container", Role::Primary),
+            ("hung-runtime", Role::Separate)
+        ]
+    );
+}
+
+#[test]
+fn what_is_over_belongs_together_if_it_was_at_one_time() {
+    let runtime = over("hung-runtime", "03:00:00", "03:10:00");
+    let near = over("hung-container", "03:05:00", "03:12:00");
+    let far = over("hung-container", "05:00:00", "05:10:00");
+    assert_eq!(
+        ranked(vec![near, runtime.clone()])[1],
+        ("hung-container", Role::Consequence { of: "hung-runtime" })
+    );
+    assert!(
+        ranked(vec![far, runtime])
+            .iter()
+            .all(|(_, role)| !role.contributes())
+    );
+}
+
+#[test]
+fn what_follows_from_another_matter_is_told_as_such() {
+    assert_eq!(
+        ranked(vec![
+            finding("list-too-large", CRITICAL),
+            finding("cni-hang", WARNING),
+            finding("hung-container", WARNING),
+        ]),
+        [
+            ("list-too-large", Role::Primary),
+            ("cni-hang", Role::Separate),
+            ("hung-container", Role::Consequence { of: "cni-hang" }),
+        ]
+    );
+}
+
+#[test]
+fn nothing_has_no_role() {
+    assert_eq!(ranked(Vec::new()), []);
+}
+
+#[test]
+fn rules_bear_on_rules_that_there_are_and_not_on_themselves() {
+    for rule in RULES {
+        for other in rule.bearing.behind.iter().chain(rule.bearing.feeds) {
+            assert!(
+                RULES.iter().any(|it| it.id == *other),
+                "{} names {other}",
+                rule.id
+            );
+            assert_ne!(*other, rule.id);
+        }
+    }
+}
+
+#[test]
+fn no_two_rules_are_behind_each_other() {
+    for rule in RULES {
+        for other in rule.bearing.behind {
+            let other = RULES.iter().find(|it| it.id == *other).unwrap();
+            assert!(
+                !other.bearing.behind.contains(&rule.id),
+                "{} and {}",
+                rule.id,
+                other.id
+            );
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What would confirm a suspicion that stands on a log alone, as the first thing to do.
+
+use super::{
+    is_cause, pleg_unexplained,
+    remedies::{Engine, engine},
+};
+use crate::{
+    evidence::Evidence,
+    finding::{Confidence, Finding, Remedy, Risk, SubjectKind},
+};
+
+/// Puts it before the remedies of what is suspected and holds now, where nothing but a log was there.
+pub(super) fn offer(evidence: &Evidence, findings: &mut [Finding]) {
+    let Evidence { runtime, host, .. } = evidence;
+    if runtime.is_some() || host.is_some() {
+        return;
+    }
+    let open = |finding: &&mut Finding| {
+        let cause = is_cause(finding) || finding.id == pleg_unexplained::RULE.id;
+        cause && finding.active && finding.confidence == Confidence::Suspected
+    };
+    for finding in findings.iter_mut().filter(open) {
+        let remedy = Remedy {
+            title: "Confirm it on the node".to_owned(),
+            risk: Risk::Safe,
+            command: command(evidence, finding),
+            cost: "nothing; it only looks".to_owned(),
+            actions: Vec::new(),
+        };
+        finding.remedies.insert(0, remedy);
+    }
+}
+
+/// Returns what asks the runtime itself: ours where it can ask it, else the runtime's own.
+fn command(evidence: &Evidence, finding: &Finding) -> String {
+    let own = "plegdoctor diagnose # as root";
+    if !matches!(engine(evidence), Engine::Containerd | Engine::Crio) {
+        return own.to_owned();
+    }
+    let asked =
+        |call: String| format!("timeout 10 crictl {call} > /dev/null; echo $? # 124: no answer");
+    let first = finding.subjects.first();
+    match (
+        finding.id,
+        first.and_then(|it| Some((it.kind, it.id.as_ref()?))),
+    ) {
+        ("hung-runtime", _) => asked("ps -a".to_owned()),
+        ("hung-container", Some((SubjectKind::Sandbox, id))) => {
+            asked(format!("inspectp {}", id.short()))
+        }
+        ("hung-container", Some((_, id))) => asked(format!("inspect {}", id.short())),
+        _ => own.to_owned(),
+    }
+}

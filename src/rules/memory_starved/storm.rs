@@ -1,0 +1,97 @@
+//! Memory that ran out before the lag began: what was killed for it, or starved, may be why a daemon hangs.
+//!
+//! The kubelet hears of it from the kernel, so that both are one source.
+
+use super::{RULE, remedies};
+use crate::{
+    event::{Kind, Time},
+    evidence::Evidence,
+    finding::{Citation, Confidence, Finding, Severity},
+    incident::Incident,
+    node::KernelKind,
+    rules::{clock, holders, lasts, lines::Lines, node},
+};
+use chrono::TimeDelta;
+
+/// So long before a lag it may still be behind it; and one process killed so long before may be.
+const BEFORE: TimeDelta = TimeDelta::hours(1);
+const CLOSELY: TimeDelta = TimeDelta::minutes(10);
+
+/// When memory ran out, how often, and what tells it.
+struct Storm {
+    first: Time,
+    last: Time,
+    times: u64,
+    citations: Vec<Citation>,
+}
+
+/// Returns the finding for the last outage, if memory ran out several times in the hour before it, or once shortly before.
+pub(super) fn before_the_lag(evidence: &Evidence) -> Option<Finding> {
+    let outage = evidence.log.as_ref()?.incidents.last()?;
+    let storm = logged(evidence, outage).or_else(|| by_the_kernel(evidence, outage))?;
+    if storm.times < 2 && outage.start - storm.last > CLOSELY {
+        return None;
+    }
+    let (first, last) = (
+        clock(evidence, Some(storm.first)),
+        clock(evidence, Some(storm.last)),
+    );
+    let times = match storm.times {
+        1 => format!("at {first}"),
+        times if first == last => format!("{times} times at {first}"),
+        times => format!("{times} times, {first} to {last}"),
+    };
+    let began = clock(evidence, Some(outage.start));
+    let active = outage.ongoing && lasts(evidence, Some(outage.last_line));
+    Some(Finding {
+        id: RULE.id,
+        title: "The machine ran out of memory before the lag began".to_owned(),
+        severity: Severity::Warning,
+        confidence: Confidence::Suspected,
+        active,
+        explanation: format!(
+            "The machine ran out of memory and the kernel killed processes for it ({times}); the lag began at {began}. What was killed, or had to wait for memory, may be why calls to the runtime hang."
+        ),
+        subjects: vec![node(evidence)],
+        citations: storm.citations,
+        remedies: match active {
+            true => remedies(),
+            false => Vec::new(),
+        },
+        spans: vec![(storm.first, outage.last_line)],
+    })
+}
+
+fn logged(evidence: &Evidence, outage: &Incident) -> Option<Storm> {
+    let mut lines = Lines::of(evidence, &[Kind::SystemOom]);
+    lines.0.retain(|group| {
+        let ends = group.last.at.is_some_and(|at| at >= outage.start - BEFORE);
+        ends && group.first.at.is_some_and(|at| at <= outage.start)
+    });
+    Some(Storm {
+        first: lines.first()?,
+        last: lines.last()?,
+        times: lines.number(),
+        citations: lines.cite(3),
+    })
+}
+
+fn by_the_kernel(evidence: &Evidence, outage: &Incident) -> Option<Storm> {
+    let host = evidence.host.as_ref()?;
+    let kills = host.kernel_lines.iter().filter_map(|line| {
+        let ago = TimeDelta::from_std(line.ago?).ok()?;
+        let at = evidence.now.with_timezone(outage.start.offset()) - ago;
+        let near = at >= outage.start - BEFORE && at <= outage.start;
+        (near && line.kind == KernelKind::OutOfMemory).then_some((at, line))
+    });
+    let kills: Vec<_> = kills.collect();
+    let cite = |(_, line): &(Time, &crate::node::KernelLine)| {
+        holders::cite(evidence, "kernel", line.text.clone())
+    };
+    Some(Storm {
+        first: kills.iter().map(|(at, _)| *at).min()?,
+        last: kills.iter().map(|(at, _)| *at).max()?,
+        times: u64::try_from(kills.len()).ok()?,
+        citations: kills.iter().take(3).map(cite).collect(),
+    })
+}

@@ -1,0 +1,214 @@
+use super::*;
+use crate::{
+    evidence::Gap,
+    node::{Bus, Disk, Systemd},
+};
+
+/// What each rule says of this evidence, where it found nothing.
+fn judged(evidence: &Evidence) -> BTreeMap<&'static str, Judged> {
+    let findings = check_all(evidence);
+    let primary = findings.iter().find(|it| it.active).unwrap_or(&findings[0]);
+    let scene = Scene::of(evidence, primary);
+    let open = RULES
+        .iter()
+        .filter(|rule| findings.iter().all(|it| it.id != rule.id));
+    open.map(|rule| (rule.id, (rule.bearing.judge)(&scene)))
+        .collect()
+}
+
+fn is_out(judged: &Judged) -> bool {
+    matches!(judged, Judged::Out { .. })
+}
+
+fn out(evidence: &Evidence) -> Vec<&'static str> {
+    let all = judged(evidence).into_iter();
+    all.filter(|(_, judged)| is_out(judged))
+        .map(|(id, _)| id)
+        .collect()
+}
+
+/// A machine on which nothing is wrong, all of it seen.
+fn well() -> Host {
+    let mut host = host(vec![process(7, 1, "dockerd", Role::Dockerd, 900)]);
+    host.whole = true;
+    host.pressure.memory_total = Some(16 << 30);
+    host.pressure.memory_available = Some(8 << 30);
+    (host.pressure.tasks, host.pressure.tasks_limit) = (Some(300), Some(32_768));
+    host.systemd = Some(Systemd {
+        bus: Bus::Answered(Duration::from_millis(2), None),
+        state: None,
+        wchan: None,
+        busy: None,
+    });
+    host.disks = vec![Disk {
+        device: "254:0".to_owned(),
+        name: "vda".to_owned(),
+        busy: 3.0,
+        queue: 0.0,
+        finished: 10,
+        wait: Some(Duration::from_millis(1)),
+        in_flight: 0,
+        holds: vec!["/var/lib/docker".to_owned()],
+        through: None,
+    }];
+    host
+}
+
+#[test]
+fn a_well_node_rules_all_causes_out() {
+    let mut evidence = evidence(
+        &outage(),
+        Some(daemon_with(vec![sandbox(ID, Some("running"))])),
+    );
+    evidence.host = Some(well());
+    assert_eq!(
+        out(&evidence),
+        [
+            "cni-hang",
+            "container-pileup",
+            "dead-container",
+            "disk-saturated",
+            "frozen-daemon",
+            "hung-container",
+            "hung-runtime",
+            "list-too-large",
+            "log-driver-blocked",
+            "memory-starved",
+            "network-storage",
+            "not-pleg",
+            "runtime-down",
+            "systemd-unresponsive",
+            "tasks-exhausted",
+        ]
+    );
+}
+
+#[test]
+fn what_nobody_looked_at_is_open() {
+    let judged = judged(&evidence(&outage(), None));
+    for id in [
+        "cni-hang",
+        "container-pileup",
+        "disk-saturated",
+        "frozen-daemon",
+        "hung-container",
+        "hung-runtime",
+        "memory-starved",
+        "network-storage",
+        "systemd-unresponsive",
+        "tasks-exhausted",
+    ] {
+        let Judged::Open { decide, .. } = &judged[id] else {
+            panic!("{id}: {:?}", judged[id])
+        };
+        assert!(decide.as_ref().unwrap().contains("plegdoctor"), "{id}");
+    }
+}
+
+#[test]
+fn each_rule_that_explains_a_lag_says_what_speaks_against_it() {
+    let evidence = evidence(&outage(), None);
+    let scene = Scene {
+        evidence: &evidence,
+        now: true,
+        outage: None,
+    };
+    for rule in RULES.iter().filter(|rule| rule.explains) {
+        assert_ne!((rule.bearing.judge)(&scene), Judged::Unasked, "{}", rule.id);
+    }
+}
+
+#[test]
+fn answers_of_now_say_nothing_of_what_is_over() {
+    let mut lines = vec![status_deadline("03:35:50", ID)];
+    lines.extend(outage());
+    lines.push(ready("03:40:00"));
+    let mut evidence = evidence(
+        &lines,
+        Some(daemon_with(vec![sandbox(ID, Some("running"))])),
+    );
+    evidence.host = Some(well());
+    let judged = judged(&evidence);
+    for id in [
+        "network-storage",
+        "frozen-daemon",
+        "container-pileup",
+        "cni-hang",
+    ] {
+        let open = matches!(&judged[id], Judged::Open { decide: None, .. });
+        assert!(open, "{id}: {:?}", judged[id]);
+    }
+}
+
+#[test]
+fn dockers_answers_say_nothing_of_a_kubelet_that_drives_another_runtime() {
+    let start = line(
+        "03:30:00",
+        "Container runtime containerd initialized, version: 1.6.20, apiVersion: v1",
+    );
+    let lines = [&[start][..], &outage()].concat();
+    let evidence = evidence(
+        &lines,
+        Some(daemon_with(vec![sandbox(ID, Some("running"))])),
+    );
+    let out = out(&evidence);
+    for id in ["hung-container", "hung-runtime", "container-pileup"] {
+        assert!(!out.contains(&id), "{out:?}");
+    }
+}
+
+#[test]
+fn the_silence_of_a_log_says_nothing_where_lines_are_missing() {
+    let mut lines = vec![line("03:30:00", "Starting kubelet main sync loop.")];
+    // An outage of a minute and more.
+    lines.extend(outage());
+    lines.push(line("03:39:30", "skipping pod synchronization - PLEG is not healthy: pleg was last seen active 3m39s ago; threshold is 3m0s"));
+    let whole = evidence(&lines, None);
+    assert!(out(&whole).contains(&"runtime-down"), "{:?}", out(&whole));
+    // Cut to the lines on the PLEG.
+    let cut = evidence(&lines[1..], None);
+    assert_eq!(out(&cut), ["not-pleg"]);
+    // The journal dropped some.
+    let mut lossy = whole;
+    lossy.gaps.push(Gap {
+        what: "kubelet.log".to_owned(),
+        why: "Suppressed 12 messages from kubelet.service".to_owned(),
+    });
+    assert_eq!(out(&lossy), ["not-pleg"]);
+}
+
+#[test]
+fn a_call_that_failed_so_in_the_outage_rules_nothing_out() {
+    let refused = line(
+        "03:38:00",
+        "Status from runtime service failed: rpc error: code = Unavailable desc = connection error: desc = \"transport: Error while dialing dial unix /run/containerd/containerd.sock: connect: connection refused\"",
+    );
+    let lines = [
+        &[
+            line("03:30:00", "Starting kubelet main sync loop."),
+            refused,
+        ][..],
+        &outage(),
+    ]
+    .concat();
+    let evidence = evidence(&lines, None);
+    assert!(!out(&evidence).contains(&"runtime-down"));
+}
+
+#[test]
+fn a_socket_that_refuses_and_one_that_takes_calls_tell_the_two_apart() {
+    let with = |outcome| {
+        let mut daemon = daemon_with(Vec::new());
+        for call in [
+            &mut daemon.ping,
+            &mut daemon.version_probe,
+            &mut daemon.info,
+            &mut daemon.list,
+        ] {
+            *call = probe(outcome, 3000);
+        }
+        evidence(&[], Some(daemon))
+    };
+    assert_eq!(out(&with(Outcome::TimedOut)), ["runtime-down"]);
+    assert_eq!(out(&with(Outcome::Refused)), ["hung-runtime"]);
+}
