@@ -4,6 +4,7 @@
 //! cause of a lag. Whether removal failed is told by inspect; the list lies both ways (moby up to 28.1).
 
 mod stored;
+mod tries;
 
 use super::{
     Bearing, EACH, Judged, Rule, Scene, busy_mount, called, clock, count, holders, inspect_call,
@@ -14,7 +15,7 @@ use super::{
 use crate::{
     digest::Group,
     duration,
-    event::{ErrorClass, Kind},
+    event::Kind,
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject},
     id::ContainerId,
@@ -101,13 +102,8 @@ pub(super) const CALLS: &[Kind] = &[
 const LOOK: &str = "If it says that something is still mounted: see which process holds the mount";
 const IMMUTABLE: &str =
     "If it says that an operation is not permitted: look for an immutable file in its layer";
-/// The kubelet's clean-up tries again after this.
-const RETRY: TimeDelta = TimeDelta::minutes(1);
 /// The kubelet's clean-up tries again each minute; silence for longer shows that it got rid of it.
 pub(super) const RETRIES: TimeDelta = TimeDelta::minutes(5);
-/// So often, and for so long, nobody tries in vain by chance.
-const TRIES: u64 = 10;
-const FOR_HOURS: TimeDelta = TimeDelta::hours(1);
 
 fn judge(scene: &Scene) -> Judged {
     match scene.all_answer() {
@@ -124,9 +120,7 @@ fn check(evidence: &Evidence, before: &[Finding]) -> Vec<Finding> {
     let (dead, rest): (Vec<&Container>, Vec<&Container>) =
         containers.partition(|container| container.is_dead());
     let stored = stored::dead(evidence, rest);
-    let mut logged = Lines::failed(evidence, CALLS, ErrorClass::Busy);
-    logged.0.retain(|group| !was_first(evidence, group));
-    logged.0.extend(stubborn(evidence).0);
+    let logged = tries::in_vain(evidence);
     let of = |some: &[&Container], group: &Group| some.iter().any(|one| is_about(group, &one.id));
     let (about, others): (Vec<_>, Vec<_>) =
         logged.0.into_iter().partition(|group| of(&dead, group));
@@ -149,29 +143,6 @@ fn check(evidence: &Evidence, before: &[Finding]) -> Vec<Finding> {
         findings.iter_mut().for_each(|finding| refer(finding, held));
     }
     findings
-}
-
-/// Whether somebody else was just removing it, and did: the kubelet did not try again.
-fn was_first(evidence: &Evidence, group: &Group) -> bool {
-    let error = group.last.error.as_ref();
-    let under_way = error.is_some_and(|error| error.text.contains("is already in progress"));
-    let lasted = group.first.at.zip(group.last.at);
-    let once = lasted.is_none_or(|(first, last)| last - first < RETRY);
-    under_way && once && !Lines(vec![group]).are_recent(evidence, RETRIES)
-}
-
-/// Returns the removals that fail for another reason, and are tried for hours: one that fails now and then is ordinary.
-fn stubborn(evidence: &Evidence) -> Lines<'_> {
-    let mut lines = Lines::failed(evidence, CALLS, ErrorClass::Other);
-    lines.0.retain(|group| {
-        let lasted = group
-            .last
-            .at
-            .zip(group.first.at)
-            .map(|(last, first)| last - first);
-        group.count >= TRIES && lasted.is_some_and(|lasted| lasted >= FOR_HOURS)
-    });
-    lines
 }
 
 /// Leaves to `busy-mount` what it tells better.
