@@ -144,6 +144,11 @@ const SIGNS: &[(&str, Sign)] = &[
         "timed out waiting for the condition",
         Sign::Is(ErrorClass::Other),
     ),
+    // The bus waited for systemd, and the runtime answered with that.
+    (
+        "org.freedesktop.systemd1': timed out",
+        Sign::Is(ErrorClass::Other),
+    ),
     ("timed out", Sign::Is(Deadline)),
     ("i/o timeout", Sign::Is(Deadline)),
     ("Client.Timeout exceeded", Sign::Is(Deadline)),
@@ -219,6 +224,10 @@ mod tests {
                 Deadline,
             ),
             ("command \"/bin/true\" timed out", Deadline),
+            (
+                "applying cgroup configuration for process caused \\\"Failed to activate service 'org.freedesktop.systemd1': timed out\\\"",
+                ErrorClass::Other,
+            ),
             (
                 "rpc error: code = Canceled desc = context canceled",
                 Canceled,

@@ -98,6 +98,10 @@ pub(super) fn id(text: &str) -> Option<ContainerId> {
     if let Some(id) = ContainerId::parse(text) {
         return Some(id);
     }
+    // Half of an id that a terminal's width broke is another id.
+    if text.contains('\n') {
+        return id(&text.replace('\n', ""));
+    }
     text.split(|c: char| !c.is_ascii_alphanumeric())
         .find_map(ContainerId::parse)
 }

@@ -247,7 +247,11 @@ fn cite_states(runtime: &Runtime, container: &Container, of: usize) -> Citation 
         line: None,
         time: Some(runtime.asked_at),
         text: format!(
-            "state {state}, while the list says \"{listed}\"{}",
+            "state {state}, {}{}",
+            match container.listed_state == *state {
+                true => "as in the list".to_owned(),
+                false => format!("while the list says \"{listed}\""),
+            },
             error.unwrap_or_default()
         )
         .into(),
@@ -276,10 +280,28 @@ fn explain(evidence: &Evidence, dead: &[&Container], about: &Lines) -> String {
     let reason = reason
         .map(|error| format!(" (\"{error}\")"))
         .unwrap_or_default();
-    let misled = if dead.iter().any(|c| c.listed_state != "dead") {
-        " Docker's list does not call it dead, so docker ps --filter status=dead misses it."
-    } else {
-        ""
+    let misled = match (
+        dead,
+        dead.iter().filter(|c| c.listed_state != "dead").count(),
+    ) {
+        (_, 0) => String::new(),
+        ([_], _) => {
+            " Docker's list does not call it dead, so docker ps --filter status=dead misses it."
+                .to_owned()
+        }
+        (all, missed) => {
+            let which = match missed {
+                _ if missed == all.len() => "them".to_owned(),
+                _ => format!("{missed} of them"),
+            };
+            format!(
+                " Docker's list does not call {which} dead, so docker ps --filter status=dead misses {which}."
+            )
+        }
+    };
+    let never = match dead {
+        [_] => "It can never start again.",
+        _ => "They can never start again.",
     };
     let tried = match about.number() {
         0 | 1 => String::new(),
@@ -298,7 +320,7 @@ fn explain(evidence: &Evidence, dead: &[&Container], about: &Lines) -> String {
         (_, number) => format!(" The layers of {number} are still on the disk, half removed."),
     };
     format!(
-        "{what}{reason}.{half} It can never start again.{misled}{tried} A dead container by itself was never shown to hold up the kubelet's relist; many of them slow it down, and each may point to a leaked mount."
+        "{what}{reason}.{half} {never}{misled}{tried} A dead container by itself was never shown to hold up the kubelet's relist; many of them slow it down, and each may point to a leaked mount."
     )
 }
 

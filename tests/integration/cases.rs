@@ -151,7 +151,7 @@ pub(crate) fn meets(line: &str, exit: u8, value: &Value) -> Result<(), String> {
         ),
         // A process among the first finding's subjects.
         "pid" => {
-            let subjects = first["subjects"].as_array().unwrap();
+            let subjects = first["subjects"].as_array().ok_or("no finding")?;
             let pids: Vec<_> = subjects
                 .iter()
                 .map(|subject| subject["pid"].to_string())
@@ -160,7 +160,7 @@ pub(crate) fn meets(line: &str, exit: u8, value: &Value) -> Result<(), String> {
         }
         // A command among the first finding's remedies.
         "remedy" => {
-            let remedies = first["remedies"].as_array().unwrap();
+            let remedies = first["remedies"].as_array().ok_or("no finding")?;
             let commands: Vec<_> = remedies
                 .iter()
                 .map(|remedy| remedy["command"].as_str().unwrap())
@@ -206,6 +206,11 @@ pub(crate) fn meets(line: &str, exit: u8, value: &Value) -> Result<(), String> {
             value["gaps"].as_array().unwrap().len().to_string() == rest,
             value["gaps"].to_string(),
         ),
+        // Words of a note.
+        "note" => {
+            let notes = value["notes"].to_string();
+            has(notes.contains(rest), notes)
+        }
         "says" => {
             let text = first["explanation"].as_str().unwrap_or("");
             has(text.contains(rest), text.to_owned())

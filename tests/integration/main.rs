@@ -45,6 +45,8 @@ mod layering;
 mod logs;
 /// Log lines in, events out: each message in each release's form, behind each envelope.
 mod messages;
+/// The table of odd inputs names what there is.
+mod odd_inputs;
 /// What no real daemon does on demand: answers played over a Unix socket.
 mod played;
 /// `probe`: the live part alone.

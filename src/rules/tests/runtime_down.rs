@@ -132,3 +132,24 @@ fn a_time_out_is_no_refusal() {
         ),
     );
 }
+
+#[test]
+fn a_containerd_that_docker_misses_is_named_in_dockers_place() {
+    let lines: Vec<_> = (10..14)
+        .map(|s| {
+            line(
+                &format!("03:38:{s}"),
+                "RunPodSandbox from runtime service failed: rpc error: code = Unknown desc = failed to start sandbox container for pod \"web-1\": Error response from daemon: connection error: desc = \"transport: error while dialing: dial unix /run/containerd/containerd.sock: connect: connection refused\": unavailable",
+            )
+        })
+        .collect();
+    let found = only(&RULE, &evidence(&lines, Some(daemon_with(Vec::new()))));
+    assert_eq!(found.subjects[0].name.as_deref(), Some("containerd"));
+    assert_eq!(found.title, "containerd, behind Docker, is down");
+    let commands: Vec<_> = found.remedies.iter().map(|it| &*it.command).collect();
+    assert_eq!(commands[1], "systemctl start containerd");
+    // The kubelet's own runtime is another matter.
+    let own = line("03:38:10", &format!("ListPodSandbox failed: {REFUSED}"));
+    let found = only(&RULE, &evidence(&[own], None));
+    assert_eq!(found.title, "The container runtime is down");
+}
