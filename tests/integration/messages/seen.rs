@@ -285,14 +285,14 @@ fn a_reason_that_a_terminals_width_broke_is_mended() {
         let once = format!("skip-sync; {STALE_SHOWN}");
         assert_eq!(shown_all(&events), format!("{once}; {once}"), "{width}");
     }
-    let stop = format!(
-        "{KLOG}StopPodSandbox \"{}\n{}\" from runtime service failed: {DEADLINE}",
+    let status = format!(
+        "{KLOG}PodSandboxStatus of sandbox \"{}\n{}\" for pod \"web-2_default(<UID>)\" error: {DEADLINE}",
         &SID[..20],
         &SID[20..]
     );
     assert_eq!(
-        shown_all(&read(stop).0),
-        "stop-sandbox-failed s:b15929dfcea1 Deadline"
+        shown_all(&read(spelled(&status)).0),
+        "sandbox-status-failed default/web-2 uid s:b15929dfcea1 Deadline"
     );
     let words = line.replacen("healthy: pleg was", "healthy: pleg\nwas", 1);
     assert_eq!(
