@@ -200,7 +200,7 @@ impl<'a> Scene<'a> {
 
 /// Whether Docker may be what this kubelet drives: the log or the kubelet's settings say so, or it has containers of
 /// pods. A Docker for other work may stand beside it, and its answers tell nothing of the kubelet's.
-fn may_drive(evidence: &Evidence, runtime: &Runtime) -> bool {
+pub(super) fn may_drive(evidence: &Evidence, runtime: &Runtime) -> bool {
     let log = evidence.log.as_ref();
     if log.is_some_and(|log| log.uses_docker.is_some()) {
         return true;
@@ -223,10 +223,31 @@ fn may_drive(evidence: &Evidence, runtime: &Runtime) -> bool {
             .any(|it| it.pod.is_some() || it.uid.is_some())
 }
 
+/// What `grep PLEG` leaves, and what else people let through with it: the node's readiness, the kubelet's starts.
+const PICKED: &[Kind] = &[
+    Kind::RelistFailed,
+    Kind::PlegInspectFailed,
+    Kind::PlegReinspectFailed,
+    Kind::PlegWriteStatus,
+    Kind::PlegEventsDropped,
+    Kind::PlegRelisting,
+    Kind::PlegStateChange,
+    Kind::PlegContainerFinished,
+    Kind::PlegEvent,
+    Kind::NodeReady,
+    Kind::NodeNotReady,
+    Kind::ReadyCondition,
+    Kind::RecordingEvent,
+    Kind::SyncloopStart,
+];
+/// A kubelet says more than that beside them.
+const OTHERS: u64 = 3;
+
 /// Whether somebody cut all but the lines on the PLEG out of the log: what it does not say means nothing then.
 pub(super) fn is_extract(log: &Log) -> bool {
     let lines: u64 = log.sources.iter().map(|source| source.lines).sum();
-    let carried = log.counts.get(Kind::SkipSync.id()).copied().unwrap_or(0);
     let told: u64 = log.incidents.iter().map(|incident| incident.lines).sum();
-    lines <= carried.max(told)
+    let of = |kind: Kind| log.counts.get(kind.id()).copied().unwrap_or(0);
+    let picked: u64 = PICKED.iter().map(|&kind| of(kind)).sum();
+    lines < of(Kind::SkipSync).max(told) + picked + OTHERS
 }

@@ -168,15 +168,34 @@ fn dockers_answers_say_nothing_of_a_kubelet_that_drives_another_runtime() {
 
 #[test]
 fn the_silence_of_a_log_says_nothing_where_lines_are_missing() {
-    let mut lines = vec![line("03:30:00", "Starting kubelet main sync loop.")];
+    // What an ordinary kubelet says besides.
+    let mut lines: Vec<_> = [1, 2, 3]
+        .map(|n| {
+            line(
+                &format!("03:30:0{n}"),
+                "Attempting to register node worker-7",
+            )
+        })
+        .to_vec();
     // An outage of a minute and more.
     lines.extend(outage());
     lines.push(line("03:39:30", "skipping pod synchronization - PLEG is not healthy: pleg was last seen active 3m39s ago; threshold is 3m0s"));
     let whole = evidence(&lines, None);
     assert!(out(&whole).contains(&"runtime-down"), "{:?}", out(&whole));
     // Cut to the lines on the PLEG.
-    let cut = evidence(&lines[1..], None);
+    let cut = evidence(&lines[3..], None);
     assert_eq!(out(&cut), ["not-pleg"]);
+    // … with those that name it beside, and what else people look for.
+    let event = format!(
+        "SyncLoop (PLEG): \"web-2_default({UID})\", event: &pleg.PodLifecycleEvent{{ID:\"{UID}\", Type:\"ContainerStarted\", Data:\"{ID}\"}}"
+    );
+    let mut grepped: Vec<_> = [1, 2, 3, 4]
+        .map(|n| line(&format!("03:38:0{n}"), &event))
+        .to_vec();
+    grepped.insert(0, line("03:30:00", "Starting kubelet main sync loop."));
+    grepped.insert(1, status_deadline("03:30:10", OTHER));
+    grepped.extend_from_slice(&lines[3..]);
+    assert_eq!(out(&evidence(&grepped, None)), ["not-pleg"]);
     // The journal dropped some.
     let mut lossy = whole;
     lossy.gaps.push(Gap {
@@ -194,7 +213,8 @@ fn a_call_that_failed_so_in_the_outage_rules_nothing_out() {
     );
     let lines = [
         &[
-            line("03:30:00", "Starting kubelet main sync loop."),
+            line("03:30:00", "Attempting to register node worker-7"),
+            line("03:30:01", "Attempting to register node worker-7"),
             refused,
         ][..],
         &outage(),
