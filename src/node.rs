@@ -395,7 +395,7 @@ impl Host {
     }
 
     /// Returns the machine's daemons of that role; one within a container (Docker in Docker) is a workload.
-    fn daemons(&self, role: Role) -> impl Iterator<Item = &Process> {
+    pub(crate) fn daemons(&self, role: Role) -> impl Iterator<Item = &Process> {
         self.processes
             .iter()
             .filter(move |process| process.role == role && !process.is_contained())

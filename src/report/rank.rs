@@ -72,7 +72,7 @@ pub(super) fn rank(findings: &mut Vec<Finding>) -> Vec<Role> {
             slot.1 = role;
         }
     }
-    others.sort_by_key(|(finding, role)| (!finding.active, role.contributes()));
+    others.sort_by_key(|(finding, role)| (is_remark(finding), !finding.active, role.contributes()));
     // A node is NotReady because of whatever is behind what made it so.
     let consequence = |(finding, role): &(Finding, Role)| {
         matches!(role, Role::Consequence { .. }).then_some(finding.severity)
@@ -163,8 +163,13 @@ fn share(a: &Finding, b: &Finding) -> bool {
             || apart(!ids.is_empty(), !their_ids.is_empty(), id))
 }
 
-/// Sorts findings: what holds now, what is worse, what is surer, what decides more, what came last. Of what is over,
-/// the last comes first: it is what people ask about.
+/// Whether it is only worth knowing. Such a thing may hold now and is still no answer where something was wrong.
+fn is_remark(finding: &Finding) -> bool {
+    finding.severity == Severity::Info
+}
+
+/// Sorts findings: what is no mere remark, what holds now, what is worse, what is surer, what decides more, what came
+/// last. Of what is over, the last comes first: it is what people ask about.
 fn order(findings: &mut [Finding]) {
     let row = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.id);
     let last = |finding: &Finding| {
@@ -176,7 +181,8 @@ fn order(findings: &mut [Finding]) {
     };
     findings.sort_by_cached_key(|f| {
         let over = (!f.active).then(|| last(f));
-        (!f.active, f.severity, over, f.confidence, row(f), last(f))
+        let rest = (f.severity, over, f.confidence, row(f), last(f));
+        (is_remark(f), !f.active, rest)
     });
 }
 

@@ -77,8 +77,9 @@ impl Judged {
 }
 
 /// What decides what only a look at the node can tell.
-const LOOK: &str = "plegdoctor diagnose # as root, on the node";
+pub(super) const LOOK: &str = "plegdoctor diagnose # as root, on the node";
 const AGAIN: &str = "plegdoctor diagnose # again, once the runtime answers";
+const ITS_OWN: &str = "timeout 10 crictl ps -a; crictl info # on the node: what the kubelet drives";
 /// So much of an outage a log must cover before its silence says something: what fails at once is logged each second.
 const COVERED: TimeDelta = TimeDelta::seconds(60);
 
@@ -111,11 +112,8 @@ impl<'a> Scene<'a> {
 
     /// Returns the runtime, if it was asked while the trouble was there, and is the one that the kubelet drives.
     pub fn runtime(&self) -> Option<&'a Runtime> {
-        let log = self.evidence.log.as_ref();
-        let driven = log.and_then(|log| log.runtime_name.as_deref());
-        let docker = driven.is_none_or(|name| name == "docker");
         let runtime = self.evidence.runtime.as_ref();
-        runtime.filter(|_| self.now && docker)
+        runtime.filter(|runtime| self.now && may_drive(self.evidence, runtime))
     }
 
     /// Returns the runtime, if it listed its containers while the trouble was there.
@@ -173,6 +171,9 @@ impl<'a> Scene<'a> {
     /// The runtime was not asked in time, or did not answer; `decide` asks it.
     pub fn needs_runtime(&self, decide: &str) -> Judged {
         match &self.evidence.runtime {
+            Some(runtime) if !may_drive(self.evidence, runtime) => {
+                self.open("Docker is not known to be this kubelet's runtime", ITS_OWN)
+            }
             Some(_) => self.open("the runtime does not answer", AGAIN),
             None => self.open("the runtime was not asked", decide),
         }
@@ -197,10 +198,56 @@ impl<'a> Scene<'a> {
     }
 }
 
+/// Whether Docker may be what this kubelet drives: the log or the kubelet's settings say so, or it has containers of
+/// pods. A Docker for other work may stand beside it, and its answers tell nothing of the kubelet's.
+pub(super) fn may_drive(evidence: &Evidence, runtime: &Runtime) -> bool {
+    let log = evidence.log.as_ref();
+    if log.is_some_and(|log| log.uses_docker.is_some()) {
+        return true;
+    }
+    if let Some(name) = log.and_then(|log| log.runtime_name.as_deref()) {
+        return name == "docker";
+    }
+    let host = evidence.host.as_ref();
+    let settings = host.and_then(|host| host.kubelet_settings.as_ref());
+    let endpoint = settings.and_then(|settings| settings.runtime_endpoint.as_deref());
+    if let Some(endpoint) = endpoint {
+        // dockershim.sock, cri-dockerd.sock
+        return endpoint.contains("docker");
+    }
+    // What does not list may have some.
+    let unlisted = runtime.list.outcome != Outcome::Answered;
+    unlisted
+        || runtime
+            .told()
+            .any(|it| it.pod.is_some() || it.uid.is_some())
+}
+
+/// What `grep PLEG` leaves, and what else people let through with it: the node's readiness, the kubelet's starts.
+const PICKED: &[Kind] = &[
+    Kind::RelistFailed,
+    Kind::PlegInspectFailed,
+    Kind::PlegReinspectFailed,
+    Kind::PlegWriteStatus,
+    Kind::PlegEventsDropped,
+    Kind::PlegRelisting,
+    Kind::PlegStateChange,
+    Kind::PlegContainerFinished,
+    Kind::PlegEvent,
+    Kind::NodeReady,
+    Kind::NodeNotReady,
+    Kind::ReadyCondition,
+    Kind::RecordingEvent,
+    Kind::SyncloopStart,
+];
+/// A kubelet says more than that beside them.
+const OTHERS: u64 = 3;
+
 /// Whether somebody cut all but the lines on the PLEG out of the log: what it does not say means nothing then.
 pub(super) fn is_extract(log: &Log) -> bool {
     let lines: u64 = log.sources.iter().map(|source| source.lines).sum();
-    let carried = log.counts.get(Kind::SkipSync.id()).copied().unwrap_or(0);
     let told: u64 = log.incidents.iter().map(|incident| incident.lines).sum();
-    lines <= carried.max(told)
+    let of = |kind: Kind| log.counts.get(kind.id()).copied().unwrap_or(0);
+    let picked: u64 = PICKED.iter().map(|&kind| of(kind)).sum();
+    lines < of(Kind::SkipSync).max(told) + picked + OTHERS
 }

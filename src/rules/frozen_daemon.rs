@@ -4,7 +4,9 @@
 //! `hung-runtime` says that a daemon does not answer; this says why, where the kernel tells.
 
 use super::{
-    Bearing, Judged, Rule, Scene, count, daemon,
+    Bearing, Judged, Rule, Scene,
+    bearing::LOOK,
+    count, daemon,
     holders::{self, doing},
     hung_runtime,
     lines::Lines,
@@ -14,7 +16,7 @@ use crate::{
     event::ErrorClass,
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity},
-    node::{Process, State},
+    node::{Process, Role, State},
     page::{Cure, Look, Page},
     runtime::{Outcome, Runtime},
 };
@@ -108,6 +110,15 @@ fn judge(scene: &Scene) -> Judged {
     let (Some(_), Some(first)) = (scene.host(), daemons.first()) else {
         return scene.needs_host();
     };
+    let both = [Role::Dockerd, Role::Containerd];
+    let both = both.map(|role| daemons.iter().any(|it| it.role == role));
+    if both == [true, false] {
+        return scene.open("Docker's containerd was not seen", LOOK);
+    }
+    // Seen for a moment only, or with nobody who missed its answers: no finding, and no proof of the contrary.
+    if daemons.iter().any(|it| may_be_frozen(it)) {
+        return scene.open("a daemon stood still as it was looked at", LOOK);
+    }
     let names: Vec<_> = daemons.iter().map(|it| it.comm.as_str()).collect();
     let (names, run) = (
         names.join(" and "),
@@ -136,17 +147,31 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
 /// Where a task of a frozen cgroup sleeps: in state S (cgroup v2, kernel/signal.c) or D (v1, kernel/freezer.c).
 const FREEZERS: &[&str] = &["do_freezer_trap", "__refrigerator"];
 
+/// Whether most of a process's threads are these.
+fn are_most(process: &Process, some: usize) -> bool {
+    process.threads.seen >= FEWEST && some * 2 > process.threads.seen
+}
+
+/// Whether it sleeps as the tasks of a frozen cgroup do.
+fn is_in_freezer(process: &Process) -> bool {
+    let wchan = process.wchan.as_deref();
+    wchan.is_some_and(|wchan| FREEZERS.contains(&wchan))
+}
+
+/// Whether it stood still at that moment, for whatever reason.
+fn may_be_frozen(process: &Process) -> bool {
+    process.state.is_stopped() || are_most(process, process.threads.uninterruptible)
+}
+
 fn frozen(process: &Process) -> Option<Frozen> {
-    let freezer = |wchan: &str| FREEZERS.contains(&wchan);
     let threads = &process.threads;
-    let most = |some: usize| threads.seen >= FEWEST && some * 2 > threads.seen;
     match process.state {
         // strace and debuggers stop it for moments: only one that was seen to stay so is frozen.
         State::Stopped | State::Traced if process.still.is_none() => None,
         State::Stopped if process.tracer.is_none_or(|pid| pid == 0) => Some(Frozen::Stopped),
         State::Stopped | State::Traced => Some(Frozen::Traced),
-        _ if process.wchan.as_deref().is_some_and(freezer) => Some(Frozen::Cgroup),
-        _ if most(threads.uninterruptible) => Some(Frozen::Asleep),
+        _ if is_in_freezer(process) => Some(Frozen::Cgroup),
+        _ if are_most(process, threads.uninterruptible) => Some(Frozen::Asleep),
         _ => None,
     }
 }

@@ -45,7 +45,10 @@ pub(super) fn waiting_thread(evidence: &Evidence) -> Option<Holder<'_>> {
 pub(super) fn dockerd<'a>(evidence: &Evidence, host: &'a Host) -> Option<&'a Process> {
     match &evidence.runtime {
         Some(runtime) => host.dockerd(&runtime.endpoint),
-        None => host.dockerd(DEFAULT_ENDPOINT),
+        // Nobody says which one the kubelet drives; one alone leaves no choice.
+        None => host
+            .dockerd(DEFAULT_ENDPOINT)
+            .or_else(|| node::only(host.daemons(Role::Dockerd))),
     }
 }
 

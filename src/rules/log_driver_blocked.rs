@@ -108,13 +108,21 @@ fn judge(scene: &Scene) -> Judged {
     if scene.all_answer().is_some() {
         return Judged::out("each container answers its inspect", "docker inspect");
     }
-    let driver = scene.runtime().and_then(|it| driver(it, &waiting(it)));
-    match driver.filter(|driver| LOCAL.contains(&driver.as_str())) {
-        Some(driver) => Judged::out(
-            format!("the containers that do not answer log to this machine's files ({driver})"),
-            "docker info",
+    let told = scene.runtime().filter(|it| {
+        let stacks = it.stacks.as_ref().map(|pending| &pending.stacks);
+        stacks.is_some_and(|stacks| stacks.whole && !stacks.hanging().is_empty())
+    });
+    // Docker's default says nothing of a container that was created with another, and it does not answer itself.
+    match told {
+        Some(runtime) if waiting(runtime).is_empty() => Judged::out(
+            "of the calls that hang none waits for a log driver, by dockerd's own stacks",
+            "dockerd's stacks",
         ),
-        None => scene.needs_runtime("docker info -f '{{.LoggingDriver}}'"),
+        _ if scene.listed().is_some() => scene.open(
+            "what does not answer does not tell its log driver",
+            "grep -o '\"LogConfig\":{[^}]*}' /var/lib/docker/containers/*/hostconfig.json",
+        ),
+        _ => scene.needs_runtime("docker info -f '{{.LoggingDriver}}'"),
     }
 }
 

@@ -88,7 +88,17 @@ const LOW: u64 = 100 << 20;
 
 fn judge(scene: &Scene) -> Judged {
     let pressure = scene.host().map(|host| &host.pressure);
+    // It may have run out before, and have been given back by those that were killed.
+    let killed = pressure.is_none_or(|pressure| pressure.oom_kills != Some(0));
+    let unread =
+        |told: &str| told.contains("kernel's messages") || told.contains("kernel messages");
+    let unread = scene.evidence.notes.iter().any(|note| unread(note))
+        || scene.evidence.gaps.iter().any(|gap| unread(&gap.what));
     match pressure.and_then(|pressure| pressure.memory_available.zip(pressure.memory_total)) {
+        Some(_) if killed && unread => scene.open(
+            "the kernel's messages were not read, and it may have killed for memory before",
+            "dmesg -T | grep -iE 'out of memory|oom-kill' | tail # as root",
+        ),
         Some((left, total)) => {
             let (left, total) = (left >> 20, total >> 20);
             Judged::out(

@@ -4,7 +4,11 @@
 mod unlogged;
 
 use super::{
-    Bearing, Rule, bearing::is_extract, clock, is_cause, lasts, lines::Lines, node,
+    Bearing, Rule,
+    bearing::{is_extract, may_drive},
+    clock, is_cause, lasts,
+    lines::Lines,
+    node,
     remedies::save_stacks,
 };
 use crate::{
@@ -234,7 +238,7 @@ fn ruled_out(evidence: &Evidence) -> String {
     if let Some(runtime) = evidence
         .runtime
         .as_ref()
-        .filter(|runtime| runtime.answers())
+        .filter(|runtime| runtime.answers() && may_drive(evidence, runtime))
     {
         out.push("Docker answers now");
         if runtime

@@ -5,6 +5,7 @@ use super::{Bearing, Judged, Rule, Scene, daemon, holders, node};
 use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Subject},
+    node::Process,
     page::{Cure, Look, Page},
 };
 
@@ -71,10 +72,26 @@ const NEARLY: u64 = 95;
 
 fn judge(scene: &Scene) -> Judged {
     let pressure = scene.host().map(|host| &host.pressure);
-    match pressure.and_then(|pressure| pressure.tasks.zip(pressure.tasks_limit)) {
-        Some((tasks, limit)) => Judged::out(
-            format!("the machine has {tasks} tasks of {limit}"),
+    // A unit's own limit is mostly the lower one.
+    let daemons = holders::daemons(scene.evidence);
+    let seen = pressure.filter(|pressure| {
+        let counted = |own: &&Process| {
+            let mut limits = pressure.daemons.iter();
+            limits.any(|it| it.pid == own.pid && it.tasks.is_some())
+        };
+        !daemons.is_empty() && daemons.iter().all(counted)
+    });
+    let machine = pressure.and_then(|pressure| pressure.tasks.zip(pressure.tasks_limit));
+    match machine {
+        Some((tasks, limit)) if seen.is_some() => Judged::out(
+            format!(
+                "the machine has {tasks} tasks of {limit}, and no daemon is near its unit's limit"
+            ),
             "loadavg",
+        ),
+        Some(_) => scene.open(
+            "the daemons' own limits were not seen",
+            "systemctl show docker containerd -p TasksCurrent -p TasksMax",
         ),
         None => scene.needs_host(),
     }

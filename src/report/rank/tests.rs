@@ -257,3 +257,24 @@ fn no_two_rules_are_behind_each_other() {
         }
     }
 }
+
+#[test]
+fn what_is_only_worth_knowing_is_no_answer_where_something_was_wrong() {
+    // Such a thing holds for as long as the node stands.
+    let remark = finding("windows-node", Severity::Info);
+    let was = over("hung-container", "03:35:00", "03:39:00");
+    let (first, second) = (remark.clone(), was.clone());
+    assert_eq!(
+        ranked(vec![first, second]),
+        [
+            ("hung-container", Role::Primary),
+            ("windows-node", Role::Separate)
+        ]
+    );
+    // Nor does it come between what was wrong.
+    let earlier = over("cni-hang", "01:00:00", "01:10:00");
+    let ids = ranked(vec![remark.clone(), earlier, was]);
+    let ids: Vec<_> = ids.into_iter().map(|(id, _)| id).collect();
+    assert_eq!(ids, ["hung-container", "cni-hang", "windows-node"]);
+    assert_eq!(ranked(vec![remark]), [("windows-node", Role::Primary)]);
+}

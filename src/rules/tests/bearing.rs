@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     evidence::Gap,
-    node::{Bus, Disk, Systemd},
+    node::{Bus, Disk, Settings, Systemd, Thread, pressure::DaemonLimits},
 };
 
 /// What each rule says of this evidence, where it found nothing.
@@ -29,8 +29,17 @@ fn out(evidence: &Evidence) -> Vec<&'static str> {
 
 /// A machine on which nothing is wrong, all of it seen.
 fn well() -> Host {
-    let mut host = host(vec![process(7, 1, "dockerd", Role::Dockerd, 900)]);
+    let mut host = host(vec![
+        process(7, 1, "dockerd", Role::Dockerd, 900),
+        process(8, 1, "containerd", Role::Containerd, 900),
+    ]);
     host.whole = true;
+    let daemons = [7, 8].map(|pid| DaemonLimits {
+        pid,
+        tasks: Some(30),
+        ..DaemonLimits::default()
+    });
+    host.pressure.daemons = daemons.to_vec();
     host.pressure.memory_total = Some(16 << 30);
     host.pressure.memory_available = Some(8 << 30);
     (host.pressure.tasks, host.pressure.tasks_limit) = (Some(300), Some(32_768));
@@ -159,15 +168,34 @@ fn dockers_answers_say_nothing_of_a_kubelet_that_drives_another_runtime() {
 
 #[test]
 fn the_silence_of_a_log_says_nothing_where_lines_are_missing() {
-    let mut lines = vec![line("03:30:00", "Starting kubelet main sync loop.")];
+    // What an ordinary kubelet says besides.
+    let mut lines: Vec<_> = [1, 2, 3]
+        .map(|n| {
+            line(
+                &format!("03:30:0{n}"),
+                "Attempting to register node worker-7",
+            )
+        })
+        .to_vec();
     // An outage of a minute and more.
     lines.extend(outage());
     lines.push(line("03:39:30", "skipping pod synchronization - PLEG is not healthy: pleg was last seen active 3m39s ago; threshold is 3m0s"));
     let whole = evidence(&lines, None);
     assert!(out(&whole).contains(&"runtime-down"), "{:?}", out(&whole));
     // Cut to the lines on the PLEG.
-    let cut = evidence(&lines[1..], None);
+    let cut = evidence(&lines[3..], None);
     assert_eq!(out(&cut), ["not-pleg"]);
+    // … with those that name it beside, and what else people look for.
+    let event = format!(
+        "SyncLoop (PLEG): \"web-2_default({UID})\", event: &pleg.PodLifecycleEvent{{ID:\"{UID}\", Type:\"ContainerStarted\", Data:\"{ID}\"}}"
+    );
+    let mut grepped: Vec<_> = [1, 2, 3, 4]
+        .map(|n| line(&format!("03:38:0{n}"), &event))
+        .to_vec();
+    grepped.insert(0, line("03:30:00", "Starting kubelet main sync loop."));
+    grepped.insert(1, status_deadline("03:30:10", OTHER));
+    grepped.extend_from_slice(&lines[3..]);
+    assert_eq!(out(&evidence(&grepped, None)), ["not-pleg"]);
     // The journal dropped some.
     let mut lossy = whole;
     lossy.gaps.push(Gap {
@@ -185,7 +213,8 @@ fn a_call_that_failed_so_in_the_outage_rules_nothing_out() {
     );
     let lines = [
         &[
-            line("03:30:00", "Starting kubelet main sync loop."),
+            line("03:30:00", "Attempting to register node worker-7"),
+            line("03:30:01", "Attempting to register node worker-7"),
             refused,
         ][..],
         &outage(),
@@ -211,4 +240,126 @@ fn a_socket_that_refuses_and_one_that_takes_calls_tell_the_two_apart() {
     };
     assert_eq!(out(&with(Outcome::TimedOut)), ["runtime-down"]);
     assert_eq!(out(&with(Outcome::Refused)), ["hung-runtime"]);
+}
+
+/// A node with an outage that goes on, on which nothing is wrong that can be seen, changed so.
+fn changed(change: impl FnOnce(&mut Evidence)) -> Evidence {
+    let runtime = daemon_with(vec![sandbox(ID, Some("running"))]);
+    let mut evidence = evidence(&outage(), Some(runtime));
+    evidence.host = Some(well());
+    change(&mut evidence);
+    evidence
+}
+
+fn machine(evidence: &mut Evidence) -> &mut Host {
+    evidence.host.as_mut().unwrap()
+}
+
+#[track_caller]
+fn open(evidence: &Evidence, id: &str) -> String {
+    match &judged(evidence)[id] {
+        Judged::Open { why, .. } => why.clone(),
+        other => panic!("{id}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_docker_without_pods_says_nothing_of_a_kubelet_that_does_not_tell_its_runtime() {
+    let other = Container {
+        name: "postgres".to_owned(),
+        kind: ContainerKind::Other,
+        pod: None,
+        uid: None,
+        ..sandbox(ID, Some("running"))
+    };
+    for containers in [Vec::new(), vec![other]] {
+        let evidence = changed(|it| it.runtime = Some(daemon_with(containers)));
+        for id in ["hung-runtime", "hung-container", "container-pileup"] {
+            let why = open(&evidence, id);
+            assert!(
+                why.contains("not known to be this kubelet's"),
+                "{id}: {why}"
+            );
+        }
+        assert!(!out(&evidence).contains(&"runtime-down"));
+    }
+    // … nor one of which the kubelet's settings say that it drives another.
+    let elsewhere = changed(|it| {
+        machine(it).kubelet_settings = Some(Settings {
+            runtime_endpoint: Some("unix:///run/containerd/containerd.sock".to_owned()),
+            ..Settings::default()
+        });
+    });
+    assert!(!out(&elsewhere).contains(&"hung-runtime"));
+    let by_cri_dockerd = changed(|it| {
+        machine(it).kubelet_settings = Some(Settings {
+            runtime_endpoint: Some("unix:///run/cri-dockerd.sock".to_owned()),
+            ..Settings::default()
+        });
+    });
+    assert!(out(&by_cri_dockerd).contains(&"hung-runtime"));
+}
+
+#[test]
+fn a_kernel_that_does_not_show_where_threads_sleep_rules_no_file_system_out() {
+    let shy = changed(|it| {
+        for process in &mut machine(it).processes {
+            process.wchan = None;
+        }
+    });
+    open(&shy, "network-storage");
+    // One that waits, and was looked at but once.
+    let once = changed(|it| {
+        let thread = Thread {
+            tid: 9,
+            state: State::Uninterruptible,
+            wchan: Some("rpc_wait_bit_killable".to_owned()),
+            stack: Vec::new(),
+            still: None,
+        };
+        machine(it).processes[0].threads.waiting.push(thread);
+    });
+    assert!(open(&once, "network-storage").contains("waits for a file system's server"));
+}
+
+#[test]
+fn a_daemon_that_was_not_seen_or_stood_still_is_not_called_running() {
+    let alone = changed(|it| drop(machine(it).processes.pop()));
+    assert!(open(&alone, "frozen-daemon").contains("containerd was not seen"));
+    let stopped = changed(|it| machine(it).processes[1].state = State::Stopped);
+    let asleep = changed(|it| machine(it).processes[0].threads.uninterruptible = 9);
+    for still in [stopped, asleep] {
+        assert!(open(&still, "frozen-daemon").contains("stood still"));
+    }
+}
+
+#[test]
+fn plugins_whose_caller_is_not_known_are_not_called_missing() {
+    // CRI-O's, say.
+    let evidence = changed(|it| {
+        it.runtime = None;
+        machine(it).processes = vec![process(7, 1, "kubelet", Role::Kubelet, 900)];
+    });
+    open(&evidence, "cni-hang");
+}
+
+#[test]
+fn a_machine_with_tasks_left_says_nothing_of_a_units_own_limit() {
+    let unseen = changed(|it| machine(it).pressure.daemons.clear());
+    assert!(open(&unseen, "tasks-exhausted").contains("own limits"));
+}
+
+#[test]
+fn memory_that_is_left_now_says_nothing_of_kills_that_nobody_could_read() {
+    let unread = |kills| {
+        changed(|it| {
+            machine(it).pressure.oom_kills = kills;
+            let note = "left out the kernel's messages: /dev/kmsg: permission denied";
+            it.notes.push(note.to_owned());
+        })
+    };
+    for kills in [None, Some(2)] {
+        assert!(open(&unread(kills), "memory-starved").contains("not read"));
+    }
+    assert!(out(&unread(Some(0))).contains(&"memory-starved"));
 }

@@ -165,3 +165,23 @@ fn a_daemon_that_strace_stops_for_a_moment_is_none() {
     }
     quiet(&RULE, &told(host, Some(silent())));
 }
+
+#[test]
+fn the_only_docker_of_a_machine_is_its_runtime_wherever_it_listens() {
+    let mut dockerd = process(7, 1, "dockerd", Role::Dockerd, 900);
+    dockerd.command = Some(vec![
+        "dockerd".to_owned(),
+        "-H".to_owned(),
+        "unix:///srv/docker.sock".to_owned(),
+    ]);
+    dockerd.state = State::Stopped;
+    dockerd.still = Some(Duration::from_secs(1));
+    let mut evidence = evidence(&[], None);
+    evidence.host = Some(host(vec![dockerd.clone()]));
+    let finding = only(&RULE, &evidence);
+    assert_eq!(finding.subjects[0].pid, Some(7));
+    // Of two nobody knows.
+    let other = Process { pid: 9, ..dockerd };
+    evidence.host.as_mut().unwrap().processes.push(other);
+    quiet(&RULE, &evidence);
+}

@@ -117,3 +117,21 @@ fn another_known_reason_and_a_node_that_is_well_leave_the_driver_alone() {
     // From a log alone nothing is known of a driver.
     quiet(&RULE, &evidence(&[status_deadline("03:58:00", ID)], None));
 }
+
+#[test]
+fn dockers_default_says_nothing_of_a_container_that_does_not_answer() {
+    use crate::rules::{Judged, Scene};
+    let judge = |daemon| {
+        let evidence = evidence(&[], Some(daemon));
+        let primary = only(&crate::rules::hung_container::RULE, &evidence);
+        (RULE.bearing.judge)(&Scene::of(&evidence, &primary))
+    };
+    let judged = judge(daemon_of(Some("json-file")));
+    assert!(matches!(judged, Judged::Open { .. }), "{judged:?}");
+    // dockerd's stacks show another wait.
+    let judged = judge(with_stacks(daemon_of(Some("json-file")), "start"));
+    let Judged::Out { because, .. } = judged else {
+        panic!("{judged:?}")
+    };
+    assert!(because.contains("by dockerd's own stacks"), "{because}");
+}

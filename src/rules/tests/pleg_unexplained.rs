@@ -3,7 +3,15 @@ use crate::{finding::Risk, rules::pleg_unexplained::RULE};
 
 #[test]
 fn an_outage_without_a_cause_says_what_was_ruled_out() {
-    let mut lines = vec![line("03:30:00", "Starting kubelet main sync loop.")];
+    // What an ordinary kubelet says besides.
+    let mut lines: Vec<_> = [1, 2, 3]
+        .map(|n| {
+            line(
+                &format!("03:30:0{n}"),
+                "Attempting to register node worker-7",
+            )
+        })
+        .to_vec();
     lines.extend(outage());
     let found = only(
         &RULE,
@@ -120,6 +128,16 @@ fn a_log_cut_to_the_lines_on_the_pleg_rules_nothing_out() {
         found
             .explanation
             .contains("Nothing could be ruled out: all but the lines on the PLEG was cut out"),
+        "{}",
+        found.explanation
+    );
+}
+
+#[test]
+fn what_another_docker_answers_rules_nothing_out() {
+    let found = only(&RULE, &evidence(&outage(), Some(daemon_with(Vec::new()))));
+    assert!(
+        !found.explanation.contains("Docker answers"),
         "{}",
         found.explanation
     );
