@@ -111,6 +111,8 @@ pub struct Log {
     pub runtime_name: Option<String>,
     /// Where the last line stands that tells a program's version, by the program's name: `kernel`, `docker`.
     pub versions: BTreeMap<String, Event>,
+    /// By how much, at most, a line was received later than it was written.
+    pub delay: Option<TimeDelta>,
     /// Where the log's times go back.
     pub steps: Vec<Step>,
     /// The time of the kubelet's first line.
@@ -275,6 +277,11 @@ fn is_another_story(group: &Group, event: &Event) -> bool {
         .is_some_and(|(last, at)| at - last > PAUSE)
 }
 
+/// Returns how much later than written a line was received: a full pipe holds up what is written.
+fn delay(event: &Event) -> Option<TimeDelta> {
+    event.received.zip(event.at).map(|(late, at)| late - at)
+}
+
 /// Returns whether a healthy node says it of one pod after the other, as it lets go of them.
 fn is_quiet(event: &Event) -> bool {
     let error = event.error.as_ref();
@@ -300,6 +307,7 @@ impl Digest {
         self.counts[kind] += 1;
         self.incidents.observe(&event);
         self.steps.observe(&event);
+        self.log.delay = self.log.delay.max(delay(&event));
         self.learn_names(&event);
         self.remember(&event);
         let pod = event.pod.clone().filter(|_| event.subject().is_none());

@@ -223,7 +223,9 @@ pub fn owner_of(ident: &[u8]) -> Owner {
         | b"kubelite"
         | b"microk8s.daemon-kubelite"
         | b"snap.microk8s.daemon-kubelite"
-        | b"hyperkube" => Owner::Kubelet,
+        // OpenShift's, up to 4.10 and from then on.
+        | b"hyperkube"
+        | b"kubenswrapper" => Owner::Kubelet,
         b"" => Owner::Unnamed,
         _ => Owner::Other,
     }

@@ -15,6 +15,7 @@ use crate::{
     capture::{Keep, manifest::Options},
     cli::{LookArgs, Moments},
     digest::{Digest, Log},
+    duration::human,
     evidence::{Evidence, FRESH, Gap},
     host::{self, files::Tree, remains},
     id::ContainerId,
@@ -27,6 +28,7 @@ use crate::{
 };
 use again::Again;
 use anyhow::bail;
+use chrono::TimeDelta;
 use std::{
     collections::BTreeSet,
     net::IpAddr,
@@ -34,6 +36,9 @@ use std::{
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
+
+/// A line is received within some milliseconds, unless what stands between holds it up.
+const LATE: TimeDelta = TimeDelta::minutes(1);
 
 /// Returns what can be seen, and keeps it in `keep`; `ask` asks Docker (`docker::probe`), `read_files` reads its files
 /// where it does not answer (`disk::read`). How far the log is read shows on `gauge`.
@@ -313,6 +318,7 @@ fn read_log(
     }
     let log = digest.finish(reading.sources, moments.until);
     evidence.gaps.extend(log_gaps(args, moments, &log));
+    evidence.notes.extend(late(&log));
     let apart = apart(args, moments, &reading.hosts, &log);
     evidence.log = Some(log);
     Ok(apart)
@@ -347,6 +353,15 @@ fn apart(
     Some(format!(
         "the log ends at {}, more than 10 minutes from now",
         last.format("%Y-%m-%d %H:%M:%S")
+    ))
+}
+
+/// Returns the note that lines came late, and which of their two times counts.
+fn late(log: &Log) -> Option<String> {
+    let delay = log.delay.filter(|delay| *delay >= LATE)?;
+    Some(format!(
+        "lines of the log were received up to {} after the kubelet wrote them: times here are those of writing",
+        human(delay)
     ))
 }
 

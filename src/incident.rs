@@ -11,6 +11,7 @@ use crate::{
     event::{Event, Kind, Time},
     finding::Citation,
     id::ContainerId,
+    kubelet::THRESHOLD,
 };
 use chrono::TimeDelta;
 use std::collections::{BTreeSet, VecDeque};
@@ -117,8 +118,9 @@ impl Incidents {
         match event.kind {
             Kind::SyncloopStart => self.restart(at),
             Kind::PlegStale => match event.lag {
-                Some(NEVER) | None => self.never(event, at),
+                Some(NEVER) => self.never(event, at),
                 Some(lag) => self.stale(event, at, lag),
+                None => self.cut(event, at),
             },
             Kind::PlegNever => self.never(event, at),
             Kind::NodeReady | Kind::PlegEvent | Kind::PlegContainerFinished => self.recovered(at),
@@ -190,6 +192,18 @@ impl Incidents {
                 open.never = true;
             }
         }
+    }
+
+    /// A lag that cannot be read: it is that of the line before, grown, or else the least that is told.
+    fn cut(&mut self, event: &Event, at: Time) {
+        let last = self.open.as_ref().and_then(|open| open.samples.last());
+        // To the millisecond: finer than that it was not told.
+        let grown = last
+            .filter(|(before, _)| (TimeDelta::zero()..=SAME_CULPRIT).contains(&(at - *before)))
+            .map(|(before, lag)| (*lag + (at - *before)).num_milliseconds());
+        let grown = grown.map(TimeDelta::milliseconds);
+        let least = event.threshold.unwrap_or(THRESHOLD);
+        self.stale(event, at, grown.unwrap_or(least));
     }
 
     fn stale(&mut self, event: &Event, at: Time, lag: TimeDelta) {

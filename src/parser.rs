@@ -8,6 +8,7 @@
 
 mod around;
 mod conditions;
+mod elided;
 mod hold;
 mod lines;
 mod memo;
@@ -23,6 +24,7 @@ use crate::{
     },
     time::{Stamp, When},
 };
+use elided::Elided;
 use hold::Hold;
 use lines::{is_fatal, may_have_time, record_stamp, times};
 use memo::Memo;
@@ -66,6 +68,8 @@ pub struct Told {
     pub guessed_times: bool,
     /// Lines cut because they were too long.
     pub cut: u64,
+    /// The kubelet's messages that a pager cut.
+    pub elided: u64,
     /// Pods and reasons that lines list and that were left out, since one lists too many.
     pub left_out: u64,
 }
@@ -91,6 +95,7 @@ pub struct Parser {
     entries: bool,
     /// Whether klog's header of a file goes on in the next line.
     heading: bool,
+    elided: Elided,
     last_host: String,
     oldest: Option<When>,
     first: Option<When>,
@@ -134,6 +139,7 @@ impl Parser {
             headers: false,
             entries: false,
             heading: false,
+            elided: Elided::default(),
             last_host: String::new(),
             oldest: None,
             first: None,
@@ -255,6 +261,7 @@ impl Parser {
         self.told.first = self.first.and_then(known);
         self.told.last = self.last.and_then(|(_, when)| known(when));
         self.told.guessed_times = calendar.guessed();
+        self.told.elided = self.elided.count();
     }
 
     /// Returns what the source told about itself; whole after `finish`.
@@ -359,6 +366,7 @@ impl Parser {
         if hit == Hit::Bulk && !self.wants_context() {
             return;
         }
+        self.elided.see(raw);
         self.open.start(peeled, raw, header, when, line);
     }
 

@@ -270,10 +270,22 @@ fn push(mut facts: Facts, lists: &Lists<'_>, message: &str, out: &mut Vec<Facts>
         _ => {}
     }
     let reasons = lists.reasons.as_deref().unwrap_or("");
-    let (items, left_out) = items::items(reasons);
+    // A terminal's width broke it; the width of a pasted mail's lines takes a blank besides.
+    let [mended, spaced] = ["", " "].map(|between| match reasons.contains('\n') {
+        true => Cow::Owned(reasons.replace('\n', between)),
+        false => Cow::Borrowed(reasons),
+    });
+    let (items, left_out) = match items::items(&mended) {
+        (none, 0) if none.is_empty() => items::items(&spaced),
+        some => some,
+    };
     facts.left_out = left_out;
     if kind == Kind::SkipSync && items.is_empty() && !reasons.is_empty() {
         facts.error = Some(ErrorTail::new(reasons));
+    }
+    if facts.pod.is_none() {
+        let error = facts.error.as_ref();
+        facts.pod = error.and_then(|error| names::network_pod(&error.text));
     }
     let drives_docker =
         kind == Kind::RuntimeInitialized && facts.detail.as_deref() == Some("docker");

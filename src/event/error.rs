@@ -59,6 +59,22 @@ impl ErrorTail {
     }
 }
 
+/// How runtimes begin what a network plugin said: dockershim and cri-dockerd, containerd, CRI-O.
+const OF_NETWORK: &[&str] = &[
+    "etworkPlugin ",
+    "failed to setup network for sandbox",
+    "failed to destroy network for sandbox",
+    "failed to create pod network sandbox",
+    "failed to destroy network for pod sandbox",
+];
+
+impl ErrorTail {
+    /// Returns whether a network plugin failed, and the runtime, which is well, only passes on what it said.
+    pub fn is_of_network(&self) -> bool {
+        OF_NETWORK.iter().any(|sign| self.text.contains(sign))
+    }
+}
+
 /// Returns as much of `text` as `limit` bytes hold, whole characters only.
 pub(crate) fn bounded(text: &str, limit: usize) -> &str {
     let mut end = limit.min(text.len());
@@ -126,6 +142,11 @@ const SIGNS: &[(&str, Sign)] = &[
     // Waiting for volumes: no call of the runtime.
     (
         "timed out waiting for the condition",
+        Sign::Is(ErrorClass::Other),
+    ),
+    // The bus waited for systemd, and the runtime answered with that.
+    (
+        "org.freedesktop.systemd1': timed out",
         Sign::Is(ErrorClass::Other),
     ),
     ("timed out", Sign::Is(Deadline)),
@@ -203,6 +224,10 @@ mod tests {
                 Deadline,
             ),
             ("command \"/bin/true\" timed out", Deadline),
+            (
+                "applying cgroup configuration for process caused \\\"Failed to activate service 'org.freedesktop.systemd1': timed out\\\"",
+                ErrorClass::Other,
+            ),
             (
                 "rpc error: code = Canceled desc = context canceled",
                 Canceled,

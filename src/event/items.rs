@@ -23,6 +23,8 @@ pub(super) struct Item<'a> {
 const STALE: &str = "PLEG is not healthy: pleg was last seen active ";
 const BEGINNINGS: &[(&str, Kind)] = &[
     (STALE, Kind::PlegStale),
+    // A pager cut its middle out: `pleg was last see…threshold is 3m0s`.
+    ("PLEG is not healthy: pleg was ", Kind::PlegStale),
     (
         "PLEG is not healthy: pleg has yet to be successful",
         Kind::PlegNever,
@@ -95,14 +97,16 @@ fn item(kind: Kind, text: &str) -> Item<'_> {
     }
 }
 
-/// Reads `3m45.2s ago; threshold is 3m0s`; a terminal may have torn the first duration, a paste cut the second.
+/// Reads `3m45.2s ago; threshold is 3m0s`; a terminal may have torn the first duration, a paste cut either. Of one that
+/// is cut no lag is better than a wrong one.
 fn stale(text: &str) -> (Option<TimeDelta>, Option<TimeDelta>) {
-    let (lag, rest) = text.split_once("ago").unwrap_or((text, ""));
-    let lag = duration::parse(lag.trim()).or_else(|| {
-        let mended: String = lag.split_whitespace().collect();
-        duration::parse(&mended)
+    let lag = text.split_once("ago").and_then(|(lag, _)| {
+        duration::parse(lag.trim()).or_else(|| {
+            let mended: String = lag.split_whitespace().collect();
+            duration::parse(&mended)
+        })
     });
-    let threshold = rest
+    let threshold = text
         .split_once("threshold is ")
         .and_then(|(_, text)| duration::parse_prefix(text))
         .map(|(threshold, _)| threshold);
@@ -207,6 +211,9 @@ mod tests {
                 Some(188_068_354_000),
                 Some(180),
             ),
+            ("last see…threshold is 3m0s]", None, Some(180)),
+            ("3m4", None, None),
+            ("3m", None, None),
             (".. ago; threshold ...", None, None),
             ("~30m ago", None, None),
             ("", None, None),

@@ -29,6 +29,15 @@ pub(super) fn reversed_pod(text: &str) -> Option<PodName> {
     named(namespace, pod)
 }
 
+/// Finds the pod in what dockershim passes on of a network plugin: `networkPlugin cni failed to teardown pod
+/// "<pod>_<ns>" network: …`.
+pub(super) fn network_pod(error: &str) -> Option<PodName> {
+    let (_, of_plugin) = error.split_once("etworkPlugin ")?;
+    let (_, pod) = of_plugin.split_once(" pod \"")?;
+    let (pod, _) = pod.split_once('"')?;
+    old_pod(pod).0
+}
+
 fn named(namespace: &str, pod: &str) -> Option<PodName> {
     let is_name = |text: &str| {
         !text.is_empty()
@@ -89,6 +98,10 @@ pub(super) fn id(text: &str) -> Option<ContainerId> {
     if let Some(id) = ContainerId::parse(text) {
         return Some(id);
     }
+    // Half of an id that a terminal's width broke is another id.
+    if text.contains('\n') {
+        return id(&text.replace('\n', ""));
+    }
     text.split(|c: char| !c.is_ascii_alphanumeric())
         .find_map(ContainerId::parse)
 }
@@ -115,6 +128,19 @@ mod tests {
         assert_eq!(old_pod("web-2_default").0, pod);
         assert_eq!(new_pod("default/web-2"), pod);
         assert_eq!(reversed_pod("web-2/default"), pod);
+    }
+
+    #[test]
+    fn a_network_plugins_failure_names_its_pod() {
+        let failed = |pod: &str| {
+            network_pod(&format!(
+                "rpc error: code = Unknown desc = networkPlugin cni failed to teardown pod {pod} network: no route for pod \"b_a\""
+            ))
+        };
+        let pod = Some(PodName::new("default", "web-2"));
+        assert_eq!(failed("\"web-2_default\""), pod);
+        assert_eq!(failed("\"\""), None);
+        assert_eq!(network_pod("no such pod \"web-2_default\""), None);
     }
 
     #[test]

@@ -5,8 +5,8 @@
 //! is what the readers say.
 
 use super::{
-    again::Again, ask_docker, blind, correct_versions, files, kubelet, log_gaps, look_at_remains,
-    options,
+    again::Again, ask_docker, blind, correct_versions, files, kubelet, late, log_gaps,
+    look_at_remains, options,
 };
 use crate::{
     capture::{Capture, Keep, Manifest, manifest::Options},
@@ -236,6 +236,7 @@ fn read_logs(
     evidence.notes.extend(reading.notes);
     let log = digest.finish(reading.sources, moments.until);
     evidence.gaps.extend(log_gaps(args, moments, &log));
+    evidence.notes.extend(late(&log));
     evidence.log = Some(log);
     super::end(keep, "log", began.elapsed(), &evidence.gaps);
     Ok(())

@@ -134,6 +134,22 @@ fn a_lag_beyond_what_one_blocked_call_explains_is_growing() {
 }
 
 #[test]
+fn a_lag_that_was_cut_goes_on_with_the_one_before_and_is_no_start_up() {
+    let lines = [
+        stale("03:40:00", "3m10s"),
+        stale("03:45:00", ".."),
+        stale("03:50:00", "13m10s"),
+    ];
+    let found = fold(&lines, "03:50:00");
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].lines, found[0].rises), (3, 1));
+    assert!(!found[0].never);
+    let alone = fold(&[stale("03:40:00", "..")], "03:40:00");
+    assert_eq!(alone[0].peak_lag, TimeDelta::minutes(3));
+    assert!(!alone[0].never);
+}
+
+#[test]
 fn a_short_stretch_alone_cannot_be_told() {
     assert_eq!(
         fold(&rise("03:38:52", 4), "03:40:00")[0].shape,
@@ -231,6 +247,20 @@ fn a_burst_of_lines_at_an_outages_begin_is_one_rise() {
     ];
     let found = fold(&lines, "03:39:01");
     assert_eq!((found.len(), found[0].rises), (1, 1));
+}
+
+#[test]
+fn ten_thousand_lines_of_one_hang_are_one_outage() {
+    let lines: Vec<_> = (0..10_000)
+        .map(|n| {
+            let (minute, second) = (n / 60 % 60, n % 60);
+            let time = format!("{:02}:{minute:02}:{second:02}", 4 + n / 3600);
+            stale(&time, &format!("{}s", 200 + n))
+        })
+        .collect();
+    let found = fold(&lines, "06:46:39");
+    let told: Vec<_> = found.iter().map(|it| (it.lines, it.rises)).collect();
+    assert_eq!(told, [(10_000, 1)]);
 }
 
 #[test]

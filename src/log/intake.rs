@@ -356,6 +356,10 @@ impl<'a> Intake<'a> {
                 "more of its lines say that lines were lost",
             ),
             (
+                told.elided,
+                "of its lines that matter were cut by a pager (> at the end, … in the middle): journalctl --no-pager gives whole ones",
+            ),
+            (
                 told.left_out,
                 "of the pods and reasons that its lines list were left out: one line lists too many",
             ),

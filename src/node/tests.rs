@@ -255,6 +255,27 @@ fn the_innermost_command_is_blamed_before_its_wrapper_and_its_init() {
     assert_eq!(ring.oci_processes(&id).len(), 2);
 }
 
+#[test]
+fn an_init_that_sleeps_or_is_stuck_is_blamed_and_a_zombie_is_not() {
+    let id = ContainerId::parse(ID).unwrap();
+    let in_state = |pid, state| {
+        let mut init = process(pid, 9, Role::OciRuntime(OciCommand::Init));
+        init.state = state;
+        init
+    };
+    let host = Host {
+        processes: vec![
+            in_state(10, State::Sleeping),
+            in_state(11, State::Uninterruptible),
+            in_state(12, State::Dead),
+        ],
+        ..Host::default()
+    };
+    let mut pids: Vec<_> = host.oci_processes(&id).iter().map(|it| it.pid).collect();
+    pids.sort_unstable();
+    assert_eq!(pids, [10, 11]);
+}
+
 /// A daemon of the machine's own, called with these words.
 pub(super) fn daemon(pid: u32, ppid: u32, role: Role, line: &str) -> Process {
     let mut process = process(pid, ppid, role);

@@ -190,6 +190,8 @@ fn is_of_its_own(message: &[u8]) -> bool {
         || message.starts_with(b"time=\"")
         || message.starts_with(b"-- ")
         || message.starts_with(b"Flag --")
+        || message.starts_with(b"goroutine ")
+        || (message.starts_with(b"[") && message.ends_with(b" blob data]"))
         || message.starts_with(b"Log file created at: ")
 }
 

@@ -3,11 +3,13 @@
 //! The kubelet (with Docker) or containerd calls the plugin and waits; Docker itself answers all the while.
 
 use super::{
-    Bearing, Judged, Rule, Scene,
+    Bearing, Judged, Rule, Scene, clock,
     holders::{self, doing, span},
     lines::Lines,
+    subject_from,
 };
 use crate::{
+    digest::Log,
     event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
@@ -15,6 +17,7 @@ use crate::{
     node::{Host, Process, Role, State},
     page::{Cure, Look, Page},
 };
+use chrono::TimeDelta;
 
 pub(super) const RULE: Rule = Rule {
     id: "cni-hang",
@@ -77,6 +80,10 @@ pub(super) const RULE: Rule = Rule {
 
 /// The calls that wait for a network plugin.
 const CALLS: &[Kind] = &[Kind::RunSandboxFailed, Kind::StopSandboxFailed];
+/// One that waited in vain may have met an agent that was just restarted.
+const AGAIN: u64 = 3;
+/// The kubelet tries again at least that often.
+const RETRIES: TimeDelta = TimeDelta::minutes(5);
 
 fn judge(scene: &Scene) -> Judged {
     // A plugin is known by who called it: CRI-O's are not.
@@ -91,20 +98,25 @@ fn judge(scene: &Scene) -> Judged {
 }
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
-    let Some(host) = &evidence.host else {
-        return Vec::new();
-    };
-    let hung = hung(host);
+    let hung = evidence.host.as_ref().map(hung).unwrap_or_default();
     let Some(first) = hung.first() else {
-        return Vec::new();
+        return logged(evidence).into_iter().collect();
     };
     let lines = Lines::failed(evidence, CALLS, ErrorClass::Deadline).latest();
-    let logged = !lines.is_empty() && lines.go_on(evidence);
     let age = first.age.unwrap_or_default();
+    // Relists may go on all the while: what counts is that the call was given up while the plugin ran.
+    let started = TimeDelta::from_std(age).ok().map(|age| evidence.now - age);
+    let logged = lines
+        .last()
+        .zip(started)
+        .is_some_and(|(last, started)| last >= started);
+    let held_up = logged && lines.go_on(evidence);
     let more = match hung.len() {
         1 => String::new(),
         number => format!(" So are {} others.", number - 1),
     };
+    let seen = hung.iter().take(3).map(|process| cite(evidence, process));
+    let told = if logged { lines.cite(2) } else { Vec::new() };
     vec![Finding {
         id: RULE.id,
         title: format!(
@@ -112,7 +124,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
             first.program(),
             first.pid
         ),
-        severity: if logged {
+        severity: if held_up {
             Severity::Critical
         } else {
             Severity::Warning
@@ -131,14 +143,61 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
             doing(first.state, first.wchan.as_deref())
         ),
         subjects: hung.iter().map(|process| subject(process)).collect(),
-        citations: hung
-            .iter()
-            .take(3)
-            .map(|process| cite(evidence, process))
-            .collect(),
+        citations: told.into_iter().chain(seen).collect(),
         remedies: remedies(first),
         spans: Vec::new(),
     }]
+}
+
+/// What the log alone tells: again and again a plugin gave up waiting, and the runtime passes that on.
+fn logged(evidence: &Evidence) -> Option<Finding> {
+    let lines = Lines::failed_network(evidence, CALLS, ErrorClass::Deadline).latest();
+    let last = lines.0.iter().max_by_key(|group| group.last.at)?;
+    let error = last.last.error.as_ref()?;
+    if lines.number() < AGAIN || !lines.are_recent(evidence, RETRIES) {
+        return None;
+    }
+    // Only dockershim and cri-dockerd ask a plugin within a status. In an outage of another runtime, whose words are
+    // others, this would hide that its cause is not known.
+    let outage = |log: &Log| log.incidents.iter().any(|incident| incident.ongoing);
+    if evidence.log.as_ref().is_some_and(outage) && !error.text.contains("etworkPlugin ") {
+        return None;
+    }
+    let (first, until) = (
+        clock(evidence, lines.first()),
+        clock(evidence, lines.last()),
+    );
+    Some(Finding {
+        id: RULE.id,
+        title: "A network plugin waits in vain, and its sandboxes are neither made nor removed"
+            .to_owned(),
+        severity: Severity::Warning,
+        confidence: Confidence::Suspected,
+        active: true,
+        explanation: format!(
+            "The runtime passes on that a network plugin gave up waiting ({}, {first} to {until}): \"{}\". The sandbox is neither made nor removed meanwhile, and a kubelet that calls the plugin by itself may wait with its relist.",
+            lines.counted(),
+            error.text
+        ),
+        subjects: lines
+            .0
+            .iter()
+            .map(|group| subject_from(&group.first))
+            .collect(),
+        citations: lines.cite(4),
+        remedies: vec![see_plugins()],
+        spans: lines.spans(),
+    })
+}
+
+fn see_plugins() -> Remedy {
+    Remedy {
+        title: "See which plugins run, and since when (they take a second or two)".to_owned(),
+        risk: Risk::Safe,
+        command: "ps -eo pid,ppid,stat,etime,wchan:24,args | grep -E '/opt/cni/bin/[a-z]'".to_owned(),
+        cost: "nothing; mostly a plugin waits for its agent or for the API server, and mending that is the cure".to_owned(),
+        actions: Vec::new(),
+    }
 }
 
 /// Returns the plugins that have outlasted the kubelet's call, the oldest first; of a plugin and the one that it

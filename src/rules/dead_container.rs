@@ -4,6 +4,7 @@
 //! cause of a lag. Whether removal failed is told by inspect; the list lies both ways (moby up to 28.1).
 
 mod stored;
+mod tries;
 
 use super::{
     Bearing, EACH, Judged, Rule, Scene, busy_mount, called, clock, count, holders, inspect_call,
@@ -14,7 +15,7 @@ use super::{
 use crate::{
     digest::Group,
     duration,
-    event::{ErrorClass, Kind},
+    event::Kind,
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject},
     id::ContainerId,
@@ -104,9 +105,6 @@ const IMMUTABLE: &str =
     "If it says that an operation is not permitted: look for an immutable file in its layer";
 /// The kubelet's clean-up tries again each minute; silence for longer shows that it got rid of it.
 pub(super) const RETRIES: TimeDelta = TimeDelta::minutes(5);
-/// So often, and for so long, nobody tries in vain by chance.
-const TRIES: u64 = 10;
-const FOR_HOURS: TimeDelta = TimeDelta::hours(1);
 
 fn judge(scene: &Scene) -> Judged {
     match scene.all_answer() {
@@ -123,8 +121,7 @@ fn check(evidence: &Evidence, before: &[Finding]) -> Vec<Finding> {
     let (dead, rest): (Vec<&Container>, Vec<&Container>) =
         containers.partition(|container| container.is_dead());
     let stored = stored::dead(evidence, rest);
-    let mut logged = Lines::failed(evidence, CALLS, ErrorClass::Busy);
-    logged.0.extend(stubborn(evidence).0);
+    let logged = tries::in_vain(evidence);
     let (ids, of_stored) = (Ids::of(&dead), Ids::of(&stored));
     let (about, others): (Vec<_>, Vec<_>) = logged
         .0
@@ -151,20 +148,6 @@ fn check(evidence: &Evidence, before: &[Finding]) -> Vec<Finding> {
         findings.iter_mut().for_each(|finding| refer(finding, held));
     }
     findings
-}
-
-/// Returns the removals that fail for another reason, and are tried for hours: one that fails now and then is ordinary.
-fn stubborn(evidence: &Evidence) -> Lines<'_> {
-    let mut lines = Lines::failed(evidence, CALLS, ErrorClass::Other);
-    lines.0.retain(|group| {
-        let lasted = group
-            .last
-            .at
-            .zip(group.first.at)
-            .map(|(last, first)| last - first);
-        group.count >= TRIES && lasted.is_some_and(|lasted| lasted >= FOR_HOURS)
-    });
-    lines
 }
 
 /// Leaves to `busy-mount` what it tells better.
@@ -285,7 +268,11 @@ fn cite_states(runtime: &Runtime, container: &Container, of: usize) -> Citation 
         line: None,
         time: Some(runtime.asked_at),
         text: format!(
-            "state {state}, while the list says \"{listed}\"{}",
+            "state {state}, {}{}",
+            match container.listed_state == *state {
+                true => "as in the list".to_owned(),
+                false => format!("while the list says \"{listed}\""),
+            },
             error.unwrap_or_default()
         )
         .into(),
@@ -314,22 +301,30 @@ fn explain(evidence: &Evidence, dead: &[&Container], about: &Lines) -> String {
     let reason = reason
         .map(|error| format!(" (\"{error}\")"))
         .unwrap_or_default();
-    let misled = if dead.iter().any(|c| c.listed_state != "dead") {
-        match dead {
-            [_] => {
-                " Docker's list does not call it dead, so docker ps --filter status=dead misses it."
-            }
-            _ => {
-                " Docker's list does not call all of them dead, so docker ps --filter status=dead misses some."
-            }
+    let misled = match (
+        dead,
+        dead.iter().filter(|c| c.listed_state != "dead").count(),
+    ) {
+        (_, 0) => String::new(),
+        ([_], _) => {
+            " Docker's list does not call it dead, so docker ps --filter status=dead misses it."
+                .to_owned()
         }
-    } else {
-        ""
+        (all, missed) => {
+            let which = match missed {
+                _ if missed == all.len() => "them".to_owned(),
+                _ => format!("{missed} of them"),
+            };
+            format!(
+                " Docker's list does not call {which} dead, so docker ps --filter status=dead misses {which}."
+            )
+        }
     };
-    let (they, them) = match dead {
-        [_] => ("It", "it"),
-        _ => ("They", "them"),
+    let never = match dead {
+        [_] => "It can never start again.",
+        _ => "They can never start again.",
     };
+    let them = if dead.len() == 1 { "it" } else { "them" };
     let tried = match about.number() {
         0 | 1 => String::new(),
         tries => {
@@ -347,7 +342,7 @@ fn explain(evidence: &Evidence, dead: &[&Container], about: &Lines) -> String {
         (_, number) => format!(" The layers of {number} are still on the disk, half removed."),
     };
     format!(
-        "{what}{reason}.{half} {they} can never start again.{misled}{tried} A dead container by itself was never shown to hold up the kubelet's relist; many of them slow it down, and each may point to a leaked mount."
+        "{what}{reason}.{half} {never}{misled}{tried} A dead container by itself was never shown to hold up the kubelet's relist; many of them slow it down, and each may point to a leaked mount."
     )
 }
 

@@ -1,5 +1,5 @@
-//! `frozen-daemon`: dockerd or containerd is there and does not run: stopped by a signal or a debugger, or asleep in
-//! the kernel with most of its threads.
+//! `frozen-daemon`: dockerd or containerd is there and does not run: stopped by a signal or a debugger, in a frozen
+//! cgroup, or asleep in the kernel with most of its threads.
 //!
 //! `hung-runtime` says that a daemon does not answer; this says why, where the kernel tells.
 
@@ -33,8 +33,8 @@ pub(super) const RULE: Rule = Rule {
     },
     page: Page {
         means: "dockerd or containerd exists and does not run: a signal stopped it (state T; SIGSTOP, or a background job that \
-            wrote to a terminal), a debugger or strace holds it (t), or most of its threads sleep in the kernel (D). It is \
-            looked at twice, since strace stops a process for moments.",
+            wrote to a terminal), a debugger or strace holds it (t), its cgroup is frozen, or most of its threads sleep in \
+            the kernel (D). It is looked at twice, since strace stops a process for moments.",
         matters: "The kernel goes on accepting connections for it, so callers wait instead of failing: dockerd stopped, and no \
             list ends, with an unlimited lag; containerd stopped, and Docker's lists and inspects answer, but its version and \
             info hang, and the kubelet says `container runtime is down` without any PLEG line.",
@@ -65,6 +65,12 @@ pub(super) const RULE: Rule = Rule {
                 cost: "that debugging",
             },
             Cure {
+                what: "Thaw its cgroup, if that is frozen (S in `do_freezer_trap`; D in `__refrigerator` with cgroup v1)",
+                command: "systemctl thaw UNIT",
+                cost: "nothing is lost; for a cgroup that was frozen by hand write 0 to its `cgroup.freeze`, or THAWED to its \
+                    `freezer.state`",
+            },
+            Cure {
                 what: "If it sleeps in the kernel, mend what it sleeps for: the disk, the file system's server",
                 command: "plegdoctor diagnose",
                 cost: "nothing to look; a restart does not end a process in state D",
@@ -93,6 +99,8 @@ enum Frozen {
     Stopped,
     /// By who traces it.
     Traced,
+    /// With its cgroup.
+    Cgroup,
     /// In the kernel, without anyone's will.
     Asleep,
 }
@@ -136,27 +144,31 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
         .collect()
 }
 
+/// Where a task of a frozen cgroup sleeps: in state S (cgroup v2, kernel/signal.c) or D (v1, kernel/freezer.c).
+const FREEZERS: &[&str] = &["do_freezer_trap", "__refrigerator"];
+
 /// Whether most of a process's threads are these.
 fn are_most(process: &Process, some: usize) -> bool {
     process.threads.seen >= FEWEST && some * 2 > process.threads.seen
 }
 
-/// Whether it stood still at that moment, for whatever reason; one in a frozen cgroup sleeps in `do_freezer_trap`.
+/// Whether it stood still at that moment, for whatever reason.
 fn may_be_frozen(process: &Process) -> bool {
-    let freezer = process
-        .wchan
-        .as_deref()
-        .is_some_and(|it| it.contains("freezer"));
-    process.state.is_stopped() || freezer || are_most(process, process.threads.uninterruptible)
+    let freezer = |wchan: &str| FREEZERS.contains(&wchan);
+    process.state.is_stopped()
+        || process.wchan.as_deref().is_some_and(freezer)
+        || are_most(process, process.threads.uninterruptible)
 }
 
 fn frozen(process: &Process) -> Option<Frozen> {
+    let freezer = |wchan: &str| FREEZERS.contains(&wchan);
     let threads = &process.threads;
     match process.state {
         // strace and debuggers stop it for moments: only one that was seen to stay so is frozen.
         State::Stopped | State::Traced if process.still.is_none() => None,
         State::Stopped if process.tracer.is_none_or(|pid| pid == 0) => Some(Frozen::Stopped),
         State::Stopped | State::Traced => Some(Frozen::Traced),
+        _ if process.wchan.as_deref().is_some_and(freezer) => Some(Frozen::Cgroup),
         _ if are_most(process, threads.uninterruptible) => Some(Frozen::Asleep),
         _ => None,
     }
@@ -211,6 +223,7 @@ fn title(process: &Process, frozen: Frozen) -> String {
     match frozen {
         Frozen::Stopped => format!("{comm} (process {pid}) is stopped"),
         Frozen::Traced => format!("{comm} (process {pid}) is stopped by a debugger"),
+        Frozen::Cgroup => format!("{comm} (process {pid}) is in a frozen cgroup"),
         Frozen::Asleep => format!("{comm} (process {pid}) is asleep in the kernel"),
     }
 }
@@ -229,6 +242,10 @@ fn explain(process: &Process, frozen: Frozen, silent: &[&str], logged: bool) -> 
                 .filter(|&pid| pid > 0)
                 .map_or_else(String::new, |pid| format!(", {pid}")),
             doing(process.state, None)
+        ),
+        Frozen::Cgroup => format!(
+            "{comm}, process {pid}, is in a frozen cgroup ({}): it runs again when that is thawed.",
+            doing(process.state, process.wchan.as_deref())
         ),
         Frozen::Asleep => {
             let waits = threads
@@ -287,6 +304,16 @@ fn remedies(evidence: &Evidence, process: &Process, frozen: Frozen) -> Vec<Remed
             ],
             None => vec![again],
         },
+        Frozen::Cgroup => vec![
+            look("See which cgroup that is", format!("cat /proc/{pid}/cgroup")),
+            Remedy {
+                title: "Thaw it".to_owned(),
+                risk: Risk::Disruptive,
+                command: format!("systemctl thaw {}", unit(&process.comm)),
+                cost: "nothing is lost: it answers what has piled up; one that was frozen by hand is thawed through its file (cgroup.freeze: 0; freezer.state: THAWED)".to_owned(),
+                actions: Vec::new(),
+            },
+        ],
         Frozen::Asleep => vec![
             look(
                 "Save where in the kernel its threads sleep",
@@ -298,5 +325,13 @@ fn remedies(evidence: &Evidence, process: &Process, frozen: Frozen) -> Vec<Remed
             ),
             restart_runtime(evidence),
         ],
+    }
+}
+
+/// Returns the unit that a daemon usually runs in.
+fn unit(comm: &str) -> &str {
+    match comm {
+        "dockerd" => "docker.service",
+        _ => "containerd.service",
     }
 }

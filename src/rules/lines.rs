@@ -2,7 +2,7 @@
 
 use crate::{
     digest::{Group, PAUSE},
-    event::{ErrorClass, Kind, Time},
+    event::{ErrorClass, ErrorTail, Kind, Time},
     evidence::Evidence,
     finding::Citation,
 };
@@ -13,12 +13,28 @@ use chrono::TimeDelta;
 pub(super) struct Lines<'a>(pub(super) Vec<&'a Group>);
 
 impl<'a> Lines<'a> {
-    /// Returns the lines of these messages that ended in an error of this class.
+    /// Returns the lines of these messages that ended in an error of this class, of the runtime's: what a network plugin
+    /// says of its agent or of the API server tells nothing of a runtime that passes it on.
     pub(super) fn failed(evidence: &'a Evidence, kinds: &[Kind], class: ErrorClass) -> Self {
+        Self::ended(evidence, kinds, class, false)
+    }
+
+    /// Returns the lines of these messages in which a network plugin ended in an error of this class.
+    pub(super) fn failed_network(
+        evidence: &'a Evidence,
+        kinds: &[Kind],
+        class: ErrorClass,
+    ) -> Self {
+        Self::ended(evidence, kinds, class, true)
+    }
+
+    fn ended(evidence: &'a Evidence, kinds: &[Kind], class: ErrorClass, of_network: bool) -> Self {
         let log = evidence.log.iter();
         let fits = |group: &&Group| {
             let error = group.first.error.as_ref();
-            kinds.contains(&group.first.kind) && error.is_some_and(|error| error.class == class)
+            let ended =
+                |error: &ErrorTail| error.class == class && error.is_of_network() == of_network;
+            kinds.contains(&group.first.kind) && error.is_some_and(ended)
         };
         Self(log.flat_map(|log| &log.groups).filter(fits).collect())
     }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     digest::{Group, Log},
-    event::{ErrorClass, Event, Kind},
+    event::{ErrorClass, Event, Kind, Time},
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
     incident::START_UP,
@@ -157,7 +157,7 @@ fn others<'a>(evidence: &'a Evidence, log: &'a Log, found: &[Finding]) -> Vec<Ot
             look: "systemctl status kubelet --no-pager; journalctl -u kubelet -n 50 --no-pager",
         },
         Other {
-            lines: outside(says_down(evidence, found)),
+            lines: outside(says_down(evidence, log, found)),
             title: "The kubelet says that the container runtime is down; the log does not tell whether it hangs or is gone",
             explanation: "For more than 30 s the kubelet's question after the runtime's state was not answered with a yes, so the node goes NotReady without a PLEG line. No line tells how the question ended.",
             look: "systemctl status docker containerd crio --no-pager; crictl info",
@@ -167,20 +167,19 @@ fn others<'a>(evidence: &'a Evidence, log: &'a Log, found: &[Finding]) -> Vec<Ot
 
 /// Network items after the kubelet's first minute.
 fn network<'a>(evidence: &'a Evidence, log: &Log) -> Lines<'a> {
-    let settled = |group: &&Group| {
-        group.last.at.is_none_or(|last| {
-            let starts = log.starts.iter().rev().filter_map(|start| start.at);
-            let started = starts.filter(|at| *at <= last).max().or(log.first);
-            started.is_none_or(|started| last - started > START_UP)
-        })
-    };
-    Lines(
-        Lines::of(evidence, &[Kind::CniNotReady])
-            .0
-            .into_iter()
-            .filter(settled)
-            .collect(),
-    )
+    let mut lines = Lines::of(evidence, &[Kind::CniNotReady]);
+    lines.0.retain(|group| {
+        let last = group.last.at;
+        last.is_none_or(|last| !is_start_up(log, last, log.first))
+    });
+    lines
+}
+
+/// Whether a kubelet had just started then; `before` is when the one did whose start the log does not show.
+fn is_start_up(log: &Log, at: Time, before: Option<Time>) -> bool {
+    let starts = log.starts.iter().rev().filter_map(|start| start.at);
+    let started = starts.filter(|start| *start <= at).max().or(before);
+    started.is_some_and(|started| at - started <= START_UP)
 }
 
 fn unknown(evidence: &Evidence) -> Lines<'_> {
@@ -223,14 +222,20 @@ fn cut_off(evidence: &Evidence) -> Lines<'_> {
 }
 
 /// "container runtime is down", where no other finding tells what the runtime does.
-fn says_down<'a>(evidence: &'a Evidence, found: &[Finding]) -> Lines<'a> {
+fn says_down<'a>(evidence: &'a Evidence, log: &Log, found: &[Finding]) -> Lines<'a> {
     if found
         .iter()
         .any(|finding| ["hung-runtime", "runtime-down"].contains(&finding.id))
     {
         return Lines::default();
     }
-    Lines::of(evidence, &[Kind::RuntimeDown]).latest()
+    let mut lines = Lines::of(evidence, &[Kind::RuntimeDown]);
+    // Kubelets before 1.15 say so until their first check of it, too.
+    lines.0.retain(|group| {
+        let last = group.last.at;
+        last.is_none_or(|last| !is_start_up(log, last, None))
+    });
+    lines.latest()
 }
 
 fn in_outage(log: &Log, group: &Group) -> bool {

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     event::{ErrorClass, Kind},
     evidence::Evidence,
-    finding::{Confidence, Finding, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity},
     node::Role,
     page::{Cure, Look, Page},
     runtime::{
@@ -20,6 +20,7 @@ use crate::{
         stored::{Disk, Life, Stored},
     },
 };
+use chrono::TimeDelta;
 
 pub(super) const RULE: Rule = Rule {
     id: "runtime-down",
@@ -67,7 +68,8 @@ pub(super) const RULE: Rule = Rule {
                 cost: "the kubelet restarts; containers go on running",
             },
         ],
-        versions: "All. Between kubelet and Docker may stand cri-dockerd, which can be down by itself while Docker answers.",
+        versions: "All. Between kubelet and Docker may stand cri-dockerd, and behind Docker \
+            stands containerd; each can be down by itself while Docker answers.",
         unproved: "Why it ended. A restart after an upgrade looks the same for some seconds.",
         see: &[
             "memory-starved",
@@ -100,6 +102,10 @@ const CALLS: &[Kind] = &[
     Kind::ContainerGcFailed,
     Kind::CleanPodsFailed,
 ];
+
+/// For so long the kubelet grants a runtime that it does not answer before it calls it down
+/// (kubernetes:pkg/kubelet/kubelet.go maxWaitForContainerRuntime).
+const GRANTED: TimeDelta = TimeDelta::seconds(30);
 
 fn judge(scene: &Scene) -> Judged {
     match scene.runtime().map(|runtime| &runtime.ping) {
@@ -151,15 +157,22 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
         runtime.is_some_and(|r| r.ping.outcome == Outcome::Answered) && is_dockers(&logged);
     let goes_on = !logged.is_empty() && logged.go_on(evidence) && !answers;
     let active = refused.is_some() || goes_on;
+    if !active && was_restarted(evidence, &all) {
+        return Vec::new();
+    }
     let mut citations = logged.cite(5);
     citations.extend(runtime.map(|runtime| cite_probe("docker ping", runtime, &runtime.ping)));
+    let behind = refused.is_none() && is_behind_docker(&logged);
     let name = match engine(evidence) {
+        _ if behind => "containerd",
         Engine::Docker => "dockerd",
         Engine::Containerd => "containerd",
         Engine::Crio => "crio",
         Engine::Unknown => "container runtime",
     };
-    let title = if active {
+    let title = if behind && active {
+        "containerd, behind Docker, is down"
+    } else if active {
         "The container runtime is down"
     } else {
         "The container runtime was down for a time"
@@ -174,10 +187,15 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
             Confidence::Suspected
         },
         active,
-        explanation: explain(evidence, &logged, refused.is_some(), active),
+        explanation: match behind {
+            true => explain_behind(evidence, &logged, active),
+            false => explain(evidence, &logged, refused.is_some(), active),
+        },
         subjects: vec![daemon(name)],
         citations,
-        remedies: if active {
+        remedies: if active && behind {
+            start_containerd()
+        } else if active {
             vec![look_why_it_ended(evidence), start_runtime(evidence)]
         } else {
             Vec::new()
@@ -186,13 +204,69 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     }]
 }
 
+/// Returns what the last of these lines says went wrong.
+fn last_error<'a>(logged: &Lines<'a>) -> &'a str {
+    let last = logged.0.iter().max_by_key(|group| group.last.at);
+    last.and_then(|group| group.last.error.as_ref())
+        .map_or("", |error| &error.text)
+}
+
+/// Whether Docker answered, and says that it cannot reach its containerd.
+fn is_behind_docker(logged: &Lines) -> bool {
+    let text = last_error(logged);
+    text.contains("Error response from daemon") && text.contains("containerd.sock")
+}
+
+fn explain_behind(evidence: &Evidence, logged: &Lines, active: bool) -> String {
+    let (first, last) = (
+        clock(evidence, logged.first()),
+        clock(evidence, logged.last()),
+    );
+    let lines = logged.counted();
+    let over = if active { "" } else { " It is over." };
+    format!(
+        "Docker answers the kubelet, but could not reach containerd's socket from {first} to {last} ({lines}). Lists and inspects need no containerd, so the relist may go on; each start and stop needs it.{over}"
+    )
+}
+
+fn start_containerd() -> Vec<Remedy> {
+    let remedy = |title: &str, risk, command: &str, cost: &str| Remedy {
+        title: title.to_owned(),
+        risk,
+        command: command.to_owned(),
+        cost: cost.to_owned(),
+        actions: Vec::new(),
+    };
+    vec![
+        remedy(
+            "See why it ended",
+            Risk::Safe,
+            "systemctl status containerd --no-pager; journalctl -u containerd -n 100 --no-pager",
+            "nothing",
+        ),
+        remedy(
+            "Start it",
+            Risk::Node,
+            "systemctl start containerd",
+            "little: it is not running; containers go on, and Docker finds them again",
+        ),
+    ]
+}
+
+/// Whether all that the log tells is that the runtime was away for a moment, as for an upgrade: nobody was harmed.
+fn was_restarted(evidence: &Evidence, all: &Lines) -> bool {
+    let moment = all
+        .first()
+        .zip(all.last())
+        .is_some_and(|(first, last)| last - first < GRANTED);
+    let log = evidence.log.as_ref();
+    moment && !all.go_on(evidence) && log.is_some_and(|log| log.incidents.is_empty())
+}
+
 /// Whether it was Docker's own socket that did not answer, so that Docker's answer now ends it. Between the kubelet
 /// and Docker may stand cri-dockerd, which can be down by itself.
 fn is_dockers(logged: &Lines) -> bool {
-    let last = logged.0.iter().max_by_key(|group| group.last.at);
-    let text = last
-        .and_then(|group| group.last.error.as_ref())
-        .map_or("", |error| &error.text);
+    let text = last_error(logged);
     text.contains("docker.sock") || text.contains("Docker daemon") || !text.contains(".sock")
 }
 

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+/// How often the cases are judged rightly: `docs/accuracy.md`.
+mod accuracy;
 /// `diagnose` as a whole on real daemons that are well, dead, hung or gone.
 mod broken;
 /// Captures: what is saved is judged the same elsewhere, and holds no secret.
@@ -43,6 +45,8 @@ mod layering;
 mod logs;
 /// Log lines in, events out: each message in each release's form, behind each envelope.
 mod messages;
+/// The table of odd inputs names what there is.
+mod odd_inputs;
 /// What no real daemon does on demand: answers played over a Unix socket.
 mod played;
 /// `probe`: the live part alone.
@@ -61,5 +65,7 @@ mod sick;
 mod sockets;
 /// The machine's programs, asked for real.
 mod software;
+/// What each case stands for: its cause and its story.
+mod stories;
 /// Daemons to ask: real ones and played ones.
 mod support;

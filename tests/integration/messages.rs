@@ -12,6 +12,7 @@ mod catalogue; // every known message in each version's form
 mod envelopes; // what stands around a message
 mod odd; // inputs seen in the field that fit no grammar
 mod robust; // mutated lines must never panic
+mod seen; // texts as people posted them
 mod times; // years, zones, delays
 
 use chrono::{DateTime, FixedOffset};

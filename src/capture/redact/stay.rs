@@ -23,6 +23,7 @@ pub(super) const STAY: &[&str] = &[
     "crun",
     "init",
     "hyperkube",
+    "kubenswrapper",
     "container",
     "containers",
     "sandbox",

@@ -48,6 +48,16 @@ fn many_alone_or_slow_alone_is_none() {
 }
 
 #[test]
+fn more_than_five_thousand_are_counted_each() {
+    let found = only(&RULE, &evidence(&[], Some(pile(6000, 4000, 10))));
+    assert!(
+        found.explanation.contains("6000 of them stopped"),
+        "{}",
+        found.explanation
+    );
+}
+
+#[test]
 fn slow_inspects_count_too() {
     let found = only(&RULE, &evidence(&[], Some(pile(400, 100, 600))));
     assert_eq!(found.severity, Severity::Warning);

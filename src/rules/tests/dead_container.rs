@@ -165,6 +165,25 @@ fn a_removal_that_is_just_going_on_is_no_death() {
 }
 
 #[test]
+fn a_removal_that_another_one_ended_is_no_failure() {
+    let under_way = |time: &str| {
+        line(
+            time,
+            &format!(
+                "RemoveContainer \"{ID}\" from runtime service failed: rpc error: code = Unknown desc = failed to remove container \"{ID}\": Error response from daemon: removal of container {ID} is already in progress"
+            ),
+        )
+    };
+    let mut lines = vec![under_way("03:38:10")];
+    only(&RULE, &evidence(&lines, None));
+    lines.push(ready("03:50:00"));
+    quiet(&RULE, &evidence(&lines, None));
+    // Where it is still under way minutes later it hangs.
+    lines.insert(1, under_way("03:41:10"));
+    only(&RULE, &evidence(&lines, None));
+}
+
+#[test]
 fn a_removal_that_is_not_tried_again_is_over() {
     let lines = [remove_failed(ID), ready("03:50:00")];
     assert!(!only(&RULE, &evidence(&lines, None)).active);

@@ -125,6 +125,29 @@ fn most_threads_in_uninterruptible_sleep_count_only_with_silence() {
 }
 
 #[test]
+fn a_frozen_cgroup_is_told_and_to_be_thawed() {
+    for (state, wchan) in [
+        (State::Sleeping, "do_freezer_trap"),
+        (State::Uninterruptible, "__refrigerator"),
+    ] {
+        let mut host = host(daemons());
+        host.processes[1].state = state;
+        host.processes[1].wchan = Some(wchan.to_owned());
+        let found = only(&RULE, &told(host, Some(silent())));
+        assert_eq!(found.confidence, Confidence::Confirmed, "{wchan}");
+        assert_eq!(found.title, "dockerd (process 80) is in a frozen cgroup");
+        let commands: Vec<_> = found.remedies.iter().map(|it| &*it.command).collect();
+        assert_eq!(
+            commands,
+            ["cat /proc/80/cgroup", "systemctl thaw docker.service"]
+        );
+    }
+    let mut host = host(daemons());
+    host.processes[1].wchan = Some("do_freezer_trap_of_another_kind".to_owned());
+    quiet(&RULE, &told(host, Some(silent())));
+}
+
+#[test]
 fn another_daemons_state_is_no_matter() {
     // Docker was asked at a socket that this dockerd does not have.
     let mut elsewhere = silent();

@@ -33,6 +33,23 @@ fn a_network_that_comes_up_with_the_kubelet_is_none() {
 }
 
 #[test]
+fn a_kubelet_that_has_checked_nothing_yet_says_that_the_runtime_is_down() {
+    let down = |time: &str| {
+        line(
+            time,
+            "skipping pod synchronization - [container runtime is down]",
+        )
+    };
+    let start = line("03:30:00", "Starting kubelet main sync loop.");
+    quiet(&RULE, &evidence(&[start.clone(), down("03:30:01")], None));
+    let lasts: Vec<_> = std::iter::once(start)
+        .chain((1..6).map(|minute| down(&format!("03:3{minute}:05"))))
+        .collect();
+    assert!(only(&RULE, &evidence(&lasts, None)).active);
+    assert!(only(&RULE, &evidence(&[down("03:30:01")], None)).active);
+}
+
+#[test]
 fn beside_a_stale_pleg_it_keeps_quiet() {
     let mut lines = vec![network("03:38:00")];
     lines.extend(outage());

@@ -16,6 +16,13 @@ fn down() -> Runtime {
     daemon
 }
 
+fn failed(time: &str) -> String {
+    line(
+        time,
+        &format!("Status from runtime service failed: {REFUSED}"),
+    )
+}
+
 #[test]
 fn the_kubelets_words_alone_decide_nothing() {
     let lines: Vec<_> = (10..40)
@@ -52,12 +59,31 @@ fn log_and_socket_together_confirm() {
 
 #[test]
 fn an_unreachable_socket_in_the_log_is_down_until_it_recovers() {
-    let failed = line(
+    let mut lines = vec![failed("03:38:10"), failed("03:38:40")];
+    assert!(only(&RULE, &evidence(&lines, None)).active);
+    lines.push(ready("03:39:00"));
+    assert!(!only(&RULE, &evidence(&lines, None)).active);
+}
+
+#[test]
+fn a_restart_that_takes_less_than_the_kubelet_grants_is_not_worth_a_word() {
+    let mut lines = vec![failed("03:38:10"), failed("03:38:39")];
+    assert!(only(&RULE, &evidence(&lines, None)).active);
+    lines.push(ready("03:39:00"));
+    quiet(&RULE, &evidence(&lines, None));
+    // … but in an outage it is.
+    lines.extend(outage());
+    only(&RULE, &evidence(&lines, None));
+}
+
+#[test]
+fn the_socket_of_a_network_plugins_agent_is_not_the_runtimes() {
+    let agent = "rpc error: code = Unknown desc = failed to setup network for sandbox \"9f2c4ab2e7d0\": plugin type=\"cilium-cni\" name=\"cilium\" failed (add): unable to connect to Cilium daemon: Get \"http:///var/run/cilium/cilium.sock/v1/config\": dial unix /var/run/cilium/cilium.sock: connect: no such file or directory";
+    let sandbox = line(
         "03:38:10",
-        &format!("Status from runtime service failed: {REFUSED}"),
+        &format!("RunPodSandbox from runtime service failed: {agent}"),
     );
-    assert!(only(&RULE, &evidence(std::slice::from_ref(&failed), None)).active);
-    assert!(!only(&RULE, &evidence(&[failed, ready("03:39:00")], None)).active);
+    quiet(&RULE, &evidence(&[sandbox], None));
 }
 
 #[test]
@@ -105,4 +131,25 @@ fn a_time_out_is_no_refusal() {
             None,
         ),
     );
+}
+
+#[test]
+fn a_containerd_that_docker_misses_is_named_in_dockers_place() {
+    let lines: Vec<_> = (10..14)
+        .map(|s| {
+            line(
+                &format!("03:38:{s}"),
+                "RunPodSandbox from runtime service failed: rpc error: code = Unknown desc = failed to start sandbox container for pod \"web-1\": Error response from daemon: connection error: desc = \"transport: error while dialing: dial unix /run/containerd/containerd.sock: connect: connection refused\": unavailable",
+            )
+        })
+        .collect();
+    let found = only(&RULE, &evidence(&lines, Some(daemon_with(Vec::new()))));
+    assert_eq!(found.subjects[0].name.as_deref(), Some("containerd"));
+    assert_eq!(found.title, "containerd, behind Docker, is down");
+    let commands: Vec<_> = found.remedies.iter().map(|it| &*it.command).collect();
+    assert_eq!(commands[1], "systemctl start containerd");
+    // The kubelet's own runtime is another matter.
+    let own = line("03:38:10", &format!("ListPodSandbox failed: {REFUSED}"));
+    let found = only(&RULE, &evidence(&[own], None));
+    assert_eq!(found.title, "The container runtime is down");
 }
