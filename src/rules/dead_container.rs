@@ -24,6 +24,7 @@ use crate::{
     runtime::{Container, Runtime},
 };
 use chrono::TimeDelta;
+use std::{collections::BTreeSet, ops::Bound};
 
 pub(super) const RULE: Rule = Rule {
     id: "dead-container",
@@ -121,10 +122,14 @@ fn check(evidence: &Evidence, before: &[Finding]) -> Vec<Finding> {
         containers.partition(|container| container.is_dead());
     let stored = stored::dead(evidence, rest);
     let logged = tries::in_vain(evidence);
-    let of = |some: &[&Container], group: &Group| some.iter().any(|one| is_about(group, &one.id));
-    let (about, others): (Vec<_>, Vec<_>) =
-        logged.0.into_iter().partition(|group| of(&dead, group));
-    let (about_stored, elsewhere) = others.into_iter().partition(|group| of(&stored, group));
+    let (ids, of_stored) = (Ids::of(&dead), Ids::of(&stored));
+    let (about, others): (Vec<_>, Vec<_>) = logged
+        .0
+        .into_iter()
+        .partition(|group| !ids.named(group).is_empty());
+    let (about_stored, elsewhere) = others
+        .into_iter()
+        .partition(|group| !of_stored.named(group).is_empty());
     let mut findings = Vec::new();
     if !dead.is_empty() {
         findings.push(from_docker(evidence, &dead, &Lines(about)));
@@ -165,13 +170,29 @@ fn refer(finding: &mut Finding, held: &Finding) {
     }
 }
 
-fn is_about(group: &Group, id: &ContainerId) -> bool {
-    let text = group.first.error.as_ref().map_or("", |error| &error.text);
-    let named = group
-        .first
-        .subject()
-        .is_some_and(|subject| subject.matches(id));
-    named || text.contains(id.as_str())
+/// The ids of some containers, to find those of which a line speaks: of thousands of both, not each with each.
+struct Ids<'a>(BTreeSet<&'a str>);
+
+impl<'a> Ids<'a> {
+    fn of(containers: &[&'a Container]) -> Self {
+        Self(containers.iter().map(|one| one.id.as_str()).collect())
+    }
+
+    /// Returns those that a group's call was about, or that its error names in full.
+    fn named(&self, group: &Group) -> Vec<&'a str> {
+        let subject = group.first.subject().map(ContainerId::as_str);
+        let subject = subject.and_then(|short| {
+            let next = self
+                .0
+                .range::<str, _>((Bound::Included(short), Bound::Unbounded))
+                .next();
+            next.filter(|id| id.starts_with(short)).copied()
+        });
+        let text = group.first.error.as_ref().map_or("", |error| &error.text);
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric());
+        let named = words.filter_map(|word| self.0.get::<str>(word).copied());
+        named.chain(subject).collect()
+    }
 }
 
 fn from_docker(evidence: &Evidence, dead: &[&Container], about: &Lines) -> Finding {
@@ -186,11 +207,11 @@ fn from_docker(evidence: &Evidence, dead: &[&Container], about: &Lines) -> Findi
     let remains = dead.iter().filter_map(|one| half_removed(evidence, one));
     citations.extend(remains.take(EACH).map(|it| cite_remains(evidence, it)));
     // Docker's list, inspect and log are one witness; the kubelet's log and the file system are others.
-    let shown = |one: &&&Container| {
-        half_removed(evidence, one).is_some()
-            || about.0.iter().any(|group| is_about(group, &one.id))
-    };
-    let all_shown = dead.iter().all(|one| shown(&one));
+    let ids = Ids::of(dead);
+    let logged: BTreeSet<&str> = about.0.iter().flat_map(|group| ids.named(group)).collect();
+    let all_shown = dead
+        .iter()
+        .all(|one| half_removed(evidence, one).is_some() || logged.contains(one.id.as_str()));
     Finding {
         id: RULE.id,
         title: match dead {
@@ -303,13 +324,14 @@ fn explain(evidence: &Evidence, dead: &[&Container], about: &Lines) -> String {
         [_] => "It can never start again.",
         _ => "They can never start again.",
     };
+    let them = if dead.len() == 1 { "it" } else { "them" };
     let tried = match about.number() {
         0 | 1 => String::new(),
         tries => {
             let span = span(evidence, about);
             let room = evidence.listed().and_then(room::told);
             let room = room.map_or_else(String::new, |room| format!(" {room}"));
-            format!(" The kubelet tried {tries} times to remove it{span}.{room}")
+            format!(" The kubelet tried {tries} times to remove {them}{span}.{room}")
         }
     };
     let half = |one: &&&Container| half_removed(evidence, one).is_some();

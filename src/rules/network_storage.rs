@@ -4,11 +4,11 @@
 //! mount a task waits for the kernel does not tell: a server is accused only where no other is mounted.
 
 mod page;
+mod words;
 
 use super::{
     Bearing, Judged, Rule, Scene,
     bearing::LOOK,
-    count,
     holders::{self, doing},
     hung_container,
     lines::Lines,
@@ -23,7 +23,7 @@ use crate::{
     node::{Host, KernelKind, KernelLine, Mount, Process, Role, State, server_wait},
     runtime::{Container, Outcome},
 };
-use std::{collections::BTreeSet, time::Duration};
+use std::time::Duration;
 
 pub(super) const RULE: Rule = Rule {
     id: "network-storage",
@@ -243,7 +243,7 @@ fn accuse(
     }));
     Finding {
         id: RULE.id,
-        title: title(stuck, mounts),
+        title: words::title(stuck, mounts),
         severity: if logged && blocks {
             Severity::Critical
         } else {
@@ -255,7 +255,7 @@ fn accuse(
             Confidence::Suspected
         },
         active: true,
-        explanation: explain(evidence, stuck, (mounts, shares, narrowed), told),
+        explanation: words::explain(evidence, stuck, (mounts, shares, narrowed), told),
         subjects,
         citations: stuck
             .iter()
@@ -297,87 +297,6 @@ fn cite(evidence: &Evidence, task: &Stuck) -> Citation {
         doing(task.state, Some(task.function))
     );
     holders::cite(evidence, format!("process {}", task.process.pid), text)
-}
-
-fn servers<'a>(mounts: &[&'a Mount]) -> BTreeSet<&'a str> {
-    mounts.iter().map(|mount| mount.server()).collect()
-}
-
-fn title(stuck: &[Stuck], mounts: &[&Mount]) -> String {
-    let tasks = count(stuck.len(), "task");
-    let servers = servers(mounts);
-    match servers.first().filter(|_| servers.len() == 1) {
-        Some(server) => format!("{tasks} wait for {server}, which does not answer"),
-        None => format!("{tasks} wait for a file system's server that does not answer"),
-    }
-    .replace("1 task wait ", "1 task waits ")
-}
-
-fn explain(
-    evidence: &Evidence,
-    stuck: &[Stuck],
-    (mounts, shares, narrowed): (&[&Mount], &[Share<'_>], bool),
-    told: bool,
-) -> String {
-    let mut names: Vec<_> = stuck
-        .iter()
-        .map(|task| format!("{} (process {})", task.process.comm, task.process.pid))
-        .collect();
-    names.dedup();
-    let more = names.len().saturating_sub(MOUNTS);
-    names.truncate(MOUNTS);
-    if more > 0 {
-        names.push(format!("{more} more"));
-    }
-    let functions: BTreeSet<_> = stuck.iter().map(|task| task.function).collect();
-    let functions: Vec<_> = functions.into_iter().collect();
-    let mut text = vec![format!(
-        "{} of {} sleep in the kernel until a file system's server answers (in {}), and did not wake up for a second.",
-        count(stuck.len(), "thread"),
-        names.join(", "),
-        functions.join(", ")
-    )
-    .replace("1 thread of", "A thread of")
-    .replacen(" sleep in", if stuck.len() == 1 { " sleeps in" } else { " sleep in" }, 1)
-    .replace("and did not wake up", if stuck.len() == 1 { "and did not wake up" } else { "and none woke up" })];
-    let named: Vec<_> = mounts
-        .iter()
-        .take(MOUNTS)
-        .map(|mount| {
-            let pod = pod(evidence, mount).map(|pod| pod.to_string());
-            let pod = pod.or_else(|| mount.uid.as_ref().map(ToString::to_string));
-            let pod = pod.map_or_else(String::new, |pod| format!(" of pod {pod}"));
-            format!(
-                "{} ({}, from {}){pod}",
-                mount.point, mount.fs_type, mount.source
-            )
-        })
-        .collect();
-    if narrowed {
-        text.push(format!(
-            "Of several such mounts, Docker's files point to {}: {}.",
-            named.join("; "),
-            shares::told(shares)
-        ));
-    }
-    match (named.as_slice(), mounts.len() - named.len()) {
-        _ if narrowed => {}
-        ([], _) => text
-            .push("No mount of that kind is seen: it sits in another mount namespace.".to_owned()),
-        ([one], 0) => text.push(format!("The only such mount is {one}.")),
-        (some, 0) => text.push(format!("It is one of these mounts: {}.", some.join("; "))),
-        (some, more) => text.push(format!(
-            "It is one of these mounts: {} and {more} more.",
-            some.join("; ")
-        )),
-    }
-    if !shares.is_empty() && !narrowed {
-        text.push(format!("By Docker's files {}.", shares::told(shares)));
-    }
-    if told {
-        text.push("Docker does not answer for a container meanwhile: a start, stop or inspect waits for the same server, and so does the kubelet's relist.".to_owned());
-    }
-    text.join(" ")
 }
 
 fn remedies(

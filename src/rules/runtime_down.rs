@@ -13,6 +13,7 @@ use crate::{
     event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity},
+    node::Role,
     page::{Cure, Look, Page},
     runtime::{
         Outcome,
@@ -114,6 +115,13 @@ fn judge(scene: &Scene) -> Judged {
                 "docker ping",
             );
         }
+        // systemd holds the socket (docker.socket) where nobody is behind it, or not yet.
+        Some(ping) if ping.outcome == Outcome::TimedOut && is_deserted(scene) => {
+            return scene.open(
+                "its socket takes calls, and no dockerd is seen behind it",
+                "systemctl status docker.socket docker --no-pager",
+            );
+        }
         // Nobody refused the call: the socket has its listener.
         Some(ping) if ping.outcome == Outcome::TimedOut => {
             return Judged::out(
@@ -127,6 +135,12 @@ fn judge(scene: &Scene) -> Judged {
         Some((log, _)) => Judged::silent(log, "no call was refused, and without a runtime each is"),
         None => scene.needs_runtime("systemctl status docker containerd crio --no-pager"),
     }
+}
+
+/// Whether all of the machine was seen, and no dockerd.
+fn is_deserted(scene: &Scene) -> bool {
+    let host = scene.whole_host();
+    host.is_some_and(|host| host.daemons(Role::Dockerd).next().is_none())
 }
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {

@@ -42,6 +42,8 @@ const WORDS: &[&str] = &["hcsshim", "hcs::", "npipe:", "//./pipe/", r"\\.\pipe\"
 /// The steps of Windows' clock, in nanoseconds, and steps of which lags would look rounded by whoever wrote them down.
 const STEP: i64 = 100;
 const ROUND: i64 = 10_000;
+/// … or all of them by who cuts them to microseconds.
+const MICRO: i64 = 1000;
 /// So many different lags in such steps are no chance.
 const LAGS: usize = 3;
 
@@ -97,7 +99,8 @@ fn coarse(log: &Log) -> Option<(usize, Vec<Citation>)> {
         .filter_map(|(_, lag): &(_, TimeDelta)| lag.num_nanoseconds())
         .collect();
     let fine = nanos.iter().filter(|&&lag| lag % ROUND != 0).count();
-    let coarse = nanos.iter().all(|lag| lag % STEP == 0);
+    let coarse =
+        nanos.iter().all(|lag| lag % STEP == 0) && nanos.iter().any(|lag| lag % MICRO != 0);
     let first = log.incidents.first()?;
     (coarse && fine >= LAGS).then(|| (nanos.len(), vec![first.first.clone(), first.last.clone()]))
 }

@@ -363,3 +363,20 @@ fn memory_that_is_left_now_says_nothing_of_kills_that_nobody_could_read() {
     }
     assert!(out(&unread(Some(0))).contains(&"memory-starved"));
 }
+
+#[test]
+fn a_socket_that_systemd_holds_is_no_daemon() {
+    let silent = |processes: Vec<Process>| {
+        changed(|it| {
+            let mut daemon = daemon_with(Vec::new());
+            for call in [&mut daemon.ping, &mut daemon.list] {
+                *call = probe(Outcome::TimedOut, 3000);
+            }
+            it.runtime = Some(daemon);
+            machine(it).processes = processes;
+        })
+    };
+    let deserted = silent(vec![process(9, 1, "kubelet", Role::Kubelet, 900)]);
+    assert!(open(&deserted, "runtime-down").contains("no dockerd is seen"));
+    assert!(out(&silent(well().processes)).contains(&"runtime-down"));
+}
