@@ -223,7 +223,7 @@ pub(super) fn may_drive(evidence: &Evidence, runtime: &Runtime) -> bool {
             .any(|it| it.pod.is_some() || it.uid.is_some())
 }
 
-/// What `grep PLEG` leaves, and what else people let through with it: the node's readiness, the kubelet's starts.
+/// What `grep PLEG` leaves beside the stale lines.
 const PICKED: &[Kind] = &[
     Kind::RelistFailed,
     Kind::PlegInspectFailed,
@@ -234,14 +234,7 @@ const PICKED: &[Kind] = &[
     Kind::PlegStateChange,
     Kind::PlegContainerFinished,
     Kind::PlegEvent,
-    Kind::NodeReady,
-    Kind::NodeNotReady,
-    Kind::ReadyCondition,
-    Kind::RecordingEvent,
-    Kind::SyncloopStart,
 ];
-/// A kubelet says more than that beside them.
-const OTHERS: u64 = 3;
 
 /// Whether somebody cut all but the lines on the PLEG out of the log: what it does not say means nothing then.
 pub(super) fn is_extract(log: &Log) -> bool {
@@ -249,5 +242,5 @@ pub(super) fn is_extract(log: &Log) -> bool {
     let told: u64 = log.incidents.iter().map(|incident| incident.lines).sum();
     let of = |kind: Kind| log.counts.get(kind.id()).copied().unwrap_or(0);
     let picked: u64 = PICKED.iter().map(|&kind| of(kind)).sum();
-    lines < of(Kind::SkipSync).max(told) + picked + OTHERS
+    lines <= of(Kind::SkipSync).max(told) + picked
 }

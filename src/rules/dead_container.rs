@@ -3,6 +3,7 @@
 //! In public incidents a dead container alone was never shown to block a relist: it is never presented as the
 //! cause of a lag. Whether removal failed is told by inspect; the list lies both ways (moby up to 28.1).
 
+mod ids;
 mod stored;
 mod tries;
 
@@ -13,7 +14,6 @@ use super::{
     room, subject_from, subject_of,
 };
 use crate::{
-    digest::Group,
     duration,
     event::Kind,
     evidence::Evidence,
@@ -24,7 +24,8 @@ use crate::{
     runtime::{Container, Runtime},
 };
 use chrono::TimeDelta;
-use std::{collections::BTreeSet, ops::Bound};
+use ids::Ids;
+use std::collections::BTreeSet;
 
 pub(super) const RULE: Rule = Rule {
     id: "dead-container",
@@ -167,31 +168,6 @@ fn refer(finding: &mut Finding, held: &Finding) {
         finding
             .remedies
             .retain(|remedy| remedy.title != LOOK && remedy.title != IMMUTABLE);
-    }
-}
-
-/// The ids of some containers, to find those of which a line speaks: of thousands of both, not each with each.
-struct Ids<'a>(BTreeSet<&'a str>);
-
-impl<'a> Ids<'a> {
-    fn of(containers: &[&'a Container]) -> Self {
-        Self(containers.iter().map(|one| one.id.as_str()).collect())
-    }
-
-    /// Returns those that a group's call was about, or that its error names in full.
-    fn named(&self, group: &Group) -> Vec<&'a str> {
-        let subject = group.first.subject().map(ContainerId::as_str);
-        let subject = subject.and_then(|short| {
-            let next = self
-                .0
-                .range::<str, _>((Bound::Included(short), Bound::Unbounded))
-                .next();
-            next.filter(|id| id.starts_with(short)).copied()
-        });
-        let text = group.first.error.as_ref().map_or("", |error| &error.text);
-        let words = text.split(|c: char| !c.is_ascii_alphanumeric());
-        let named = words.filter_map(|word| self.0.get::<str>(word).copied());
-        named.chain(subject).collect()
     }
 }
 

@@ -3,12 +3,12 @@
 //! Everyone waits for milliseconds for such a server; only who was watched in one sleep for a second counts. Which
 //! mount a task waits for the kernel does not tell: a server is accused only where no other is mounted.
 
+mod judged;
 mod page;
 mod words;
 
 use super::{
-    Bearing, Judged, Rule, Scene,
-    bearing::LOOK,
+    Bearing, Rule,
     holders::{self, doing},
     hung_container,
     lines::Lines,
@@ -37,7 +37,7 @@ pub(super) const RULE: Rule = Rule {
             "not-pleg",
         ],
         feeds: &[],
-        judge,
+        judge: judged::judge,
         ..Bearing::NONE
     },
     page: page::PAGE,
@@ -57,33 +57,6 @@ struct Stuck<'a> {
     tid: u32,
     state: State,
     function: &'a str,
-}
-
-fn judge(scene: &Scene) -> Judged {
-    // The kernel shows only to root where others' threads sleep.
-    let daemons = holders::daemons(scene.evidence);
-    let shown = daemons.iter().any(|daemon| daemon.wchan.is_some());
-    match scene.whole_host() {
-        Some(host) if shown && !any_waits(host) => Judged::out(
-            "no thread was seen to sleep for a file system's server",
-            "the host's processes",
-        ),
-        Some(host) if any_waits(host) => scene.open(
-            "a thread waits for a file system's server, which is not known to hold up the runtime",
-            LOOK,
-        ),
-        _ => scene.needs_host(),
-    }
-}
-
-/// Returns whether any thread waits for a server, whether or not it was seen to stay so.
-fn any_waits(host: &Host) -> bool {
-    let waits = |process: &Process| {
-        let mut threads = process.threads.waiting.iter();
-        server_wait(process.wchan.as_deref(), &process.stack).is_some()
-            || threads.any(|it| server_wait(it.wchan.as_deref(), &it.stack).is_some())
-    };
-    host.processes.iter().any(waits)
 }
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
