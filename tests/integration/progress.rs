@@ -99,12 +99,12 @@ fn of_a_pipe_it_tells_bytes_and_is_gone_before_the_report() {
     let shown = shown(&format!("{PROGRAM} {DIAGNOSE} {}", pipe.display()));
     writing.join().unwrap();
     let last = shown.rfind(SHOWN).unwrap();
-    let words = &shown[last..];
+    let cleared = last + shown[last..].find("\x1b[2K").unwrap();
+    let words = &shown[last..cleared];
     assert!(
         words.contains("KiB/s") && !words.contains(" of "),
         "{shown:?}"
     );
-    let cleared = last + words.find("\x1b[2K").unwrap();
     let report = shown.find("NOT READY").unwrap();
     assert!(last < cleared && cleared < report, "{shown:?}");
 }
