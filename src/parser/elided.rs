@@ -14,8 +14,7 @@ pub(super) struct Elided {
 impl Elided {
     /// Takes note of a whole line, with its envelope.
     pub(super) fn see(&mut self, raw: &[u8]) {
-        let cut = raw.ends_with(b">") || memchr::memmem::find(raw, "…".as_bytes()).is_some();
-        if !cut {
+        if !raw.ends_with(b">") && !has_dots(raw) {
             return;
         }
         // All bytes but those that go on with a character.
@@ -34,6 +33,12 @@ impl Elided {
             alike => alike,
         }
     }
+}
+
+/// Returns whether `…` is in a line. Most have no byte of its kind, and to look for the whole sign takes longer.
+fn has_dots(raw: &[u8]) -> bool {
+    let dots = "…".as_bytes();
+    memchr::memchr(dots[0], raw).is_some_and(|at| memchr::memmem::find(&raw[at..], dots).is_some())
 }
 
 #[cfg(test)]
