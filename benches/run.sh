@@ -53,7 +53,7 @@ table() { # FILE NAME COMMAND…
 
 echo "$(rg --version | head -1), $(grep --version | head -1), $(wc --version | head -1), $(zcat --version | head -1), plegdoctor $("$doctor" --version | cut -d' ' -f2); $(nproc) cores: $(awk -F': ' '/model name/ { print $2; exit }' /proc/cpuinfo); Linux $(uname -r); $(rustc --version)"
 echo
-echo "$(wc -l < "$phrases") literals"
+echo "$(wc -l < "$phrases") literals, each within a line"
 echo
 
 for kind in mild flood fresh; do
