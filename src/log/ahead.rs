@@ -80,10 +80,7 @@ impl Ahead {
     pub(super) fn stream(self, emit: &mut Emit<'_>) -> bool {
         let mut go_on = emit(Piece::Start(&self.name, Opening::Start));
         while go_on && let Ok(part) = self.parts.recv() {
-            go_on = match part {
-                Part::Gap(why) => emit(Piece::Gap(&self.name, why)),
-                part => emit(Piece::Read(part)),
-            };
+            go_on = emit(Piece::Read(part));
         }
         go_on
     }
