@@ -4,7 +4,9 @@
 //! That the gate is on is seen in the kubelet's settings, in lines that only such a kubelet logs, and in a threshold of
 //! 10 minutes in place of 3.
 
-use super::{Bearing, Rule, called, distinct, holders, lines::Lines, node, subject_of};
+use super::{
+    Bearing, Rule, called, distinct, holders, lines::Lines, node, remedies::remedy, subject_of,
+};
 use crate::{
     digest::PAUSE,
     event::{ErrorClass, Kind},
@@ -241,13 +243,6 @@ fn explain(seen: &Seen) -> String {
 }
 
 fn remedies() -> Vec<Remedy> {
-    let remedy = |title: &str, risk, command: &str, cost: &str| Remedy {
-        title: title.to_owned(),
-        risk,
-        command: command.to_owned(),
-        cost: cost.to_owned(),
-        actions: Vec::new(),
-    };
     vec![
         remedy(
             "See where the gate is set",

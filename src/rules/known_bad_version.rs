@@ -5,7 +5,7 @@
 
 mod table;
 
-use super::{Bearing, Rule, holders, node};
+use super::{Bearing, Rule, holders, node, remedies::remedy};
 use crate::{
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
@@ -300,16 +300,9 @@ fn remedies(release: &Release, program: Program) -> Vec<Remedy> {
         Program::Tool(Tool::Runc) => "runc --version",
         Program::Tool(Tool::Kubelet) => "kubelet --version",
     };
-    let remedy = |title: String, risk, command: &str, cost: &str| Remedy {
-        title,
-        risk,
-        command: command.to_owned(),
-        cost: cost.to_owned(),
-        actions: Vec::new(),
-    };
     vec![
         remedy(
-            "See the version for yourself".to_owned(),
+            "See the version for yourself",
             Risk::Safe,
             see,
             "nothing; it only looks",

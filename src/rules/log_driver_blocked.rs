@@ -7,7 +7,7 @@
 use super::{
     Bearing, EACH, Judged, Rule, Scene, daemon_stacks, holders, hung_container,
     lines::Lines,
-    remedies::{restart_runtime, save_stacks},
+    remedies::{remedy, restart_runtime, save_stacks},
     subject_of,
 };
 use crate::{
@@ -329,13 +329,6 @@ fn explain(runtime: &Runtime, blocked: &Blocked) -> String {
 }
 
 fn remedies(evidence: &Evidence, blocked: &Blocked) -> Vec<Remedy> {
-    let remedy = |title: &str, risk, command: &str, cost: &str| Remedy {
-        title: title.to_owned(),
-        risk,
-        command: command.to_owned(),
-        cost: cost.to_owned(),
-        actions: Vec::new(),
-    };
     let mut remedies = vec![
         remedy(
             "See which driver it is and where it sends; then bring its receiver back",

@@ -34,9 +34,15 @@ pub(super) fn engine(evidence: &Evidence) -> Engine {
     }
 }
 
-fn remedy(title: &str, risk: Risk, command: impl Into<String>, cost: &str) -> Remedy {
+/// Returns a remedy that plegdoctor itself does not apply.
+pub(super) fn remedy(
+    title: impl Into<String>,
+    risk: Risk,
+    command: impl Into<String>,
+    cost: &str,
+) -> Remedy {
     Remedy {
-        title: title.to_owned(),
+        title: title.into(),
         risk,
         command: command.into(),
         cost: cost.to_owned(),

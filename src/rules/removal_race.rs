@@ -12,7 +12,7 @@ use super::{
     Bearing, Rule, clock,
     lines::Lines,
     node,
-    remedies::{Engine, docker_command, engine},
+    remedies::{Engine, docker_command, engine, remedy},
 };
 use crate::{
     digest::PAUSE,
@@ -230,13 +230,6 @@ fn restart_kubelet(evidence: &Evidence, id: &ContainerId) -> Vec<Remedy> {
     let see = match engine(evidence) {
         Engine::Docker => format!("{} ps -a --no-trunc | grep {id}", docker_command(evidence)),
         _ => format!("crictl pods --no-trunc | grep {id}; crictl ps -a --no-trunc | grep {id}"),
-    };
-    let remedy = |title: &str, risk, command: String, cost: &str| Remedy {
-        title: title.to_owned(),
-        risk,
-        command,
-        cost: cost.to_owned(),
-        actions: Vec::new(),
     };
     vec![
         remedy(

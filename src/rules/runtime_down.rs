@@ -6,7 +6,7 @@ use super::{
     Bearing, Judged, Rule, Scene, cite_probe, clock, daemon,
     lines::Lines,
     probe_text,
-    remedies::{Engine, engine, look_why_it_ended, start_runtime},
+    remedies::{Engine, engine, look_why_it_ended, remedy, start_runtime},
     stored, took,
 };
 use crate::{
@@ -230,13 +230,6 @@ fn explain_behind(evidence: &Evidence, logged: &Lines, active: bool) -> String {
 }
 
 fn start_containerd() -> Vec<Remedy> {
-    let remedy = |title: &str, risk, command: &str, cost: &str| Remedy {
-        title: title.to_owned(),
-        risk,
-        command: command.to_owned(),
-        cost: cost.to_owned(),
-        actions: Vec::new(),
-    };
     vec![
         remedy(
             "See why it ended",

@@ -8,6 +8,7 @@ use super::{
     Bearing, EACH, Judged, Rule, Scene, count, daemon,
     holders::{self, doing, span},
     lines::Lines,
+    remedies::remedy,
 };
 use crate::{
     action::Action,
@@ -295,13 +296,6 @@ fn explain(host: &Host, seconds: f64, signs: &Signs) -> String {
 
 /// Returns what to do; with proof, plegdoctor may do the first that changes something.
 fn remedies(proved: bool) -> Vec<Remedy> {
-    let remedy = |title: &str, risk, command: &str, cost: &str| Remedy {
-        title: title.to_owned(),
-        risk,
-        command: command.to_owned(),
-        cost: cost.to_owned(),
-        actions: Vec::new(),
-    };
     vec![
         remedy(
             "See whether it still does not answer",

@@ -7,6 +7,7 @@ use super::{
     holders::{self, span},
     lines::Lines,
     node,
+    remedies::remedy,
 };
 use crate::{
     digest::{Group, PAUSE},
@@ -170,17 +171,10 @@ fn tell(evidence: &Evidence, lines: &Lines, holders: &[&Process], active: bool) 
 }
 
 fn remedies(holders: &[&Process]) -> Vec<Remedy> {
-    let remedy = |title: &str, risk, command: String, cost: &str| Remedy {
-        title: title.to_owned(),
-        risk,
-        command,
-        cost: cost.to_owned(),
-        actions: Vec::new(),
-    };
     let mut remedies = vec![remedy(
         "See who holds the lock, and how many rules there are",
         Risk::Safe,
-        "lsof /run/xtables.lock; ps -eo pid,ppid,etime,args | grep -E 'ip6?tables' | sort -k3; iptables-save | wc -l".to_owned(),
+        "lsof /run/xtables.lock; ps -eo pid,ppid,etime,args | grep -E 'ip6?tables' | sort -k3; iptables-save | wc -l",
         "nothing; tens of thousands of rules make each run take long: fewer services, or kube-proxy by nftables or IPVS, cure that",
     )];
     if let Some(process) = holders.first() {

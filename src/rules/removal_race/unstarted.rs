@@ -11,7 +11,7 @@ use crate::{
         called, clock,
         lines::Lines,
         lower, node,
-        remedies::{Engine, docker_command, engine},
+        remedies::{Engine, docker_command, engine, remedy},
         subject_of,
     },
     runtime::Container,
@@ -126,13 +126,6 @@ fn remove_orphans(evidence: &Evidence, id: &str) -> Vec<Remedy> {
             format!("crictl ps -a --pod {id}"),
             format!("crictl rm $(crictl ps -aq --pod {id})"),
         ),
-    };
-    let remedy = |title: &str, risk, command, cost: &str| Remedy {
-        title: title.to_owned(),
-        risk,
-        command,
-        cost: cost.to_owned(),
-        actions: Vec::new(),
     };
     vec![
         remedy(
