@@ -48,6 +48,7 @@ impl About {
             || matches!(self.0.kind.message().weight, Weight::Weak | Weight::Context)
     }
 
+    /// Returns what they have in common besides the message.
     fn key(&self) -> impl Ord {
         let facts = &*self.0;
         let id = facts.subject();
@@ -55,7 +56,7 @@ impl About {
         let pod = facts.pod.as_ref().filter(|_| id.is_none());
         let uid = facts.uid.as_ref().filter(|_| id.is_none());
         let class = facts.error.as_ref().map(|error| error.class);
-        (facts.kind, class, id, pod, uid)
+        (class, id, pod, uid)
     }
 }
 
@@ -64,7 +65,7 @@ impl Ord for About {
         // Lines that are repeated share their facts.
         match Arc::ptr_eq(&self.0, &other.0) {
             true => Ordering::Equal,
-            false => self.key().cmp(&other.key()),
+            false => (self.0.kind.cmp(&other.0.kind)).then_with(|| self.key().cmp(&other.key())),
         }
     }
 }
