@@ -47,10 +47,10 @@ impl Steps {
         if let Some((before, received)) = &self.last
             && let Some(then) = before.time
             && before.source == event.citation.source
-            && then - at >= DISORDER
-            && then - at <= FURTHEST
+            && at < then
+            && let by = then - at
+            && (DISORDER..=FURTHEST).contains(&by)
         {
-            let by = then - at;
             // A line that was written late was received after the one before it all the same.
             let both = received.zip(event.received);
             let agreed = both.is_none_or(|(then, now)| ((then - now) - by).abs() <= APART);
