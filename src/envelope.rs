@@ -27,8 +27,19 @@ pub enum Owner {
     Unnamed,
     /// The kubelet, or the program that it runs in.
     Kubelet,
+    /// The kernel itself.
+    Kernel,
+    /// systemd, the machine's or a user's.
+    Systemd,
     /// Another program.
     Other,
+}
+
+impl Owner {
+    /// Returns whether it is known that the kubelet did not write it.
+    pub fn is_another(self) -> bool {
+        matches!(self, Self::Kernel | Self::Systemd | Self::Other)
+    }
 }
 
 /// A line without its envelopes.
@@ -97,7 +108,7 @@ pub fn peel_further(mut peeled: Peeled<'_>) -> Peeled<'_> {
         peeled.enveloped = true;
         layers += 1;
     }
-    if peeled.owner != Owner::Other
+    if !peeled.owner.is_another()
         && peeled.header.is_none()
         && let Some(start) = klog::find_header(&peeled.message)
         && !is_record(&peeled.message)
@@ -227,6 +238,8 @@ pub fn owner_of(ident: &[u8]) -> Owner {
         | b"hyperkube"
         | b"kubenswrapper" => Owner::Kubelet,
         b"" => Owner::Unnamed,
+        b"kernel" => Owner::Kernel,
+        b"systemd" => Owner::Systemd,
         _ => Owner::Other,
     }
 }

@@ -146,6 +146,14 @@ pub enum Kind {
     ContainerManagerFailed,
     XtablesLocked,
     ClockStepped,
+    // the kernel's and systemd's own
+    OutOfMemory,
+    HungTask,
+    ServerSilent,
+    ServerAnswers,
+    NetdeviceHeld,
+    DiskError,
+    UnitEnded,
     KubeletFatal,
 }
 
@@ -221,6 +229,13 @@ impl Kind {
         Self::ContainerManagerFailed,
         Self::XtablesLocked,
         Self::ClockStepped,
+        Self::OutOfMemory,
+        Self::HungTask,
+        Self::ServerSilent,
+        Self::ServerAnswers,
+        Self::NetdeviceHeld,
+        Self::DiskError,
+        Self::UnitEnded,
         Self::KubeletFatal,
     ];
 
@@ -264,6 +279,11 @@ impl Kind {
                 | Self::ListStreamFailed
                 | Self::RelistFailed
         )
+    }
+
+    /// Returns whether it is the kernel's word or systemd's, about what its detail names.
+    pub fn is_of_machine(self) -> bool {
+        (Self::OutOfMemory..=Self::UnitEnded).contains(&self)
     }
 
     /// Returns whether a call failed that asks one sandbox or container for its status: the relist's second part.

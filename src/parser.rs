@@ -16,7 +16,7 @@ mod open;
 mod walk;
 
 use crate::{
-    envelope::{self, Entry, Owner, Peeled},
+    envelope::{self, Entry, Peeled},
     event::{
         Event, Facts, Time,
         screen::{Hit, screen},
@@ -328,7 +328,7 @@ impl Parser {
             return self.taken(raw);
         }
         let peeled = envelope::peel(raw);
-        if peeled.owner == Owner::Other {
+        if peeled.owner.is_another() {
             if !self.foreign(&peeled, self.told.lines, out) {
                 self.quiet(raw, out);
             }

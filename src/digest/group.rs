@@ -56,7 +56,10 @@ impl About {
         let pod = facts.pod.as_ref().filter(|_| id.is_none());
         let uid = facts.uid.as_ref().filter(|_| id.is_none());
         let class = facts.error.as_ref().map(|error| error.class);
-        (class, id, pod, uid)
+        // One process that was killed is not another, nor one server another.
+        let named = facts.detail.as_deref();
+        let named = named.filter(|_| facts.kind.is_of_machine());
+        (class, id, pod, uid, named)
     }
 }
 

@@ -207,7 +207,7 @@ fn prefix(text: &[u8]) -> Option<Layer> {
         return None;
     }
     let owner = match owner_of(without_pid(name)) {
-        Owner::Other if without_pid(name).len() == name.len() => Owner::Unnamed,
+        other if other.is_another() && without_pid(name).len() == name.len() => Owner::Unnamed,
         owner => owner,
     };
     Some(Layer {

@@ -4,9 +4,10 @@
 //! for each; a line that names several pods gives one for each.
 
 mod aside;
+mod machine;
 
-pub(crate) use aside::foreign;
 pub(super) use aside::wording;
+pub(crate) use machine::foreign;
 
 use super::{
     ErrorTail, Facts, Kind, bounded,

@@ -4,6 +4,7 @@ mod aside;
 mod evented;
 mod life;
 mod list;
+mod machine;
 mod node;
 mod pleg;
 mod state;
@@ -83,6 +84,13 @@ pub(super) fn page(kind: Kind) -> &'static Page {
         Kind::ContainerManagerFailed => &aside::CONTAINER_MANAGER,
         Kind::XtablesLocked => &aside::XTABLES_LOCKED,
         Kind::ClockStepped => &aside::CLOCK_STEPPED,
+        Kind::OutOfMemory => &machine::OUT_OF_MEMORY,
+        Kind::HungTask => &machine::HUNG_TASK,
+        Kind::ServerSilent => &machine::SERVER_SILENT,
+        Kind::ServerAnswers => &machine::SERVER_ANSWERS,
+        Kind::NetdeviceHeld => &machine::NETDEVICE_HELD,
+        Kind::DiskError => &machine::DISK_ERROR,
+        Kind::UnitEnded => &machine::UNIT_ENDED,
         Kind::KubeletFatal => &node::KUBELET_FATAL,
     }
 }

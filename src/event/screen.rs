@@ -37,8 +37,8 @@ use Sign::{Message, Note, Start};
 /// bytes may be mixed to what stands there; so the order counts, too. Fragments and order were found by trying: in what
 /// real kubelets say of no interest it stops at some 1000 places a MB, in other orders at 9000; a test holds that.
 const LITERALS: &[(&str, Sign)] = &[
-    // Failed to ensure lease exists, failed to update node lease
-    (" lease", Message),
+    // The kernel's own lines in a log of all programs: Out of memory, task blocked, nfs: server not responding
+    (" kernel: ", Message),
     // systemd: Time has been changed
     (" changed", Message),
     ("\n{\n\t", Start),
@@ -64,10 +64,10 @@ const LITERALS: &[(&str, Sign)] = &[
     // Recording NodeReady event message for node
     ("ge for node", Message),
     ("\n{\r\n", Start),
-    // KubeletReady, KubeletNotReady
+    // KubeletReady, KubeletNotReady: the reason of each condition that Node became not ready shows
     ("tReady", Message),
-    // Node became not ready, as it just became ready
-    ("became ", Message),
+    // systemd: Main process exited, code=killed, status=9/KILL
+    ("n process exited", Message),
     // Container runtime not ready, container runtime network not ready
     ("er runtime ", Message),
     (PLEG_IS, Message),
@@ -90,9 +90,10 @@ const LITERALS: &[(&str, Sign)] = &[
     // SyncLoop (REMOVE, "api"), SyncLoop REMOVE
     ("REMOVE", Message),
     ("\n{\n\"", Start),
-    // Error updating node status, Unable to update node status
+    // Error updating node status, Unable to update node status, Fast updating node status as it just became ready
     ("de status", Message),
-    // Failed to stop sandbox, StopPodSandbox from runtime service failed: most calls that fail say it so
+    // Failed to stop sandbox, StopPodSandbox from runtime service failed: most calls that fail say it so; Failed to
+    // update lease, Will retry updating lease: failed 5 attempts
     ("ailed", Message),
 ];
 const PLEG_SAYS: &str = "PLEG: ";

@@ -84,6 +84,11 @@ fn word(event: &Event) -> Option<String> {
         }
         Kind::RuntimeInitialized => format!("The runtime is {word}."),
         Kind::SoftwareVersion => format!("It names {word}."),
+        Kind::UnitEnded => format!("The unit is {word}."),
+        Kind::OutOfMemory => format!("It killed {word}."),
+        Kind::HungTask => format!("The task is {word}."),
+        Kind::ServerSilent | Kind::ServerAnswers => format!("The server is {word}."),
+        Kind::NetdeviceHeld | Kind::DiskError => format!("The device is {word}."),
         Kind::ClockStepped => format!("It was set by {word}."),
         Kind::PodRemoved if word == "REMOVE" => "REMOVE: the pods are gone.".to_owned(),
         Kind::PodRemoved => format!("{word}: the pods are to end."),

@@ -168,6 +168,18 @@ const KINDS: &[(&str, KernelKind)] = &[
     ("I/O error", KernelKind::DiskError),
 ];
 
+/// Returns what the kernel means by `text`, if it matters here.
+pub(crate) fn kernel_words(text: &str) -> Option<KernelKind> {
+    let (_, kind) = KINDS.iter().find(|(words, _)| text.contains(words))?;
+    Some(*kind)
+}
+
+/// Returns the server that answers again, by the kernel's words (net/sunrpc/clnt.c): `nfs: server 10.0.0.5 OK`.
+pub(crate) fn answering(text: &str) -> Option<&str> {
+    let (_, server) = text.lines().next()?.split_once(": server ")?;
+    server.strip_suffix(" OK")
+}
+
 /// How much later than the uptime a line may be that came while the rest was read.
 const MEANWHILE: Duration = Duration::from_secs(5);
 
@@ -180,9 +192,9 @@ pub fn kernel_line(record: &str, uptime: Option<Duration>) -> Option<KernelLine>
     let who = fields.next()?.parse::<u32>().ok()? >> 3;
     let stamp = Duration::from_micros(fields.nth(1)?.parse().ok()?);
     let text = text.lines().next()?;
-    let (_, kind) = KINDS.iter().find(|(words, _)| text.contains(words))?;
+    let kind = kernel_words(text)?;
     (who == 0).then(|| KernelLine {
-        kind: *kind,
+        kind,
         ago: uptime
             .filter(|&uptime| stamp <= uptime.saturating_add(MEANWHILE))
             .map(|uptime| uptime.saturating_sub(stamp)),
@@ -195,8 +207,7 @@ pub fn kernel_line(record: &str, uptime: Option<Duration>) -> Option<KernelLine>
 pub fn answers(record: &str) -> Option<&str> {
     let (head, text) = record.split_once(';')?;
     let who = head.split(',').next()?.parse::<u32>().ok()? >> 3;
-    let (_, server) = text.lines().next()?.split_once(": server ")?;
-    server.strip_suffix(" OK").filter(|_| who == 0)
+    answering(text).filter(|_| who == 0)
 }
 
 impl KernelLine {

@@ -6,7 +6,7 @@ use super::{
     lines::{is_fatal, is_loss, lossy, may_have_time, record_stamp, times},
 };
 use crate::{
-    envelope::{self, Entry, Gathered, Owner, Peeled},
+    envelope::{self, Entry, Gathered, Peeled},
     event::{
         Event, Severity, bounded, classify,
         screen::{Hit, screen},
@@ -62,7 +62,7 @@ impl Parser {
     /// Emits what another program says about the machine; returns whether that is anything known.
     pub(super) fn foreign(&mut self, peeled: &Peeled<'_>, line: u64, out: &mut Vec<Event>) -> bool {
         let text = lossy(&peeled.message);
-        let Some(facts) = classify::foreign(&text) else {
+        let Some(facts) = classify::foreign(&text, peeled.owner) else {
             return false;
         };
         self.flush(out);
@@ -102,7 +102,7 @@ impl Parser {
         let Some(peeled) = entry.peeled() else { return };
         let fatal = is_fatal(&peeled.message).then_some(Hit::Message);
         let hit = screen(&peeled.message).or(fatal);
-        if peeled.owner == Owner::Other {
+        if peeled.owner.is_another() {
             self.foreign(&peeled, line, out);
             return;
         }

@@ -136,7 +136,7 @@ fn is_own_inside(raw: &[u8]) -> bool {
     let peeled = envelope::peel(raw);
     match peeled.owner {
         Owner::Kubelet => true,
-        Owner::Other => false,
+        Owner::Kernel | Owner::Systemd | Owner::Other => false,
         Owner::Unnamed => peeled.header.is_some() || record_stamp(&peeled).is_some(),
     }
 }

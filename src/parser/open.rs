@@ -2,7 +2,7 @@
 
 use super::LONGEST;
 use crate::{
-    envelope::{self, Owner, Peeled},
+    envelope::{self, Peeled},
     event::Severity,
     klog::{self, Header},
     time::When,
@@ -136,7 +136,7 @@ impl Open {
             return self.mend(raw, cut);
         }
         let peeled = envelope::peel(raw);
-        if peeled.header.is_some() || peeled.owner == Owner::Other {
+        if peeled.header.is_some() || peeled.owner.is_another() {
             return false;
         }
         let message: &[u8] = match (self.enveloped, peeled.enveloped) {

@@ -1,10 +1,9 @@
 //! `not-pleg`: the node is NotReady, or the kubelet in trouble, and it is not the PLEG.
 
+mod fatal;
 mod silent;
 
-use super::{
-    Bearing, Judged, Rule, Scene, clock, count, is_cause, lines::Lines, node, removal_race,
-};
+use super::{Bearing, Judged, Rule, Scene, clock, count, distinct, is_cause, lines::Lines, node};
 use crate::{
     digest::{Group, Log},
     event::{ErrorClass, Event, Kind, Time},
@@ -85,6 +84,8 @@ const REPEATED: TimeDelta = TimeDelta::minutes(2);
 /// Another illness, and the words for it.
 struct Other<'a> {
     lines: Lines<'a>,
+    /// What others say of it.
+    beside: Lines<'a>,
     title: &'static str,
     explanation: &'static str,
     look: &'static str,
@@ -134,30 +135,35 @@ fn others<'a>(evidence: &'a Evidence, log: &'a Log, found: &[Finding]) -> Vec<Ot
     vec![
         Other {
             lines: outside(network(evidence, log)),
+            beside: Lines::default(),
             title: "The node is NotReady because its network is not ready, not because of the PLEG",
             explanation: "The kubelet reports that the runtime's network plugin (CNI) is not set up. Its relist works.",
             look: "ls -l /etc/cni/net.d; crictl info",
         },
         Other {
             lines: unknown(evidence),
+            beside: Lines::default(),
             title: "The kubelet stopped reporting: the node's state is Unknown, which is not the PLEG",
             explanation: "The condition says NodeStatusUnknown: the control plane heard nothing from the kubelet. A kubelet with an unhealthy PLEG still reports, with the reason KubeletNotReady.",
             look: "systemctl status kubelet --no-pager; journalctl -u kubelet -n 50 --no-pager",
         },
         Other {
             lines: outside(cut_off(evidence)),
+            beside: Lines::default(),
             title: "The kubelet cannot report its node's status, which is not the PLEG",
             explanation: "The kubelet's updates of its node or lease fail: the API server or the way to it is in trouble. After 40 s without an update the control plane calls the node NotReady or Unknown, although its relist works.",
             look: "curl -k --max-time 5 https://API-SERVER:6443/readyz",
         },
         Other {
-            lines: fatal(evidence),
+            lines: fatal::words(evidence),
+            beside: fatal::ends(evidence),
             title: "The kubelet ends with a fatal error, which is not the PLEG",
-            explanation: "The kubelet logged a fatal error and ended; systemd starts it again, and it ends again until what it says is mended.",
+            explanation: "The kubelet ended with an error; systemd starts it again, and it ends again until what it says is mended.",
             look: "systemctl status kubelet --no-pager; journalctl -u kubelet -n 50 --no-pager",
         },
         Other {
             lines: outside(says_down(evidence, log, found)),
+            beside: Lines::default(),
             title: "The kubelet says that the container runtime is down; the log does not tell whether it hangs or is gone",
             explanation: "For more than 30 s the kubelet's question after the runtime's state was not answered with a yes, so the node goes NotReady without a PLEG line. No line tells how the question ended.",
             look: "systemctl status docker containerd crio --no-pager; crictl info",
@@ -191,13 +197,6 @@ fn unknown(evidence: &Evidence) -> Lines<'_> {
             .filter(is_unknown)
             .collect(),
     )
-}
-
-/// The kubelet's ends, but those that `removal-race` explains.
-fn fatal(evidence: &Evidence) -> Lines<'_> {
-    let lines = Lines::of(evidence, &[Kind::KubeletFatal]).0.into_iter();
-    let other = |group: &&Group| removal_race::missed(&group.last).is_none();
-    Lines(lines.filter(other).collect())
 }
 
 /// Failed updates, unless they were few.
@@ -265,6 +264,9 @@ fn tell(evidence: &Evidence, other: &Other) -> Finding {
     let quote = quote
         .map(|error| format!(" It says: \"{}\".", error.text))
         .unwrap_or_default();
+    let mut citations = latest.cite(4);
+    citations.extend(other.beside.latest().cite(2));
+    let citations = distinct(citations);
     let look = Remedy {
         title: "Look there".to_owned(),
         risk: Risk::Safe,
@@ -280,7 +282,7 @@ fn tell(evidence: &Evidence, other: &Other) -> Finding {
         active,
         explanation: format!("{}{quote}{span}", other.explanation),
         subjects: vec![node(evidence)],
-        citations: latest.cite(4),
+        citations,
         remedies: if active { vec![look] } else { Vec::new() },
         spans: other.lines.spans(),
     }

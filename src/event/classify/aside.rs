@@ -1,7 +1,7 @@
 //! What is told aside of the kubelet's own messages: the words of a program that it ran, versions, and what other
 //! programs log about the machine's clock.
 
-use super::Facts;
+use super::{Facts, machine};
 use crate::event::{ErrorTail, Kind};
 
 /// iptables says so on standard error; whoever ran it repeats it in some message of its own.
@@ -25,7 +25,7 @@ pub(in crate::event) fn wording(kind: Kind) -> &'static [&'static str] {
             "<any> clock_step <any> s",
             "System clock was stepped by <any> seconds",
         ],
-        _ => &[],
+        kind => machine::wording(kind),
     }
 }
 
@@ -41,12 +41,12 @@ pub(super) fn runtime_version(facts: &Facts, version: Option<&str>) -> Option<Fa
     Some(told)
 }
 
-/// Returns what a message of another program than the kubelet says, where that matters: that the clock was set.
+/// Returns what a message of another program says of the clock, if it was set:
 ///
 /// - systemd (src/core/manager.c): `Time has been changed`
 /// - ntpd: `0.0.0.0 061c 0c clock_step +28799.938451 s`
 /// - chronyd: `System clock was stepped by 28799.938451 seconds`
-pub(crate) fn foreign(message: &str) -> Option<Facts> {
+pub(super) fn clock(message: &str) -> Option<Facts> {
     let message = message.trim();
     let mut facts = Facts::new(Kind::ClockStepped);
     if matches!(message, "Time has been changed" | "Time has been changed.") {
@@ -128,7 +128,7 @@ mod tests {
                 Some("-3600.000012 s"),
             ),
         ] {
-            let facts = foreign(text).unwrap();
+            let facts = clock(text).unwrap();
             assert_eq!(facts.kind, Kind::ClockStepped);
             assert_eq!(facts.detail.as_deref(), by, "{text}");
         }
@@ -141,7 +141,7 @@ mod tests {
             "clock_step inf s",
             "System clock was stepped by a lot",
         ] {
-            assert!(foreign(text).is_none(), "{text}");
+            assert!(clock(text).is_none(), "{text}");
         }
     }
 }

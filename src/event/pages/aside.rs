@@ -83,7 +83,7 @@ pub(super) const XTABLES_LOCKED: Page = Page {
 
 pub(super) const CLOCK_STEPPED: Page = Page {
     means: "The machine's clock was set by a jump: systemd notes that somebody did so, ntpd and chronyd say by how much. \
-        It is the one message here that is not the kubelet's.",
+        It is not the kubelet's message.",
     matters: "Kubelets since 1.9 measure the lag with a clock that no jump touches, so the PLEG is not concerned. Leases, \
         certificates and the times in logs are.",
     confirm: &[Look {

@@ -223,8 +223,8 @@ pub(super) const DOCKERSHIM_USED: Page = Page {
 };
 
 pub(super) const KUBELET_FATAL: Page = Page {
-    means: "The kubelet ended with its last words, klog's F. systemd starts it again, and mostly it ends the same way: a \
-        loop of restarts.",
+    means: "The kubelet ended with its last words: klog's F, or, from 1.21 on, an error (`command failed`, `Failed to run \
+        kubelet`). systemd starts it again, and mostly it ends the same way: a loop of restarts.",
     matters: "A kubelet that ends has no PLEG. The start-up lines of each round (`pleg has yet to be successful`) are \
         taken for the error, and this line, some lines on, is it. `no PodsandBox found with Id` names a container whose \
         sandbox is gone: remove that container, and the kubelet starts.",
@@ -232,7 +232,7 @@ pub(super) const KUBELET_FATAL: Page = Page {
         STARTED,
         Look {
             what: "Its last words",
-            command: "journalctl -u kubelet -o cat | grep -a '^F[0-9]' | tail -n 3",
+            command: "journalctl -u kubelet -o cat | grep -aE '^F[0-9]|command failed|Failed to run kubelet' | tail -n 3",
         },
     ],
     remedies: &[Cure {
@@ -242,6 +242,6 @@ pub(super) const KUBELET_FATAL: Page = Page {
     }],
     versions: "All.",
     unproved: "",
-    see: &["removal-race", "starting-up", "orphan-sandbox"],
+    see: &["removal-race", "starting-up", "unit-ended"],
     sources: &["kubernetes:cmd/kubelet/app/server.go", "kubernetes#107115"],
 };
