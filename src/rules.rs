@@ -118,9 +118,8 @@ pub fn check_all(evidence: &Evidence) -> Vec<Finding> {
 
 /// Returns whether one of the findings is of a rule that can explain a lag.
 fn is_cause(finding: &Finding) -> bool {
-    RULES
-        .iter()
-        .any(|rule| rule.explains && rule.id == finding.id)
+    let explains = |rule: &Rule| rule.explains && rule.id == finding.id;
+    RULES.iter().any(explains) || tasks_exhausted::is_told(finding)
 }
 
 /// Returns the subject that a container is.

@@ -26,6 +26,16 @@ pub enum What {
     ExecTimeout,
     /// The kernel says that a task hangs.
     HungTask,
+    /// The kernel says that a file system's server does not answer.
+    ServerSilent,
+    /// The kernel says that it answers again.
+    ServerAnswers,
+    /// The kernel cannot remove a network device.
+    NetdeviceHeld,
+    /// The kernel says that a disk fails.
+    DiskError,
+    /// systemd says that the kubelet or a daemon of the runtime ended.
+    DaemonEnd,
     /// The runtime's socket refused a call.
     Refused,
     /// The answer to a list was too large.
@@ -57,7 +67,7 @@ pub struct Moment {
     pub last: Time,
     /// How often.
     pub count: u64,
-    /// Which daemon; or which message, by its name.
+    /// Which daemon, task, server or device; or which message, by its name.
     pub detail: Option<String>,
     /// What tells it; absent for what follows from other lines.
     pub citation: Option<Citation>,
@@ -90,7 +100,17 @@ fn story(evidence: &Evidence, log: &Log, incident: &Incident, from: Time) -> Vec
     let window = (from, incident.last_line);
     let mut moments: Vec<Moment> = [
         (What::ExecTimeout, is_exec_timeout as fn(&Event) -> bool),
-        (What::OutOfMemory, |event| event.kind == Kind::SystemOom),
+        (What::OutOfMemory, out_of_memory(log)),
+        (What::HungTask, |event| event.kind == Kind::HungTask),
+        (What::ServerSilent, |event| event.kind == Kind::ServerSilent),
+        (What::ServerAnswers, |event| {
+            event.kind == Kind::ServerAnswers
+        }),
+        (What::NetdeviceHeld, |event| {
+            event.kind == Kind::NetdeviceHeld
+        }),
+        (What::DiskError, |event| event.kind == Kind::DiskError),
+        (What::DaemonEnd, |event| event.kind == Kind::UnitEnded),
         (What::Refused, |event| fails(event, ErrorClass::Unavailable)),
         (What::TooLarge, |event| fails(event, ErrorClass::TooLarge)),
         (What::Timeout, |event| fails(event, ErrorClass::Deadline)),
@@ -104,7 +124,10 @@ fn story(evidence: &Evidence, log: &Log, incident: &Incident, from: Time) -> Vec
         is_not_ready,
         (incident.start, incident.last_line + REPORT),
     ));
-    moments.extend(kernel(evidence, window));
+    // What stands in the log is not told again by the kernel's own buffer.
+    let logged: Vec<_> = moments.iter().map(|moment| moment.what).collect();
+    let kernel = kernel(evidence, window).into_iter();
+    moments.extend(kernel.filter(|moment| !logged.contains(&moment.what)));
     moments.extend(daemons(evidence, incident, window));
     let starts = log.starts.iter();
     let lately = (from.max(incident.start - STARTED), incident.last_line);
@@ -139,8 +162,10 @@ impl Moment {
 
     /// By a line of the log.
     fn told(what: What, at: Time, event: &Event) -> Self {
+        let named = event.detail.clone();
+        let named = named.filter(|_| event.kind.is_of_machine());
         Self {
-            detail: Some(event.kind.id().to_owned()),
+            detail: named.or_else(|| Some(event.kind.id().to_owned())),
             ..Self::new(what, at, Some(event.citation.clone()))
         }
     }
@@ -189,6 +214,14 @@ fn within(group: &Group, from: Time, to: Time) -> Option<(&Event, Time, u64)> {
         Some((&group.first, last, group.count))
     } else {
         inside(last).then_some((&group.last, last, 1))
+    }
+}
+
+/// The kernel names whom it killed; the kubelet hears of the same kills.
+fn out_of_memory(log: &Log) -> fn(&Event) -> bool {
+    match log.of(&[Kind::OutOfMemory]).next() {
+        Some(_) => |event| event.kind == Kind::OutOfMemory,
+        None => |event| event.kind == Kind::SystemOom,
     }
 }
 

@@ -20,6 +20,7 @@ use crate::{
 };
 use std::time::Duration;
 
+mod logged;
 mod words;
 
 pub(super) const RULE: Rule = Rule {
@@ -152,7 +153,7 @@ fn judge(scene: &Scene) -> Judged {
 
 fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
     let Some(host) = &evidence.host else {
-        return Vec::new();
+        return logged::by_the_log(evidence, found).into_iter().collect();
     };
     let sick = sick(host);
     if sick.is_empty() {

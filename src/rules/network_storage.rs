@@ -4,6 +4,7 @@
 //! mount a task waits for the kernel does not tell: a server is accused only where no other is mounted.
 
 mod judged;
+mod logged;
 mod page;
 mod words;
 
@@ -61,7 +62,7 @@ struct Stuck<'a> {
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let Some(host) = &evidence.host else {
-        return Vec::new();
+        return logged::by_the_log(evidence).into_iter().collect();
     };
     let stuck = stuck(host);
     let waited_for = |mount: &&Mount| {

@@ -2,6 +2,8 @@
 //!
 //! The kubelet's words "container runtime is down" alone decide nothing: it says so in a hang too.
 
+mod ended;
+
 use super::{
     Bearing, Judged, Rule, Scene, cite_probe, clock, daemon,
     lines::Lines,
@@ -161,6 +163,8 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
         return Vec::new();
     }
     let mut citations = logged.cite(5);
+    let ended = ended::told(evidence, &logged);
+    citations.extend(ended.iter().flat_map(|(_, cited)| cited.clone()));
     citations.extend(runtime.map(|runtime| cite_probe("docker ping", runtime, &runtime.ping)));
     let behind = refused.is_none() && is_behind_docker(&logged);
     let name = match engine(evidence) {
@@ -190,7 +194,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
         explanation: match behind {
             true => explain_behind(evidence, &logged, active),
             false => explain(evidence, &logged, refused.is_some(), active),
-        },
+        } + &ended.map_or_else(String::new, |(how, _)| format!(" {how}")),
         subjects: vec![daemon(name)],
         citations,
         remedies: if active && behind {

@@ -4,6 +4,8 @@
 //! One question without an answer is one source: a busy machine may need longer. What its process does, who waits for
 //! it, or what the kubelet logs, is another.
 
+mod told;
+
 use super::{
     Bearing, EACH, Judged, Rule, Scene, count, daemon,
     holders::{self, doing, span},
@@ -92,6 +94,7 @@ const SIGNS: &[&str] = &[
     "unable to start unit",
     "dbus: connection closed",
     "message bus without replying",
+    "ailed to list units",
 ];
 /// From this share of a processor on, in per cent, its process does nothing but turn in a circle.
 const SPINS: f64 = 90.0;
@@ -140,11 +143,12 @@ fn judge(scene: &Scene) -> Judged {
 }
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
-    let Some(host) = &evidence.host else {
-        return Vec::new();
-    };
-    let Some(systemd) = &host.systemd else {
-        return Vec::new();
+    let asked = evidence.host.as_ref().and_then(|host| {
+        let systemd = host.systemd.as_ref()?;
+        Some((host, systemd))
+    });
+    let Some((host, systemd)) = asked else {
+        return told::by_the_log(evidence).into_iter().collect();
     };
     let Bus::Silent(waited) = systemd.bus else {
         return Vec::new();
@@ -185,16 +189,21 @@ fn waiting(host: &Host) -> Vec<&Process> {
 
 /// Returns the log's last lines that name systemd, if they go on.
 fn logged(evidence: &Evidence) -> Lines<'_> {
-    let names = |event: &Event| {
-        let error = event.error.as_ref().map_or("", |error| &*error.text);
-        SIGNS.iter().any(|sign| error.contains(sign))
-    };
-    let log = evidence.log.iter().flat_map(|log| &log.groups);
-    let lines = Lines(log.filter(|group| names(&group.last)).collect()).latest();
+    let lines = naming(evidence, SIGNS).latest();
     match lines.go_on(evidence) {
         true => lines,
         false => Lines::default(),
     }
+}
+
+/// Returns the log's lines whose error holds one of these words.
+fn naming<'a>(evidence: &'a Evidence, words: &[&str]) -> Lines<'a> {
+    let names = |event: &Event| {
+        let error = event.error.as_ref().map_or("", |error| &*error.text);
+        words.iter().any(|word| error.contains(word))
+    };
+    let log = evidence.log.iter().flat_map(|log| &log.groups);
+    Lines(log.filter(|group| names(&group.last)).collect())
 }
 
 fn accuse(evidence: &Evidence, host: &Host, waited: Duration, signs: &Signs) -> Finding {

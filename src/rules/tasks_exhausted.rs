@@ -1,6 +1,8 @@
 //! `tasks-exhausted`: the machine, or a daemon's unit, has (nearly) as many tasks as it may have: nothing new can be
 //! started, and Go programs die of it.
 
+mod told;
+
 use super::{Bearing, Judged, Rule, Scene, daemon, holders, node};
 use crate::{
     evidence::Evidence,
@@ -12,7 +14,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     id: "tasks-exhausted",
     title: "There are as many tasks as there may be",
-    // Only suspected: what it says must not silence that nothing is known.
+    // Only where calls failed of it (`is_told`): that a limit is near must not silence that nothing is known.
     explains: false,
     bearing: Bearing {
         behind: &[],
@@ -97,7 +99,20 @@ fn judge(scene: &Scene) -> Judged {
     }
 }
 
+/// Returns whether a finding of this rule's goes by calls that failed, and not by a limit that is near.
+pub(super) fn is_told(finding: &Finding) -> bool {
+    finding.id == RULE.id && !finding.spans.is_empty()
+}
+
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
+    let mut findings = near_a_limit(evidence);
+    if findings.is_empty() {
+        findings.extend(told::by_the_log(evidence));
+    }
+    findings
+}
+
+fn near_a_limit(evidence: &Evidence) -> Vec<Finding> {
     let Some(host) = &evidence.host else {
         return Vec::new();
     };

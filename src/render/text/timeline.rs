@@ -3,6 +3,7 @@
 use super::{Page, lines};
 use crate::{
     duration,
+    event::Kind,
     incident::Incident,
     render::plain::visible,
     report::{Moment, What},
@@ -38,6 +39,11 @@ impl Page<'_> {
             What::OutOfMemory => "the machine is out of memory",
             What::ExecTimeout => "a command in a container (a probe, mostly) times out",
             What::HungTask => "the kernel reports a task that hangs",
+            What::ServerSilent => "a file system's server does not answer",
+            What::ServerAnswers => "a file system's server answers again",
+            What::NetdeviceHeld => "the kernel cannot remove a network device",
+            What::DiskError => "a disk fails to read or write",
+            What::DaemonEnd => "systemd sees a daemon end",
             What::Refused => "the runtime's socket refuses a call",
             What::TooLarge => "a list's answer is too large",
             What::DaemonStart => match &moment.detail {
@@ -54,7 +60,15 @@ impl Page<'_> {
         };
         let warns = matches!(
             moment.what,
-            What::OutOfMemory | What::ExecTimeout | What::HungTask | What::Refused | What::Timeout
+            What::OutOfMemory
+                | What::ExecTimeout
+                | What::HungTask
+                | What::ServerSilent
+                | What::NetdeviceHeld
+                | What::DiskError
+                | What::DaemonEnd
+                | What::Refused
+                | What::Timeout
         );
         let early = match warns && incident.start - moment.at >= EARLY {
             true => "early warning: ",
@@ -66,6 +80,18 @@ impl Page<'_> {
         };
         let call = match (moment.what, &moment.detail) {
             (What::Timeout | What::Refused | What::TooLarge, Some(call)) => format!(", {call}"),
+            (
+                What::ServerSilent
+                | What::ServerAnswers
+                | What::NetdeviceHeld
+                | What::DiskError
+                | What::DaemonEnd,
+                Some(name),
+            ) => format!(", {name}"),
+            // The kernel's buffer and the kubelet name nobody.
+            (What::OutOfMemory | What::HungTask, Some(name)) if name != Kind::SystemOom.id() => {
+                format!(", {name}")
+            }
             _ => String::new(),
         };
         format!("{early}{what}{call}{more}")

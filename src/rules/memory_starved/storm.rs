@@ -1,6 +1,6 @@
 //! Memory that ran out before the lag began: what was killed for it, or starved, may be why a daemon hangs.
 //!
-//! The kubelet hears of it from the kernel, so that both are one source.
+//! The kubelet hears of it from the kernel, whose own lines may stand in the log, too: all are one source.
 
 use super::{RULE, remedies};
 use crate::{
@@ -22,8 +22,15 @@ struct Storm {
     first: Time,
     last: Time,
     times: u64,
+    /// Whom the kernel killed, where that is told.
+    killed: Vec<String>,
     citations: Vec<Citation>,
 }
+
+/// A killed daemon's socket refuses at once, and the lag counts from the relist right before.
+const AT_ONCE: TimeDelta = TimeDelta::seconds(10);
+/// So many of those that were killed are named.
+const NAMED: usize = 3;
 
 /// Returns the finding for the last outage, if memory ran out several times in the hour before it, or once shortly before.
 pub(super) fn before_the_lag(evidence: &Evidence) -> Option<Finding> {
@@ -41,6 +48,20 @@ pub(super) fn before_the_lag(evidence: &Evidence) -> Option<Finding> {
         times if first == last => format!("{times} times at {first}"),
         times => format!("{times} times, {first} to {last}"),
     };
+    let killed = match storm.killed.is_empty() {
+        true => "killed processes for it".to_owned(),
+        false => format!("killed {} for it", storm.killed.join(", ")),
+    };
+    let daemons = ["dockerd", "containerd", "crio"];
+    let daemon = storm
+        .killed
+        .iter()
+        .find(|it| daemons.contains(&it.as_str()));
+    let why = match daemon {
+        Some(daemon) => format!("{daemon} is the runtime's daemon: without it each call fails."),
+        None => "What was killed, or had to wait for memory, may be why calls to the runtime hang."
+            .to_owned(),
+    };
     let began = clock(evidence, Some(outage.start));
     let active = outage.ongoing && lasts(evidence, Some(outage.last_line));
     Some(Finding {
@@ -50,7 +71,7 @@ pub(super) fn before_the_lag(evidence: &Evidence) -> Option<Finding> {
         confidence: Confidence::Suspected,
         active,
         explanation: format!(
-            "The machine ran out of memory and the kernel killed processes for it ({times}); the lag began at {began}. What was killed, or had to wait for memory, may be why calls to the runtime hang."
+            "The machine ran out of memory and the kernel {killed} ({times}); the lag began at {began}. {why}"
         ),
         subjects: vec![node(evidence)],
         citations: storm.citations,
@@ -63,15 +84,31 @@ pub(super) fn before_the_lag(evidence: &Evidence) -> Option<Finding> {
 }
 
 fn logged(evidence: &Evidence, outage: &Incident) -> Option<Storm> {
-    let mut lines = Lines::of(evidence, &[Kind::SystemOom]);
-    lines.0.retain(|group| {
-        let ends = group.last.at.is_some_and(|at| at >= outage.start - BEFORE);
-        ends && group.first.at.is_some_and(|at| at <= outage.start)
-    });
+    let told = |kind| {
+        let mut lines = Lines::of(evidence, &[kind]);
+        lines.0.retain(|group| {
+            let ends = group.last.at.is_some_and(|at| at >= outage.start - BEFORE);
+            let begins = |at| at <= outage.start + AT_ONCE;
+            ends && group.first.at.is_some_and(begins)
+        });
+        lines
+    };
+    // The kernel names whom it killed; and each kill is one, though the kubelet speaks of it, too.
+    let lines = Some(told(Kind::OutOfMemory)).filter(|lines| !lines.is_empty());
+    let lines = lines.unwrap_or_else(|| told(Kind::SystemOom));
+    let mut killed: Vec<_> = lines
+        .0
+        .iter()
+        .filter_map(|group| group.last.detail.clone())
+        .filter(|_| lines.0.iter().all(|it| it.first.kind == Kind::OutOfMemory))
+        .collect();
+    killed.dedup();
+    killed.truncate(NAMED);
     Some(Storm {
         first: lines.first()?,
         last: lines.last()?,
         times: lines.number(),
+        killed,
         citations: lines.cite(3),
     })
 }
@@ -92,6 +129,7 @@ fn by_the_kernel(evidence: &Evidence, outage: &Incident) -> Option<Storm> {
         first: kills.iter().map(|(at, _)| *at).min()?,
         last: kills.iter().map(|(at, _)| *at).max()?,
         times: u64::try_from(kills.len()).ok()?,
+        killed: Vec::new(),
         citations: kills.iter().take(3).map(cite).collect(),
     })
 }
