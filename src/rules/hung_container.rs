@@ -256,12 +256,12 @@ fn goes_on(evidence: &Evidence, suspect: &Suspect) -> bool {
         uid.and_then(|uid| log.sign_of(uid))
             .is_some_and(|sign| Some(sign) > last)
     };
-    // A stop that hangs is tried again; only a status call may wait in silence.
-    let repeated = has_status(suspect) || suspect.deadlines.are_recent(evidence, PAUSE);
-    !suspect.deadlines.is_empty()
-        && repeated
-        && lasts(evidence, last)
-        && !evidence.log.as_ref().is_some_and(sign)
+    // What hangs is tried again; only a status call may wait in silence, and then the PLEG is called unhealthy.
+    let log = evidence.log.as_ref();
+    let stale = log.is_some_and(|log| log.incidents.iter().any(|outage| outage.ongoing));
+    let waits = has_status(suspect) && stale;
+    let repeated = waits || suspect.deadlines.are_recent(evidence, PAUSE);
+    !suspect.deadlines.is_empty() && repeated && lasts(evidence, last) && !log.is_some_and(sign)
 }
 
 /// Whether the runtime as a whole hung at that time, so that the deadlines say nothing about this container.
