@@ -102,7 +102,9 @@ pub fn peel_further(mut peeled: Peeled<'_>) -> Peeled<'_> {
     let mut layers = 0;
     loop {
         peeled.header = klog::header(&peeled.message);
-        if peeled.header.is_some() || layers == LAYERS || !peel_one(&mut peeled) {
+        // What the kernel says is in no further envelope: the time since boot, with which it may begin, is none.
+        let innermost = peeled.owner == Owner::Kernel || layers == LAYERS;
+        if peeled.header.is_some() || innermost || !peel_one(&mut peeled) {
             break;
         }
         peeled.enveloped = true;

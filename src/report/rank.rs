@@ -116,9 +116,10 @@ fn role(cause: &Finding, finding: &Finding) -> Role {
 }
 
 fn is_behind(cause: &Finding, finding: &Finding) -> bool {
-    rule(cause).is_some_and(|rule| rule.bearing.behind.contains(&finding.id))
-        && at_one_time(cause, finding)
-        && share(cause, finding)
+    let shows = |rule: &Rule| {
+        rule.bearing.behind.contains(&finding.id) && (rule.bearing.shows)(cause, finding)
+    };
+    rule(cause).is_some_and(shows) && at_one_time(cause, finding) && share(cause, finding)
 }
 
 fn feeds(finding: &Finding, cause: &Finding) -> bool {

@@ -19,6 +19,8 @@ use chrono::TimeDelta;
 pub struct Bearing {
     /// The rules whose trouble would not be there without this one: theirs is how it shows.
     pub behind: &'static [&'static str],
+    /// Which of its findings are behind which of those, where it is not all.
+    pub shows: fn(&Finding, &Finding) -> bool,
     /// The rules whose trouble this one makes likelier or worse, which has a cause of its own nevertheless.
     pub feeds: &'static [&'static str],
     /// Which of its findings feed which of those: a rule may find several things.
@@ -31,6 +33,7 @@ impl Bearing {
     /// Of a rule that stands for itself, and of which nobody asks whether it was ruled out.
     pub const NONE: Self = Self {
         behind: &[],
+        shows: |_, _| true,
         feeds: &[],
         fits: |_, _| true,
         judge: |_| Judged::Unasked,

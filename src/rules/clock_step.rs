@@ -20,6 +20,13 @@ pub(super) const RULE: Rule = Rule {
     title: "The machine's clock was set",
     explains: false,
     bearing: Bearing {
+        // A certificate is over, or not valid yet, by the clock alone; all else it only may explain.
+        behind: &["not-pleg"],
+        shows: |step, other| {
+            [step, other]
+                .iter()
+                .all(|it| it.explanation.contains(EXPIRED))
+        },
         feeds: &["not-pleg"],
         ..Bearing::NONE
     },
@@ -57,6 +64,8 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
+/// Go's words of a certificate whose time has not come or is over (crypto/x509/verify.go).
+pub(super) const EXPIRED: &str = "certificate has expired or is not yet valid";
 /// A smaller step harms nobody: a node's lease lasts for 40 s and is renewed every 10 s.
 const NOTABLE: f64 = 10.0;
 /// Two sources speak of one step if they are no further apart, beyond the step itself.
@@ -249,6 +258,10 @@ fn explain(evidence: &Evidence, log: &Log, told: &Lines, consequences: &Lines) -
     text.push("Kubelets since 1.9 measure the PLEG's lag with a clock that such a step does not touch, so it never explains that the PLEG is not healthy.".to_owned());
     text.push(match told.is_empty() || consequences.is_empty() {
         true => "It may explain a node that was called Unknown, leases that were not renewed and certificates that are not valid yet; durations that span it make no sense.".to_owned(),
+        false if consequences.say(EXPIRED) => format!(
+            "The kubelet's reports failed right then ({}): \"{EXPIRED}\", by the clock that was set. Set it right; where it is right now, renew the certificate.",
+            consequences.counted()
+        ),
         false => format!(
             "The kubelet's reports failed right then ({}): a step does explain a node that is called Unknown, leases that are not renewed, and certificates that are not valid yet.",
             consequences.counted()

@@ -65,6 +65,12 @@ impl<'a> Lines<'a> {
         self.0.iter().map(|group| group.count).sum()
     }
 
+    /// Returns whether one of the errors holds these words.
+    pub(super) fn say(&self, words: &str) -> bool {
+        let mut errors = self.0.iter().filter_map(|it| it.last.error.as_ref());
+        errors.any(|error| error.text.contains(words))
+    }
+
     /// Returns how many lines there are, in words.
     pub(super) fn counted(&self) -> String {
         match self.number() {

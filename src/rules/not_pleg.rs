@@ -3,7 +3,10 @@
 mod fatal;
 mod silent;
 
-use super::{Bearing, Judged, Rule, Scene, clock, count, distinct, is_cause, lines::Lines, node};
+use super::{
+    Bearing, Judged, Rule, Scene, clock, clock_step::EXPIRED, count, distinct, is_cause,
+    lines::Lines, node,
+};
 use crate::{
     digest::{Group, Log},
     event::{ErrorClass, Event, Kind, Time},
@@ -147,12 +150,21 @@ fn others<'a>(evidence: &'a Evidence, log: &'a Log, found: &[Finding]) -> Vec<Ot
             explanation: "The condition says NodeStatusUnknown: the control plane heard nothing from the kubelet. A kubelet with an unhealthy PLEG still reports, with the reason KubeletNotReady.",
             look: "systemctl status kubelet --no-pager; journalctl -u kubelet -n 50 --no-pager",
         },
-        Other {
-            lines: outside(cut_off(evidence)),
-            beside: Lines::default(),
-            title: "The kubelet cannot report its node's status, which is not the PLEG",
-            explanation: "The kubelet's updates of its node or lease fail: the API server or the way to it is in trouble. After 40 s without an update the control plane calls the node NotReady or Unknown, although its relist works.",
-            look: "curl -k --max-time 5 https://API-SERVER:6443/readyz",
+        match outside(cut_off(evidence)) {
+            lines if lines.say(EXPIRED) => Other {
+                lines,
+                beside: Lines::default(),
+                title: "The kubelet cannot report its node's status: a certificate is not valid by its clock; it is not the PLEG",
+                explanation: "The kubelet's updates of its node or lease fail, since by this machine's clock a certificate is over or not valid yet: the clock is wrong, or the certificate was not renewed.",
+                look: "timedatectl; openssl x509 -noout -dates -in /var/lib/kubelet/pki/kubelet-client-current.pem; openssl s_client -connect API-SERVER:6443 </dev/null | openssl x509 -noout -dates",
+            },
+            lines => Other {
+                lines,
+                beside: Lines::default(),
+                title: "The kubelet cannot report its node's status, which is not the PLEG",
+                explanation: "The kubelet's updates of its node or lease fail: the API server or the way to it is in trouble. After 40 s without an update the control plane calls the node NotReady or Unknown, although its relist works.",
+                look: "curl -k --max-time 5 https://API-SERVER:6443/readyz",
+            },
         },
         Other {
             lines: fatal::words(evidence),

@@ -25,14 +25,21 @@ pub(super) fn by_the_log(evidence: &Evidence) -> Option<Finding> {
     let servers: Vec<_> = silent.0.iter().filter_map(|it| server(it)).collect();
     let hung = hung(evidence, since, last);
     let answered = silent.0.iter().all(|it| answers(evidence, it).is_some());
-    let active = !answered && late.go_on(evidence);
+    // Of NFS the kernel tells the end; what other pods do tells nothing of who waits for the server.
+    let is_nfs = silent
+        .0
+        .iter()
+        .all(|it| it.last.citation.text.contains("nfs: "));
+    let recent = late.are_recent(evidence, PAUSE);
+    let active = !answered && recent && (is_nfs || late.go_on(evidence));
+    let of_relist = |it: &&Group| it.first.kind.is_list() || it.first.kind.is_status();
     let mut citations = silent.cite(2);
     citations.extend(hung.cite(2));
     citations.extend(late.cite(2));
     Some(Finding {
         id: RULE.id,
         title: title(&servers, active),
-        severity: match active {
+        severity: match active && late.0.iter().any(of_relist) {
             true => Severity::Critical,
             false => Severity::Warning,
         },
