@@ -83,7 +83,8 @@ pub(super) const RULE: Rule = Rule {
         versions: "All. containerd before 1.6.25 and 1.7.9 suffers more on slow disks; overlay's `volatile` option wants kernel \
             5.10 or later.",
         unproved: "That a busy disk is the cause: a disk at 100 % may serve each request in time. Only who waits for it, and a \
-            slow runtime beside it, make it one.",
+            slow runtime beside it, make it one. From the log alone, where the kernel says that a disk fails before calls \
+            time out, it is suspected at most: it may be another disk.",
         see: &[
             "network-storage",
             "slow-relist",

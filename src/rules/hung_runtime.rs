@@ -66,7 +66,9 @@ pub(super) const RULE: Rule = Rule {
         ],
         versions: "All.",
         unproved: "That the daemon has a bug: a saturated disk, a machine without memory, systemd that does not answer look the \
-            same from outside, and come back after a restart. The daemon's stacks, taken before, are what its makers ask for.",
+            same from outside, and come back after a restart. The daemon's stacks, taken before, are what its makers ask for. \
+            CRI-O's `due to system load` means that an earlier try of the same request is still going on: a large image is \
+            enough for a few such lines.",
         see: &[
             "frozen-daemon",
             "disk-saturated",

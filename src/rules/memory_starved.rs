@@ -72,7 +72,8 @@ pub(super) const RULE: Rule = Rule {
             },
         ],
         versions: "All. /proc/pressure wants kernel 4.20 or later, and may be switched off.",
-        unproved: "A container that is killed at its own limit is no lack of the machine's memory. And a kill before an outage \
+        unproved: "From a log of all programs the kernel's own lines count, as do the kubelet's on it: both are the kernel's \
+            word. A container that is killed at its own limit is no lack of the machine's memory. And a kill before an outage \
             is a contributing cause until something else shows the rest.",
         see: &["runtime-down", "hung-runtime", "exec-sync-failed"],
         sources: &["containerd#3138", "linux:kernel/sched/psi.c"],

@@ -33,7 +33,8 @@ pub(super) const RULE: Rule = Rule {
         ..Bearing::NONE
     },
     page: Page {
-        means: "systemd was asked for its version over D-Bus and did not answer; an answer takes milliseconds. It is busy for \
+        means: "systemd was asked for its version over D-Bus and did not answer, or calls to the runtime failed since it did \
+            not; an answer takes milliseconds. It is busy for \
             long (thousands of mounts or units), deadlocked with D-Bus, or asleep in the kernel.",
         matters: "With the cgroup driver systemd every start and stop of a container asks it for a cgroup. runc waits, the \
             container's lock is held, the status does not come: many OCI runtime processes at once, not one. With the driver \
@@ -80,7 +81,8 @@ pub(super) const RULE: Rule = Rule {
         ],
         versions: "systemd up to v241, and 219 of RHEL before the fix was carried back, lose D-Bus once a cookie overflows; the \
             version alone does not tell whether a distribution has carried it back (kubespray#5134).",
-        unproved: "A systemd that is slow once, during a reload, is well.",
+        unproved: "A systemd that is slow once, during a reload, is well. By the log alone, of calls that failed since it did not \
+            answer, it is suspected.",
         see: &["hung-container", "run-sandbox-failed", "hung-runtime"],
         sources: &["containerd#7113", "kubespray#5134"],
     },

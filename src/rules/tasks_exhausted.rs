@@ -60,8 +60,9 @@ pub(super) const RULE: Rule = Rule {
             },
         ],
         versions: "All. systemd's own default for TasksMax was 512 when it came, which Docker's unit lifts and others' may not.",
-        unproved: "That the limit caused the outage: to be near it is a warning. The words in the log or the daemon's journal \
-            make it sure.",
+        unproved: "That the limit caused the outage: to be near it is a warning. Calls of the runtime that fail with those \
+            words are told from the log alone; which limit it is, the machine's or a unit's, they do not say. A command in a \
+            container may fail so at its pod's own limit.",
         see: &["runtime-down", "memory-starved", "exec-sync-failed"],
         sources: &["moby#21298", "linux:kernel/fork.c"],
     },

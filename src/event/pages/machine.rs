@@ -112,7 +112,7 @@ pub(super) const NETDEVICE_HELD: Page = Page {
 };
 
 pub(super) const DISK_ERROR: Page = Page {
-    means: "A disk failed to read or to write.",
+    means: "The kernel says that a disk failed to read or to write what it was asked to.",
     matters: "Where it holds the runtime's data, its daemons wait for each retry of the kernel, or the file system goes \
         read-only.",
     confirm: &[

@@ -50,7 +50,8 @@ pub(super) const PAGE: Page = Page {
     versions: "All.",
     unproved: "Which of several mounts a sleeping thread waits for is not told by the kernel: a server is accused only \
         where no other is mounted, or where Docker's files point to it. And a short sleep is ordinary: only who was seen \
-        in the same one for a second counts. Storage add-ons were blamed in public and cleared later (kubernetes#45419).",
+        in the same one for a second counts. Storage add-ons were blamed in public and cleared later (kubernetes#45419). \
+        From the log alone, where the kernel calls a server silent before calls time out, it is suspected at most.",
     see: &[
         "hung-container",
         "disk-saturated",

@@ -391,6 +391,50 @@ fn whole(told: &str) -> Value {
     event
 }
 
+/// What other programs and the kernel say: who, what, and what it tells.
+const OTHERS: &[(&str, &str, &str)] = &[
+    (
+        "ntpd[811]",
+        "0.0.0.0 061c 0c clock_step +7200.5 s",
+        r#"{"id":"clock-stepped","weight":"context","detail":"+7200.5 s"}"#,
+    ),
+    (
+        "kernel",
+        "Out of memory: Killed process 1201 (dockerd) total-vm:3456789kB, anon-rss:1234567kB",
+        r#"{"id":"out-of-memory","weight":"moderate","detail":"dockerd"}"#,
+    ),
+    (
+        "kernel",
+        "INFO: task runc:[2:INIT]:812 blocked for more than 120 seconds.",
+        r#"{"id":"hung-task","weight":"strong","detail":"runc:[2:INIT]"}"#,
+    ),
+    (
+        "kernel",
+        "nfs: server 10.0.0.5 not responding, timed out",
+        r#"{"id":"server-silent","weight":"strong","detail":"10.0.0.5"}"#,
+    ),
+    (
+        "kernel",
+        "nfs: server 10.0.0.5 OK",
+        r#"{"id":"server-answers","weight":"weak","detail":"10.0.0.5"}"#,
+    ),
+    (
+        "kernel",
+        "unregister_netdevice: waiting for lo to become free. Usage count = 2",
+        r#"{"id":"netdevice-held","weight":"strong","detail":"lo"}"#,
+    ),
+    (
+        "kernel",
+        "blk_update_request: I/O error, dev sda, sector 2048 op 0x1:(WRITE)",
+        r#"{"id":"disk-error","weight":"strong","detail":"sda"}"#,
+    ),
+    (
+        "systemd[1]",
+        "docker.service: Main process exited, code=killed, status=9/KILL",
+        r#"{"id":"unit-ended","weight":"strong","detail":"docker.service","error":["other","Main process exited, code=killed, status=9/KILL"]}"#,
+    ),
+];
+
 /// Every message as the journal keeps it, a second after the other.
 #[test]
 fn every_field_of_every_kind_is_what_the_line_says() {
@@ -423,15 +467,18 @@ fn every_field_of_every_kind_is_what_the_line_says() {
             expected.push(event);
         }
     }
-    // Another program's word, the one kind that is not the kubelet's.
-    let set = "0.0.0.0 061c 0c clock_step +7200.5 s";
-    writeln!(log, "2026-11-30T11:20:00+0000 worker-3 ntpd[811]: {set}").unwrap();
-    let mut event = whole(
-        r#"{"id":"clock-stepped","weight":"context","severity":"info","time":"2026-11-30T11:20:00Z","received":"2026-11-30T11:20:00Z","detail":"+7200.5 s"}"#,
-    );
-    event["line"] = (ROWS.len() + 1).into();
-    event["text"] = set.into();
-    expected.push(event);
+    // What is not the kubelet's word.
+    for (at, (writer, message, told)) in (ROWS.len() + 1..).zip(OTHERS) {
+        writeln!(log, "2026-11-30T11:20:00+0000 worker-3 {writer}: {message}").unwrap();
+        let mut event = whole(told);
+        for key in ["time", "received"] {
+            event[key] = "2026-11-30T11:20:00Z".into();
+        }
+        event["severity"] = "info".into();
+        event["line"] = at.into();
+        event["text"] = (*message).into();
+        expected.push(event);
+    }
     // Pasted from `kubectl describe node`: no kubelet logs it.
     let pasted = "Ready   False   Mon, 30 Nov 2026 11:30:00 +0000   Mon, 30 Nov 2026 11:20:00 +0000   KubeletNotReady   something new";
     // The empty line ends the message before it.
@@ -439,7 +486,7 @@ fn every_field_of_every_kind_is_what_the_line_says() {
     let mut event = whole(
         r#"{"id":"ready-condition","weight":"decisive","severity":"info","time":"2026-11-30T11:30:00Z","received":"2026-11-30T11:30:00Z","detail":"KubeletNotReady","error":["other","something new"]}"#,
     );
-    event["line"] = (ROWS.len() + 3).into();
+    event["line"] = (ROWS.len() + OTHERS.len() + 2).into();
     event["text"] = pasted.into();
     expected.push(event);
 

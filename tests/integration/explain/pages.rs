@@ -104,7 +104,7 @@ fn messages_show_how_they_are_logged_and_those_known_by_their_form_do_not() {
         .filter(|topic| topic.sort == Sort::Message && topic.texts().is_empty())
         .map(|topic| topic.id)
         .collect();
-    assert_eq!(without, ["ready-condition", "kubelet-fatal"]);
+    assert_eq!(without, ["ready-condition"]);
     let stale = &explain::named("pleg-stale")[0];
     assert_eq!(
         stale.texts(),

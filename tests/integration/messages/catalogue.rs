@@ -853,3 +853,81 @@ fn what_sets_the_clock_is_heard_though_it_is_not_the_kubelet() {
         assert_eq!(told.lines, 2);
     }
 }
+
+#[test]
+fn the_kernel_and_systemd_are_heard_in_a_log_of_all_programs() {
+    let stale = format!(
+        "Mar 14 09:26:52 worker-3 kubelet[2261]: {KLOG}Version from runtime service failed: DEADLINE"
+    );
+    for (line, expected) in [
+        (
+            "Mar 14 09:26:53 worker-3 kernel: Out of memory: Killed process 1201 (dockerd) total-vm:3kB",
+            "out-of-memory 'dockerd'",
+        ),
+        (
+            "Mar 14 09:26:53 worker-3 kernel: [88411.204117] INFO: task jbd2/sda1-8:412 blocked for more than 120 seconds.",
+            "hung-task 'jbd2/sda1-8'",
+        ),
+        (
+            "2023-03-14T09:26:53.000000+00:00 worker-3 kernel: nfs: server 10.0.0.5 not responding, still trying",
+            "server-silent '10.0.0.5'",
+        ),
+        (
+            "Mar 14 09:26:53 worker-3 kernel: nfs: server 10.0.0.5 OK",
+            "server-answers '10.0.0.5'",
+        ),
+        (
+            "Mar 14 09:26:53 worker-3 kernel: unregister_netdevice: waiting for lo to become free. Usage count = 1",
+            "netdevice-held 'lo'",
+        ),
+        (
+            "Mar 14 09:26:53 worker-3 kernel: Buffer I/O error on dev sdb1, logical block 7, lost sync page write",
+            "disk-error 'sdb1'",
+        ),
+        (
+            "Mar 14 09:26:53 worker-3 systemd[1]: containerd.service: Main process exited, code=killed, status=9/KILL",
+            "unit-ended 'containerd.service' Other",
+        ),
+        (
+            r#"{"__REALTIME_TIMESTAMP":"1678786013000000","_HOSTNAME":"worker-3","SYSLOG_IDENTIFIER":"systemd","MESSAGE":"docker.service: Main process exited, code=exited, status=2/INVALIDARGUMENT"}"#,
+            "unit-ended 'docker.service' Other",
+        ),
+        // The same words from others, and other words.
+        (
+            "Mar 14 09:26:53 worker-3 app[9]: Out of memory: Killed process 1201 (dockerd)",
+            "",
+        ),
+        (
+            "Mar 14 09:26:53 worker-3 kernel: Memory cgroup out of memory: Killed process 1201 (java)",
+            "",
+        ),
+        (
+            "Mar 14 09:26:53 worker-3 systemd[1]: backup.service: Main process exited, code=exited, status=1/FAILURE",
+            "",
+        ),
+    ] {
+        let (events, told) = read(spelled(&format!("{stale}\n{line}")));
+        let first = "runtime-version-failed Deadline";
+        let expected = match expected {
+            "" => first.to_owned(),
+            more => format!("{first}; {more}"),
+        };
+        assert_eq!(shown_all(&events), expected, "{line}");
+        assert!(events.iter().all(|event| event.at.is_some()), "{line}");
+        assert_eq!(told.lines, 2);
+    }
+}
+
+#[test]
+fn a_kubelet_that_ends_with_an_error_is_heard_without_a_fatal_line() {
+    check(&[
+        (
+            r#""command failed" err="failed to run Kubelet: running with swap on is not supported""#,
+            "kubelet-fatal Other",
+        ),
+        (
+            r#""Failed to run kubelet" err="failed to run Kubelet: misconfiguration""#,
+            "kubelet-fatal Other",
+        ),
+    ]);
+}
