@@ -17,6 +17,7 @@ mod kubelet;
 mod leaked_shim;
 mod list_too_large;
 mod log_driver_blocked;
+mod machine;
 mod memory_starved;
 mod network_storage;
 mod not_pleg;
