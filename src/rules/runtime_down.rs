@@ -289,6 +289,7 @@ fn is_dockers(logged: &Lines) -> bool {
 }
 
 /// When we look.
+#[derive(Clone, Copy)]
 enum Moment {
     Down,
     /// It runs, and will end again.
