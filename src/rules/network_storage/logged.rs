@@ -56,7 +56,7 @@ pub(super) fn by_the_log(evidence: &Evidence) -> Option<Finding> {
     })
 }
 
-fn server<'a>(group: &'a Group) -> Option<&'a str> {
+fn server(group: &Group) -> Option<&str> {
     group.first.detail.as_deref()
 }
 
