@@ -123,6 +123,13 @@ fn is_cause(finding: &Finding) -> bool {
         .any(|rule| rule.explains && rule.id == finding.id)
 }
 
+/// Returns whether a finding is of a rule that tells itself behind that one: what it found is how that trouble comes about.
+fn is_behind(finding: &Finding, id: &str) -> bool {
+    RULES
+        .iter()
+        .any(|rule| rule.id == finding.id && rule.bearing.behind.contains(&id))
+}
+
 /// Returns the subject that a container is.
 fn subject_of(container: &Container) -> Subject {
     Subject {
