@@ -24,6 +24,7 @@ mod lines;
 mod list_too_large;
 mod log_driver_blocked;
 mod memory_starved;
+mod netns_blocked;
 mod network_storage;
 mod not_pleg;
 mod orphan_sandbox;
@@ -77,6 +78,7 @@ pub const RULES: &[Rule] = &[
     network_storage::RULE,
     disk_saturated::RULE,
     systemd_unresponsive::RULE,
+    netns_blocked::RULE,
     hung_runtime::RULE,
     log_driver_blocked::RULE,
     hung_container::RULE,
