@@ -52,6 +52,9 @@ pub struct Source {
     pub guessed_times: bool,
     /// Whether plegdoctor picked it by itself.
     pub picked: bool,
+    /// Whether somebody cut lines out of it: those looked at, here and there, name the PLEG, the sync loop or the node's
+    /// readiness all.
+    pub extract: bool,
 }
 
 /// Equal messages about the same thing.

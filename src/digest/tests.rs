@@ -41,6 +41,7 @@ pub(crate) fn digest(lines: &[String]) -> Log {
         last: told.last,
         guessed_times: told.guessed_times,
         picked: false,
+        extract: false,
     };
     digest.finish(vec![source], None)
 }

@@ -4,6 +4,7 @@
 
 use super::{
     archive::{self, Forward, Inner, Member, Walker},
+    looks::Looks,
     names::{self, Family},
     open,
     section::Ahead,
@@ -36,6 +37,8 @@ pub(super) struct Candidate {
     pub(super) first: Option<Time>,
     /// Whether it holds lines of the kubelet in its beginning.
     kubelets: bool,
+    /// What its beginning shows of how it came here.
+    pub(super) looks: Looks,
     /// Why it cannot be read.
     pub(super) refused: Option<String>,
 }
@@ -226,6 +229,7 @@ impl Candidate {
             within: None,
             first: None,
             kubelets: false,
+            looks: Looks::default(),
             refused: None,
         };
         candidate.refused = match trouble {
@@ -251,6 +255,7 @@ impl Candidate {
         }
         parser.finish(&mut events);
         self.first = parser.told().oldest;
+        self.looks = Looks::of(head, (head.len() as u64) < open::HEAD);
         self.kubelets = parser.told().of_kubelet;
     }
 

@@ -7,6 +7,7 @@ use super::{
     files::{Emit, Piece},
     members::{self, Candidate},
     open::{self, Pipe},
+    rows::Rejoin,
     section::Ahead,
     unpack,
 };
@@ -135,6 +136,11 @@ impl Tape<'_> {
             others: true,
         };
         // What comes after it is not known.
-        emit(Piece::Ahead(Some(UNKNOWN))) && feed::stream(&feed, text, emit)
+        let listened = emit(Piece::Ahead(Some(UNKNOWN))) && emit(Piece::Looks(candidate.looks));
+        listened
+            && match candidate.looks.broken {
+                Some(width) => feed::stream(&feed, &mut Rejoin::new(text, width), emit),
+                None => feed::stream(&feed, text, emit),
+            }
     }
 }

@@ -260,6 +260,26 @@ fn any_envelope_and_a_condition_are_understood() {
 }
 
 #[test]
+fn lines_that_a_terminal_broke_are_put_together() {
+    let rows = fs::read("fixtures/cases/odd-rows/journal.txt").unwrap();
+    let json = explained(&fed(&["explain", "-", "--format", "json"], &rows));
+    let pasted = json.pasted.unwrap();
+    let stale = pasted.messages.iter().find(|it| it.id == "pleg-stale");
+    // The first is what a start says, and is another message.
+    assert_eq!(stale.unwrap().count, 18);
+    let stopped = pasted
+        .messages
+        .iter()
+        .find(|it| it.id == "stop-sandbox-failed");
+    assert!(
+        stopped.unwrap().examples[0]
+            .told
+            .join(" ")
+            .contains("b15929dfcea1")
+    );
+}
+
+#[test]
 fn what_is_no_message_is_said_and_has_a_code_of_its_own() {
     let told = fed(&["explain", "-"], b"hello\n\nworld \x1b[2J\xff\n");
     assert_eq!((told.code, told.err.as_str()), (1, ""));

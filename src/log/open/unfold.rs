@@ -79,6 +79,7 @@ impl Log {
             first: log.first,
             place: None,
             form,
+            looks: log.looks,
             skip: 0,
         })
     }
