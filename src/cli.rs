@@ -542,7 +542,7 @@ pub fn width() -> u16 {
     comfy_table::Table::new()
         .width()
         .unwrap_or(WIDTH)
-        .clamp(60, 120)
+        .clamp(40, 120)
 }
 
 /// Returns whether to use colour on standard output.

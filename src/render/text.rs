@@ -6,7 +6,7 @@ mod timeline;
 
 use super::{
     Style, looked,
-    plain::{brief, cut, cut_middle, paragraph, visible},
+    plain::{brief, cut, cut_middle, laid_out, paragraph, visible},
 };
 use crate::{
     duration,
@@ -26,6 +26,8 @@ use std::io::{self, Write};
 const CITATIONS: usize = 5;
 /// Containers shown; JSON has all that matter.
 const CONTAINERS: usize = 40;
+/// Columns that a quoted line needs.
+const QUOTE: usize = 20;
 /// Columns of the lag's bar.
 const BAR: i64 = 16;
 
@@ -139,12 +141,18 @@ impl Page<'_> {
             };
             let place = visible(&cut(place, 34));
             let start = format!("    {place:widest$}  {time}");
-            let room = usize::from(self.style.width)
-                .saturating_sub(start.chars().count())
-                .max(20);
+            let width = usize::from(self.style.width);
+            let mut room = width.saturating_sub(start.chars().count());
+            // Where little room is left for it, the text stands below.
+            if room < QUOTE {
+                room = width.saturating_sub(6);
+                write!(out, "{}\n      ", start.trim_end())?;
+            } else {
+                write!(out, "{start}")?;
+            }
             writeln!(
                 out,
-                "{start}{}",
+                "{}",
                 cut_middle(&visible(&brief(&citation.text)), room)
             )?;
         }
@@ -217,7 +225,8 @@ impl Page<'_> {
                 bar(incident),
             ]);
         }
-        write!(out, "\n{}", lines(&table))?;
+        let all = [0, 1, 2, 3, 4, 5, 6];
+        write!(out, "\n{}", laid_out(&mut table, &all, self.style.width))?;
         if hidden > 0 {
             writeln!(
                 out,
@@ -244,7 +253,12 @@ impl Page<'_> {
                 took.unwrap_or_else(|| "-".to_owned()),
             ]);
         }
-        write!(out, "\n{}", lines(&table))?;
+        let (id, took) = (0, 4);
+        write!(
+            out,
+            "\n{}",
+            laid_out(&mut table, &[id, took], self.style.width)
+        )?;
         match self.report.containers.len().saturating_sub(CONTAINERS) {
             0 => Ok(()),
             more => writeln!(
@@ -356,10 +370,6 @@ impl Page<'_> {
     fn paint(&self, text: &str, code: &str) -> String {
         self.style.paint(text, code)
     }
-}
-
-fn lines(table: &Table) -> String {
-    table.trim_fmt() + "\n"
 }
 
 fn base(path: &str) -> &str {
