@@ -3,9 +3,10 @@
 //! earlier gives way, and is counted.
 
 mod recent;
-
+mod removals;
 mod steps;
 
+pub use removals::Removal;
 pub use steps::Step;
 
 use crate::{
@@ -28,8 +29,6 @@ const ENDED: usize = 512;
 const PROGRAMS: usize = 16;
 /// Pods and ids remembered.
 const NAMES: usize = 8192;
-/// Removals remembered.
-const REMOVALS: usize = 4096;
 /// `getPodContainerStatuses for pod …` names the pod of the `ContainerStatus "<id>" …` line right before it.
 const NEIGHBOURS: TimeDelta = TimeDelta::seconds(1);
 
@@ -76,13 +75,6 @@ impl Group {
             last: event,
         }
     }
-}
-
-/// A pod that the log shows as going or gone.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Removal {
-    /// When, and with which word (`DELETE`, `REMOVE`, `KILL`).
-    pub event: Event,
 }
 
 /// What the log told.
@@ -170,17 +162,6 @@ impl Log {
     /// Returns the name of the pod with this UID.
     pub fn pod_named(&self, uid: &PodUid) -> Option<&PodName> {
         self.uids.get(uid)
-    }
-
-    /// Returns when and how the log shows this pod being removed.
-    pub fn removal_of(&self, pod: Option<&PodName>, uid: Option<&PodUid>) -> Option<&Event> {
-        self.removals
-            .iter()
-            .map(|removal| &removal.event)
-            .find(|event| match (&event.uid, uid) {
-                (Some(known), Some(uid)) => known == uid,
-                _ => pod.is_some() && event.pod.as_ref() == pod,
-            })
     }
 
     /// Returns the sign that the relist works again, if the log shows one after `time`.
@@ -411,18 +392,7 @@ impl Digest {
                     log.pod_signs.put(uid, at, |_| *forgotten += 1);
                 }
             }
-            Kind::PodRemoved => {
-                let known = |r: &Removal| r.event.pod == event.pod && r.event.uid == event.uid;
-                if !log.removals.iter().rev().take(64).any(known) {
-                    if log.removals.len() == REMOVALS {
-                        log.removals.pop_front();
-                        log.forgotten += 1;
-                    }
-                    log.removals.push_back(Removal {
-                        event: event.clone(),
-                    });
-                }
-            }
+            Kind::PodRemoved => log.note_removal(event),
             Kind::SyncloopStart => {
                 if log.starts.len() == 8 {
                     log.starts.remove(0);
