@@ -16,13 +16,14 @@ use crate::{
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt::Display,
     io::{self, Read},
 };
 
 /// How many bytes tell whether a file is compressed.
 const MAGIC: u64 = 16;
 /// Most logs of an archive that are read.
-const LOGS: usize = 4096;
+pub(super) const LOGS: usize = 4096;
 /// How deep an archive may be in others.
 const DEPTH: u8 = 4;
 
@@ -172,6 +173,11 @@ impl Place {
             depth,
         })
     }
+}
+
+/// Returns that so many logs of an archive were left out.
+pub(super) fn too_many(left: impl Display) -> String {
+    format!("it holds more logs than can be read: {left} were left out")
 }
 
 /// Returns how deep an archive in one of that depth is.

@@ -26,6 +26,8 @@ use std::io::{self, Write};
 const CITATIONS: usize = 5;
 /// Containers shown; JSON has all that matter.
 const CONTAINERS: usize = 40;
+/// Logs shown, and what could not be seen; JSON has all.
+const ITEMS: usize = 40;
 /// Columns that a quoted line needs.
 const QUOTE: usize = 20;
 /// Columns of the lag's bar.
@@ -275,6 +277,7 @@ impl Page<'_> {
             .iter()
             .map(|source| self.source(source))
             .collect();
+        hide(&mut looked);
         looked.extend(looked::items(report));
         looked.extend(report.notes.iter().cloned());
         if looked.is_empty() {
@@ -285,6 +288,7 @@ impl Page<'_> {
             .iter()
             .map(|gap| format!("{}: {}", gap.what, gap.why))
             .collect();
+        hide(&mut gaps);
         if gaps.is_empty() {
             gaps.push("nothing".to_owned());
         }
@@ -372,6 +376,15 @@ impl Page<'_> {
     }
 }
 
+/// Leaves out what is too much to read, and says how much that is.
+fn hide(items: &mut Vec<String>) {
+    let more = items.len().saturating_sub(ITEMS);
+    if more > 0 {
+        items.truncate(ITEMS);
+        items.push(format!("… and {more} more (--format json has all)"));
+    }
+}
+
 fn base(path: &str) -> &str {
     path.rsplit('/')
         .next()
@@ -412,4 +425,22 @@ fn bar(incident: &Incident) -> String {
         .collect::<String>()
         .trim_end()
         .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_too_many_items_the_others_are_counted() {
+        let items = |many: usize| -> Vec<String> {
+            let mut items = (0..many).map(|n| n.to_string()).collect();
+            hide(&mut items);
+            items
+        };
+        assert_eq!(items(ITEMS).len(), ITEMS);
+        let shown = items(5000);
+        assert_eq!(shown.len(), ITEMS + 1);
+        assert_eq!(shown[ITEMS], "… and 4960 more (--format json has all)");
+    }
 }
