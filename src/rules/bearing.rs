@@ -100,8 +100,13 @@ impl<'a> Scene<'a> {
         let last = evidence.log.as_ref().and_then(|log| log.incidents.last());
         let outage = last.filter(|outage| {
             let during = |&(from, to): &_| from <= outage.last_line && to >= outage.start;
-            let spoken_of = primary.spans.is_empty() || primary.spans.iter().any(during);
-            outage.ongoing == primary.active || (!primary.active && spoken_of)
+            let spoken_of = primary.spans.iter().any(during);
+            // Of a node that flaps no outage is open while it is Ready.
+            let closed = match primary.active {
+                true => spoken_of,
+                false => spoken_of || primary.spans.is_empty(),
+            };
+            outage.ongoing == primary.active || closed
         });
         Self {
             evidence,
