@@ -2,11 +2,13 @@
 //! messages about the same thing are one group that keeps its count, first and last; and of all that it keeps the
 //! earlier gives way, and is counted.
 
+mod downs;
 mod group;
 mod recent;
 mod removals;
 mod steps;
 
+pub use downs::Down;
 pub use group::{Group, PAUSE};
 pub use removals::Removal;
 pub use steps::Step;
@@ -17,6 +19,7 @@ use crate::{
     incident::{Incident, Incidents},
 };
 use chrono::TimeDelta;
+use downs::Downs;
 use group::About;
 use recent::Recent;
 use std::{
@@ -95,6 +98,8 @@ pub struct Log {
     pub delay: Option<TimeDelta>,
     /// Where the log's times go back.
     pub steps: Vec<Step>,
+    /// When the runtime's socket refused lists: the last times.
+    pub downs: Vec<Down>,
     /// The time of the kubelet's first line.
     pub first: Option<Time>,
     /// The time of the kubelet's last line.
@@ -225,6 +230,7 @@ pub struct Digest {
     incidents: Incidents,
     unnamed: Option<(ContainerId, Time)>,
     steps: Steps,
+    downs: Downs,
 }
 
 impl Default for Digest {
@@ -238,6 +244,7 @@ impl Default for Digest {
             incidents: Incidents::default(),
             unnamed: None,
             steps: Steps::default(),
+            downs: Downs::default(),
         }
     }
 }
@@ -257,6 +264,7 @@ impl Digest {
         self.counts[kind] += 1;
         self.incidents.observe(&event);
         self.steps.observe(&event);
+        self.downs.observe(&event);
         self.log.delay = self.log.delay.max(delay(&event));
         self.learn_names(&event);
         self.remember(&event);
@@ -299,6 +307,7 @@ impl Digest {
         self.log.sources = sources;
         (self.log.incidents, self.log.outages_dropped) = self.incidents.finish(self.log.last);
         self.log.steps = self.steps.finish();
+        self.log.downs = self.downs.finish();
         let groups = self.groups.into_values().chain(self.quiet.into_values());
         let mut groups: Vec<_> = groups.chain(self.ended).collect();
         for group in &mut groups {
