@@ -241,8 +241,13 @@ const PICKED: &[Kind] = &[
     Kind::PlegEvent,
 ];
 
-/// Whether somebody cut all but the lines on the PLEG out of the log: what it does not say means nothing then.
+/// Whether somebody cut all but the lines on the PLEG, the sync loop or the node's readiness out of the log: what it does
+/// not say means nothing then.
 pub(super) fn is_extract(log: &Log) -> bool {
+    let mut own = log.sources.iter().filter(|source| source.of_kubelet);
+    if own.clone().next().is_some() && own.all(|source| source.extract) {
+        return true;
+    }
     let lines: u64 = log.sources.iter().map(|source| source.lines).sum();
     let told: u64 = log.incidents.iter().map(|incident| incident.lines).sum();
     let of = |kind: Kind| log.counts.get(kind.id()).copied().unwrap_or(0);
