@@ -8,7 +8,7 @@ use crate::{
     event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::Finding,
-    incident::Incident,
+    incident::{CALL_TIMEOUT, Incident},
     node::Host,
     runtime::{Outcome, Runtime},
 };
@@ -97,12 +97,17 @@ pub struct Scene<'a> {
 impl<'a> Scene<'a> {
     /// Returns the scene of the primary finding.
     pub fn of(evidence: &'a Evidence, primary: &Finding) -> Self {
-        let last = evidence.log.as_ref().and_then(|log| log.incidents.last());
-        let outage = last.filter(|outage| {
-            let during = |&(from, to): &_| from <= outage.last_line && to >= outage.start;
-            let spoken_of = primary.spans.is_empty() || primary.spans.iter().any(during);
-            outage.ongoing == primary.active || (!primary.active && spoken_of)
-        });
+        let spoken_of = |outage: &&Incident| {
+            let (start, end) = (outage.start - CALL_TIMEOUT, outage.last_line + CALL_TIMEOUT);
+            let during = |&(from, to): &_| from <= end && to >= start;
+            primary.spans.is_empty() || primary.spans.iter().any(during)
+        };
+        let incidents = evidence.log.iter().flat_map(|log| &log.incidents);
+        let mut last_first = incidents.rev();
+        let outage = match primary.active {
+            true => last_first.next().filter(|outage| outage.ongoing),
+            false => last_first.find(spoken_of),
+        };
         Self {
             evidence,
             now: primary.active,
