@@ -3,7 +3,7 @@
 //! Nobody who met it had a line of the PLEG: pods' networks are not set up or not taken down, and services not routed.
 
 use super::{
-    Bearing, Rule, clock,
+    Bearing, Judged, Rule, Scene, clock,
     holders::{self, span},
     lines::Lines,
     node,
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     digest::{Group, PAUSE},
-    event::Kind,
+    event::{ErrorTail, Kind},
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
     node::{FileLock, Process, Role},
@@ -25,6 +25,7 @@ pub(super) const RULE: Rule = Rule {
     explains: false,
     bearing: Bearing {
         feeds: &["cni-hang"],
+        judge,
         ..Bearing::NONE
     },
     page: Page {
@@ -77,6 +78,8 @@ pub(super) const RULE: Rule = Rule {
 
 /// What iptables says, in whatever message.
 const LOCK: &str = "xtables lock";
+/// The calls within which networks are set up and taken down.
+const NETWORK: &[Kind] = &[Kind::RunSandboxFailed, Kind::StopSandboxFailed];
 /// One or two such lines stand in healthy logs: the kubelet tries again.
 const OFTEN: u64 = 3;
 /// A run of iptables takes moments, and minutes with tens of thousands of rules.
@@ -145,6 +148,30 @@ impl<'a> Seen<'a> {
     fn proved(&self) -> bool {
         let waits = |lock: &FileLock| self.old.iter().any(|run| lock.concerns(run));
         self.lock.is_some_and(waits)
+    }
+}
+
+/// The PLEG does not wait for it: it is asked for only where networks of pods are not set up or taken down.
+fn judge(scene: &Scene) -> Judged {
+    let fails = |group: &&Group| {
+        let error = group.first.error.as_ref();
+        NETWORK.contains(&group.first.kind) && error.is_some_and(ErrorTail::is_of_network)
+    };
+    let mut groups = scene.evidence.log.iter().flat_map(|log| &log.groups);
+    if !groups.any(|group| fails(&group)) {
+        return Judged::Unasked;
+    }
+    let told = !locked(scene.evidence).is_empty();
+    match scene.whole_host() {
+        Some(_) if Seen::of(scene.evidence).old.is_empty() && !told => Judged::out(
+            "nobody says that it is held, and no run of iptables has lasted for 30 seconds",
+            "the host's processes",
+        ),
+        Some(_) => scene.open(
+            "iptables may have waited for it, and who held it was not seen",
+            "lsof /run/xtables.lock; grep FLOCK /proc/locks",
+        ),
+        None => scene.needs_host(),
     }
 }
 
