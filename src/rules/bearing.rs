@@ -3,6 +3,7 @@
 //! A rule says all this for itself, beside its `check`; the report puts the findings in order by it and lists what is
 //! ruled out. What was not looked at speaks against nothing: it is told as open, with what would decide.
 
+use super::remedies::engine;
 use crate::{
     digest::Log,
     event::{ErrorClass, Kind},
@@ -180,6 +181,10 @@ impl<'a> Scene<'a> {
                 self.open("Docker is not known to be this kubelet's runtime", ITS_OWN)
             }
             Some(_) => self.open("the runtime does not answer", AGAIN),
+            None if self.now && engine(self.evidence).is_others() => Judged::Open {
+                why: "the runtime was not asked: plegdoctor asks Docker alone".to_owned(),
+                decide: Some(ITS_OWN.to_owned()),
+            },
             None => self.open("the runtime was not asked", decide),
         }
     }

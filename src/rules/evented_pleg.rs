@@ -8,7 +8,7 @@ use super::{
     Bearing, Judged, Rule, Scene, called, distinct, holders,
     lines::Lines,
     node,
-    remedies::{Engine, engine, remedy},
+    remedies::{engine, remedy},
     subject_of,
 };
 use crate::{
@@ -122,7 +122,7 @@ impl Seen<'_> {
 
 /// Docker sends a kubelet no events, so that nobody asks for the gate beside it.
 fn judge(scene: &Scene) -> Judged {
-    if !matches!(engine(scene.evidence), Engine::Containerd | Engine::Crio) {
+    if !engine(scene.evidence).is_others() {
         return Judged::Unasked;
     }
     let settings = scene.host().and_then(|host| host.kubelet_settings.as_ref());

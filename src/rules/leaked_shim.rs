@@ -14,7 +14,7 @@ use super::{
     daemon, frozen_daemon,
     holders::{self, span},
     inspect_call,
-    remedies::{Engine, docker_command, engine, restart_runtime},
+    remedies::{docker_command, engine, restart_runtime},
     subject_of,
 };
 use crate::{
@@ -108,7 +108,7 @@ struct Case<'a> {
 
 /// Only Docker's word is held against shims: nobody asks for it beside another runtime.
 fn judge(scene: &Scene) -> Judged {
-    if matches!(engine(scene.evidence), Engine::Containerd | Engine::Crio) {
+    if engine(scene.evidence).is_others() {
         return Judged::Unasked;
     }
     let Some(runtime) = scene.listed() else {

@@ -21,6 +21,13 @@ pub(super) enum Engine {
     Unknown,
 }
 
+impl Engine {
+    /// Returns whether it is known to be another runtime than Docker: one that plegdoctor does not ask.
+    pub(super) fn is_others(self) -> bool {
+        matches!(self, Self::Containerd | Self::Crio)
+    }
+}
+
 /// Returns the runtime that this node's kubelet drives.
 pub(super) fn engine(evidence: &Evidence) -> Engine {
     let log = evidence.log.as_ref();
@@ -280,7 +287,7 @@ fn clean(
     cost: &str,
     ids: Vec<ContainerId>,
 ) -> Option<Vec<Remedy>> {
-    if matches!(engine(evidence), Engine::Containerd | Engine::Crio) {
+    if engine(evidence).is_others() {
         return None;
     }
     let option = match named_endpoint(evidence) {

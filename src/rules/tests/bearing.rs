@@ -394,6 +394,19 @@ fn of_containerd() -> String {
 }
 
 #[test]
+fn of_a_runtime_that_is_never_asked_its_own_tool_decides() {
+    let lines = [&[of_containerd()][..], &outage()].concat();
+    let mut told = evidence(&lines, None);
+    for host in [None, Some(well())] {
+        told.host = host;
+        let Judged::Open { decide, .. } = verdict(&told, "container-pileup") else {
+            panic!("judged");
+        };
+        assert!(decide.unwrap().contains("crictl ps -a"));
+    }
+}
+
+#[test]
 fn lists_that_fail_at_once_rule_a_plugin_out_without_a_look_at_the_host() {
     let ordinary = |n: u32| {
         line(
