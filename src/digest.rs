@@ -2,20 +2,25 @@
 //! messages about the same thing are one group that keeps its count, first and last; and of all that it keeps the
 //! earlier gives way, and is counted.
 
+mod group;
 mod recent;
-
 mod steps;
 
+pub use group::{Group, PAUSE};
 pub use steps::Step;
 
 use crate::{
-    event::{ErrorClass, Event, Kind, Time, Weight},
+    event::{ErrorClass, Event, Kind, Time},
     id::{ContainerId, PodName, PodUid},
     incident::{Incident, Incidents},
 };
 use chrono::TimeDelta;
+use group::About;
 use recent::Recent;
-use std::collections::{BTreeMap, BTreeSet, VecDeque, btree_map::Entry};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque, btree_map::Entry},
+    sync::Arc,
+};
 use steps::Steps;
 
 /// Groups kept of what may tell a cause; the messages of others are counted in `Log::dropped`.
@@ -52,27 +57,6 @@ pub struct Source {
     pub guessed_times: bool,
     /// Whether plegdoctor picked it by itself.
     pub picked: bool,
-}
-
-/// Equal messages about the same thing.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Group {
-    /// How many.
-    pub count: u64,
-    /// The first.
-    pub first: Event,
-    /// The last.
-    pub last: Event,
-}
-
-impl Group {
-    fn of(event: Event) -> Self {
-        Self {
-            count: 1,
-            first: event.clone(),
-            last: event,
-        }
-    }
 }
 
 /// A pod that the log shows as going or gone.
@@ -241,9 +225,9 @@ pub struct Digest {
     log: Log,
     /// By kind.
     counts: Vec<u64>,
-    groups: Recent<GroupKey, Group>,
+    groups: Recent<About, Group>,
     /// Groups of what a healthy node says, too.
-    quiet: Recent<GroupKey, Group>,
+    quiet: Recent<About, Group>,
     /// Groups after which there was a long pause.
     ended: VecDeque<Group>,
     incidents: Incidents,
@@ -266,36 +250,10 @@ impl Default for Digest {
     }
 }
 
-/// After a pause this long the same message is another story; a hang repeats its time-outs every 2 to 4 minutes.
-pub const PAUSE: TimeDelta = TimeDelta::minutes(10);
-
-fn is_another_story(group: &Group, event: &Event) -> bool {
-    group
-        .last
-        .at
-        .zip(event.at)
-        .is_some_and(|(last, at)| at - last > PAUSE)
-}
-
 /// Returns how much later than written a line was received: a full pipe holds up what is written.
 fn delay(event: &Event) -> Option<TimeDelta> {
     event.received.zip(event.at).map(|(late, at)| late - at)
 }
-
-/// Returns whether a healthy node says it of one pod after the other, as it lets go of them.
-fn is_quiet(event: &Event) -> bool {
-    let error = event.error.as_ref();
-    error.is_some_and(|error| error.class == ErrorClass::NotFound)
-        || matches!(event.kind.message().weight, Weight::Weak | Weight::Context)
-}
-
-type GroupKey = (
-    Kind,
-    Option<ErrorClass>,
-    Option<ContainerId>,
-    Option<PodName>,
-    Option<PodUid>,
-);
 
 impl Digest {
     /// Takes in the next event.
@@ -310,18 +268,15 @@ impl Digest {
         self.log.delay = self.log.delay.max(delay(&event));
         self.learn_names(&event);
         self.remember(&event);
-        let pod = event.pod.clone().filter(|_| event.subject().is_none());
-        let uid = event.uid.clone().filter(|_| event.subject().is_none());
-        let class = event.error.as_ref().map(|error| error.class);
-        let key = (event.kind, class, event.subject().cloned(), pod, uid);
         let dropped = &mut self.log.dropped;
         let mut drop = |group: Group| *dropped += group.count;
-        let groups = match is_quiet(&event) {
+        let about = About(Arc::clone(&event.facts));
+        let groups = match about.is_quiet() {
             true => &mut self.quiet,
             false => &mut self.groups,
         };
-        match groups.place(key, &mut drop) {
-            Entry::Occupied(mut group) if !is_another_story(group.get(), &event) => {
+        match groups.place(about, &mut drop) {
+            Entry::Occupied(mut group) if !group.get().ended_before(&event) => {
                 let group = group.get_mut();
                 group.count += 1;
                 group.last = event;
@@ -467,20 +422,17 @@ impl Digest {
 
 /// Gives an event the pod that other lines name for its container or UID.
 fn name_pod(event: &mut Event, log: &Log) {
-    if event.pod.is_none()
-        && let Some((pod, uid)) = event.subject().and_then(|id| log.pod_of(id))
-    {
-        (event.pod, event.uid) = (Some(pod.clone()), event.uid.take().or(uid.cloned()));
-    }
-    if event.pod.is_none()
-        && let Some(uid) = &event.uid
-    {
-        event.pod = log.pod_named(uid).cloned();
-    }
-    if event.uid.is_none()
-        && let Some((_, uid)) = event.subject().and_then(|id| log.pod_of(id))
-    {
-        event.uid = uid.cloned();
+    let of_subject = event.subject().and_then(|id| log.pod_of(id));
+    let uid = event.uid.as_ref().or(of_subject.and_then(|(_, uid)| uid));
+    let pod = event
+        .pod
+        .as_ref()
+        .or(of_subject.map(|(pod, _)| pod))
+        .or_else(|| log.pod_named(event.uid.as_ref()?));
+    if pod != event.pod.as_ref() || uid != event.uid.as_ref() {
+        let (pod, uid) = (pod.cloned(), uid.cloned());
+        let facts = Arc::make_mut(&mut event.facts);
+        (facts.pod, facts.uid) = (pod, uid);
     }
 }
 

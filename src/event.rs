@@ -1,12 +1,13 @@
 //! One known message of the kubelet, as a value.
 //!
 //! `table` holds the messages by version, `screen` rejects the lines that are none of them, `classify` turns
-//! one line's message into events: `template` matches its text, `items` reads lists of reasons, `names` pods
+//! one line's message into `facts`: `template` matches its text, `items` reads lists of reasons, `names` pods
 //! and ids, `error` error tails. What an event means for the node is decided later, by incidents and rules;
 //! here nothing is judged.
 
 pub(crate) mod classify;
 mod error;
+mod facts;
 mod items;
 mod names;
 mod pages;
@@ -16,14 +17,12 @@ mod template;
 
 pub(crate) use error::bounded;
 pub use error::{ErrorClass, ErrorTail};
+pub use facts::Facts;
 pub use table::{MESSAGES, Message, Weight};
 
-use crate::{
-    finding::Citation,
-    id::{ContainerId, PodName, PodUid},
-    page::Page,
-};
-use chrono::{DateTime, FixedOffset, TimeDelta};
+use crate::{finding::Citation, page::Page};
+use chrono::{DateTime, FixedOffset};
+use std::{ops::Deref, sync::Arc};
 
 /// A moment, with the offset of the log that it came from.
 pub type Time = DateTime<FixedOffset>;
@@ -41,11 +40,12 @@ pub enum Severity {
     Fatal,
 }
 
-/// What one line says, where it is one of the known messages.
+/// One known message, where and when it was logged. What it says is read as if it were its own (`event.pod`): a sick
+/// node repeats itself, so equal lines share that, and thousands of them cost little time and space.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// Which message.
-    pub kind: Kind,
+    /// What it says.
+    pub facts: Arc<Facts>,
     /// When it happened (klog's own stamp if there is one); `None` where the line tells no time.
     pub at: Option<Time>,
     /// Whether year and zone of `at` stand in the line or its envelope; if not, they follow from an anchor.
@@ -56,42 +56,15 @@ pub struct Event {
     pub received: Option<Time>,
     /// klog's letter.
     pub severity: Severity,
-    /// The pod, where the message names it.
-    pub pod: Option<PodName>,
-    /// The pod's UID.
-    pub uid: Option<PodUid>,
-    /// The sandbox the call was about.
-    pub sandbox: Option<ContainerId>,
-    /// The container the call was about.
-    pub container: Option<ContainerId>,
-    /// `pleg-stale`: since when no relist has listed.
-    pub lag: Option<TimeDelta>,
-    /// `pleg-stale`: the limit that the kubelet applied.
-    pub threshold: Option<TimeDelta>,
-    /// Why the call failed.
-    pub error: Option<ErrorTail>,
-    /// The node, where the message names it.
-    pub node: Option<String>,
-    /// A word that the message carries: an event's name, a reason, a runtime's name, a PLEG event's type, a program and
-    /// its version, by how much the clock was set.
-    pub detail: Option<String>,
-    /// For an item of a list: the message that carried it (`skip-sync`, `node-not-ready`, `ready-condition`).
-    pub carrier: Option<Kind>,
     /// Where it stands.
     pub citation: Citation,
 }
 
-impl Event {
-    /// Returns the id that the call was about, container before sandbox.
-    pub fn subject(&self) -> Option<&ContainerId> {
-        self.container.as_ref().or(self.sandbox.as_ref())
-    }
+impl Deref for Event {
+    type Target = Facts;
 
-    /// Returns whether the call ended in a time-out.
-    pub fn is_deadline(&self) -> bool {
-        self.error
-            .as_ref()
-            .is_some_and(|error| error.class == ErrorClass::Deadline)
+    fn deref(&self) -> &Facts {
+        &self.facts
     }
 }
 

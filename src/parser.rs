@@ -18,8 +18,7 @@ mod walk;
 use crate::{
     envelope::{self, Entry, Owner, Peeled},
     event::{
-        Event, Time,
-        classify::Facts,
+        Event, Facts, Time,
         screen::{Hit, screen},
     },
     time::{Stamp, When},
@@ -29,7 +28,7 @@ use hold::Hold;
 use lines::{is_fatal, may_have_time, record_stamp, times};
 use memo::Memo;
 use open::Open;
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 pub use crate::time::Hints;
 pub(crate) use lines::{is_own, stamps};
@@ -394,9 +393,9 @@ impl Parser {
         self.open.close();
         let (when, line, severity) = (self.open.when, self.open.line, self.open.severity);
         let read = self.memo.read(self.open.text(), severity);
-        if read.facts.iter().any(Facts::is_trouble) {
+        if read.facts.iter().any(|facts| facts.is_trouble()) {
             self.trouble = Some(when.rough_micros().unwrap_or(i64::MAX / 2));
-        } else if self.is_long_past(&when) && read.facts.iter().any(Facts::is_recovery) {
+        } else if self.is_long_past(&when) && read.facts.iter().any(|facts| facts.is_recovery()) {
             // The first sign that it ended is wanted, however late it comes.
             self.trouble = None;
         }
@@ -406,7 +405,7 @@ impl Parser {
                 self.hold.anchor(&when, told, out);
             }
             self.hold
-                .push(facts, severity, when, line, &read.cited, out);
+                .push(Arc::clone(facts), severity, when, line, &read.cited, out);
         }
         self.memo.keep(read);
     }

@@ -7,6 +7,7 @@ use crate::{
     finding::Citation,
 };
 use chrono::TimeDelta;
+use std::sync::Arc;
 
 /// Lines that several threads wrote may be this much out of order; a blocked writer's are no more so.
 const DISORDER: TimeDelta = TimeDelta::minutes(2);
@@ -46,10 +47,10 @@ impl Steps {
         if let Some((before, received)) = &self.last
             && let Some(then) = before.time
             && before.source == event.citation.source
-            && then - at >= DISORDER
-            && then - at <= FURTHEST
+            && at < then
+            && let by = then - at
+            && (DISORDER..=FURTHEST).contains(&by)
         {
-            let by = then - at;
             // A line that was written late was received after the one before it all the same.
             let both = received.zip(event.received);
             let agreed = both.is_none_or(|(then, now)| ((then - now) - by).abs() <= APART);
@@ -62,7 +63,13 @@ impl Steps {
                 });
             }
         }
-        self.last = Some((event.citation.clone(), event.received));
+        match &mut self.last {
+            Some((last, received)) => {
+                become_like(last, &event.citation);
+                *received = event.received;
+            }
+            None => self.last = Some((event.citation.clone(), event.received)),
+        }
     }
 
     pub(super) fn finish(self) -> Vec<Step> {
@@ -71,4 +78,17 @@ impl Steps {
             _ => Vec::new(),
         }
     }
+}
+
+/// Overwrites a citation. To count one more owner of the source's name costs more than to see that it is the same.
+fn become_like(last: &mut Citation, citation: &Citation) {
+    if !Arc::ptr_eq(&last.source, &citation.source) {
+        last.source = Arc::clone(&citation.source);
+    }
+    if !Arc::ptr_eq(&last.text, &citation.text) {
+        last.text = Arc::clone(&citation.text);
+    }
+    last.is_call = citation.is_call;
+    last.line = citation.line;
+    last.time = citation.time;
 }

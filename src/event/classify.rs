@@ -9,7 +9,7 @@ pub(crate) use aside::foreign;
 pub(super) use aside::wording;
 
 use super::{
-    ErrorClass, ErrorTail, Kind, Weight, bounded,
+    ErrorTail, Facts, Kind, bounded,
     items::{self, Item},
     names,
     template::{self, Hole},
@@ -20,7 +20,6 @@ use crate::{
     klog::{self, Values},
     time::{Stamp, go_time, rfc3339},
 };
-use chrono::TimeDelta;
 use std::borrow::Cow;
 
 /// Longest detail kept, in bytes.
@@ -28,72 +27,11 @@ const DETAIL: usize = 200;
 /// Most pods that are taken out of one line; a node has 110, some have 500.
 const PODS: usize = 512;
 
-/// What a line says, without when and where.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Facts {
-    pub(crate) kind: Kind,
-    pub(crate) pod: Option<PodName>,
-    pub(crate) uid: Option<PodUid>,
-    pub(crate) sandbox: Option<ContainerId>,
-    pub(crate) container: Option<ContainerId>,
-    pub(crate) lag: Option<TimeDelta>,
-    pub(crate) threshold: Option<TimeDelta>,
-    pub(crate) error: Option<ErrorTail>,
-    pub(crate) node: Option<String>,
-    pub(crate) detail: Option<String>,
-    pub(crate) carrier: Option<Kind>,
-    /// A moment that the message tells, close to when it was logged.
-    pub(crate) told: Option<super::Time>,
-    /// How many things more its line lists.
-    pub(crate) left_out: u64,
-}
-
 impl Facts {
-    pub(crate) fn new(kind: Kind) -> Self {
-        Self {
-            kind,
-            pod: None,
-            uid: None,
-            sandbox: None,
-            container: None,
-            lag: None,
-            threshold: None,
-            error: None,
-            node: None,
-            detail: None,
-            carrier: None,
-            told: None,
-            left_out: 0,
-        }
-    }
-
     fn detail(&mut self, text: &str) {
         let text = text.trim();
         if !text.is_empty() {
             self.detail = Some(bounded(text, DETAIL).to_owned());
-        }
-    }
-
-    /// Returns whether this shows that relists end: their events come out.
-    pub(crate) fn is_recovery(&self) -> bool {
-        matches!(self.kind, Kind::PlegEvent | Kind::PlegContainerFinished)
-    }
-
-    /// Returns whether it tells trouble, so that context around it is wanted.
-    pub(crate) fn is_trouble(&self) -> bool {
-        if self.kind == Kind::NodeReady {
-            return false;
-        }
-        match self.kind.message().weight {
-            Weight::Decisive | Weight::Strong => self
-                .error
-                .as_ref()
-                .is_none_or(|error| error.class != ErrorClass::NotFound),
-            Weight::Moderate => self
-                .error
-                .as_ref()
-                .is_some_and(|error| error.class == ErrorClass::Deadline),
-            Weight::Weak | Weight::Context => false,
         }
     }
 }

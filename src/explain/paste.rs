@@ -8,6 +8,7 @@ use crate::{
     event::{Event, Kind},
     parser::{Hints, Parser},
 };
+use std::sync::Arc;
 
 /// Lines of one message that are kept.
 const EXAMPLES: usize = 3;
@@ -185,7 +186,7 @@ impl Paste {
         for mut event in events {
             if event.carrier == Some(Kind::SkipSync) {
                 is_reason = true;
-                event.carrier = None;
+                Arc::make_mut(&mut event.facts).carrier = None;
                 event.citation.line = Some(other.line);
                 event.citation.text = text.into();
                 self.hear(event);

@@ -152,10 +152,11 @@ fn hash(event: &Event, at: Time) -> u64 {
 mod tests {
     use super::*;
     use crate::{
-        event::{Kind, Severity},
+        event::{Facts, Kind, Severity},
         finding::Citation,
     };
     use chrono::{TimeDelta, TimeZone as _, Utc};
+    use std::sync::Arc;
 
     fn second(second: i64) -> Time {
         Utc.timestamp_opt(1_800_000_000, 0).unwrap().fixed_offset() + TimeDelta::seconds(second)
@@ -163,22 +164,12 @@ mod tests {
 
     fn event(at: Option<Time>, line: u64, text: &str) -> Event {
         Event {
-            kind: Kind::PlegStale,
+            facts: Arc::new(Facts::new(Kind::PlegStale)),
             at,
             exact: true,
             guessed: false,
             received: None,
             severity: Severity::Error,
-            pod: None,
-            uid: None,
-            sandbox: None,
-            container: None,
-            lag: None,
-            threshold: None,
-            error: None,
-            node: None,
-            detail: None,
-            carrier: None,
             citation: Citation {
                 is_call: false,
                 source: "log".into(),
@@ -251,7 +242,7 @@ mod tests {
         assert!(overlap.is_again(&event(Some(second(1)), 3, "a")));
         // A second thing that the same line tells is no second line.
         let mut other = event(Some(second(1)), 3, "a");
-        other.kind = Kind::SkipSync;
+        other.facts = Arc::new(Facts::new(Kind::SkipSync));
         assert!(!overlap.is_again(&other));
         assert_eq!(overlap.end(), again(1));
     }

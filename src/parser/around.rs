@@ -13,6 +13,7 @@ use crate::{
     },
     time::{Stamp, klog_created},
 };
+use std::sync::Arc;
 
 impl Parser {
     /// Emits the conditions that `conditions::read` left in `facts`.
@@ -26,7 +27,8 @@ impl Parser {
             told = facts.told.or(told);
             let when = self.hold.calendar.see(None, told.map(Stamp::Exact));
             let severity = Severity::Info;
-            self.hold.push(&facts, severity, when, line, &text, out);
+            self.hold
+                .push(Arc::new(facts), severity, when, line, &text, out);
         }
     }
 
@@ -70,7 +72,7 @@ impl Parser {
         }
         let text = cited(text.trim()).into();
         self.hold
-            .push(&facts, Severity::Info, when, line, &text, out);
+            .push(Arc::new(facts), Severity::Info, when, line, &text, out);
         true
     }
 

@@ -2,10 +2,7 @@
 
 use super::walk;
 use crate::{
-    event::{
-        Time,
-        classify::{Facts, ready_condition},
-    },
+    event::{Facts, Time, classify::ready_condition},
     time::{Stamp, rfc2822, rfc3339},
 };
 

@@ -1,7 +1,7 @@
 //! Events on their way out: held back, in order, while the log has not told year and zone.
 
 use crate::{
-    event::{Event, Severity, Time, bounded, classify::Facts},
+    event::{Event, Facts, Severity, Time, bounded},
     finding::Citation,
     time::{Calendar, Hints, When},
 };
@@ -43,7 +43,7 @@ impl Hold {
     /// Sends an event on its way.
     pub(super) fn push(
         &mut self,
-        facts: &Facts,
+        facts: Arc<Facts>,
         severity: Severity,
         when: When,
         line: u64,
@@ -103,24 +103,14 @@ impl Hold {
         event.citation.time = event.at;
     }
 
-    fn event(&self, facts: &Facts, severity: Severity, line: u64, text: &Arc<str>) -> Event {
+    fn event(&self, facts: Arc<Facts>, severity: Severity, line: u64, text: &Arc<str>) -> Event {
         Event {
-            kind: facts.kind,
+            facts,
             at: None,
             exact: false,
             guessed: false,
             received: None,
             severity,
-            pod: facts.pod.clone(),
-            uid: facts.uid.clone(),
-            sandbox: facts.sandbox.clone(),
-            container: facts.container.clone(),
-            lag: facts.lag,
-            threshold: facts.threshold,
-            error: facts.error.clone(),
-            node: facts.node.clone(),
-            detail: facts.detail.clone(),
-            carrier: facts.carrier,
             citation: Citation {
                 is_call: false,
                 source: Arc::clone(&self.source),

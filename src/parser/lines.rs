@@ -3,10 +3,7 @@
 
 use crate::{
     envelope::{self, Owner, Peeled},
-    event::{
-        Severity,
-        classify::{self, Facts},
-    },
+    event::{Facts, Severity, classify},
     klog,
     time::{Stamp, Yearless, epoch_millis},
 };

@@ -5,7 +5,7 @@ use super::{
     hold::cited,
     lines::{classify_into, lossy},
 };
-use crate::event::{Severity, classify::Facts};
+use crate::event::{Facts, Severity};
 use std::sync::Arc;
 
 /// How many texts are remembered.
@@ -21,7 +21,7 @@ pub(super) struct Read {
     text: Vec<u8>,
     severity: Severity,
     /// Nothing, if it is not known.
-    pub(super) facts: Vec<Facts>,
+    pub(super) facts: Vec<Arc<Facts>>,
     /// As much of it as is cited.
     pub(super) cited: Arc<str>,
 }
@@ -51,7 +51,7 @@ impl Memo {
         Read {
             text: text[..text.len().min(LONGEST + 1)].to_vec(),
             severity,
-            facts,
+            facts: facts.into_iter().map(Arc::new).collect(),
             cited,
         }
     }
