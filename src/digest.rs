@@ -3,6 +3,7 @@
 //! earlier gives way, and is counted.
 
 mod group;
+mod neighbours;
 mod recent;
 mod steps;
 
@@ -16,6 +17,7 @@ use crate::{
 };
 use chrono::TimeDelta;
 use group::About;
+use neighbours::Neighbours;
 use recent::Recent;
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque, btree_map::Entry},
@@ -35,8 +37,6 @@ const PROGRAMS: usize = 16;
 const NAMES: usize = 8192;
 /// Removals remembered.
 const REMOVALS: usize = 4096;
-/// `getPodContainerStatuses for pod …` names the pod of the `ContainerStatus "<id>" …` line right before it.
-const NEIGHBOURS: TimeDelta = TimeDelta::seconds(1);
 
 /// One log file, journal or stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -231,7 +231,7 @@ pub struct Digest {
     /// Groups after which there was a long pause.
     ended: VecDeque<Group>,
     incidents: Incidents,
-    unnamed: Option<(ContainerId, Time)>,
+    neighbours: Neighbours,
     steps: Steps,
 }
 
@@ -244,7 +244,7 @@ impl Default for Digest {
             quiet: Recent::new(QUIET),
             ended: VecDeque::new(),
             incidents: Incidents::default(),
-            unnamed: None,
+            neighbours: Neighbours::default(),
             steps: Steps::default(),
         }
     }
@@ -333,19 +333,12 @@ impl Digest {
                 log.names.put(id, named, |_| *forgotten += 1);
             }
         }
-        match (event.kind, event.at) {
-            (Kind::ContainerStatusFailed, Some(at)) if event.pod.is_none() => {
-                self.unnamed = event.container.clone().map(|id| (id, at));
-            }
-            (Kind::PodContainersStatusFailed, Some(at)) => {
-                if let (Some((id, then)), Some(pod)) = (self.unnamed.take(), &event.pod)
-                    && at - then <= NEIGHBOURS
-                {
-                    let named = (pod.clone(), event.uid.clone());
-                    log.names.put(&id, named, |_| *forgotten += 1);
-                }
-            }
-            _ => {}
+        let whose = self.neighbours.observe(event);
+        if let (Some(id), Some(pod)) = (whose, &event.pod)
+            && log.pod_of(&id).is_none()
+        {
+            let named = (pod.clone(), event.uid.clone());
+            log.names.put(&id, named, |_| log.forgotten += 1);
         }
     }
 

@@ -93,6 +93,29 @@ pub(super) fn see_runtime_process(short: &str) -> Remedy {
     )
 }
 
+/// Returns the look that tells whose a container or sandbox is, by its short id, where neither log nor runtime did. It
+/// asks the container itself nothing: it may not answer.
+pub(super) fn see_whose(evidence: &Evidence, short: &str) -> Remedy {
+    let command = match engine(evidence) {
+        Engine::Docker => format!(
+            "{} ps -a --no-trunc --format '{{{{.ID}}}} {{{{.Names}}}}' | grep {short}",
+            docker_command(evidence)
+        ),
+        Engine::Containerd | Engine::Crio => {
+            format!("timeout 10 crictl pods | grep {short}; timeout 10 crictl ps -a | grep {short}")
+        }
+        Engine::Unknown => {
+            format!("journalctl -u kubelet --no-pager | grep -m 1 'PLEG.*{short}'")
+        }
+    };
+    remedy(
+        "See whose it is: no line that was read names its pod",
+        Risk::Safe,
+        command,
+        "nothing; it only looks",
+    )
+}
+
 /// Returns the remedy that ends the OCI runtime process of a container, by its short id. A shim's command line names
 /// the id too, and killing the shim would lose the container: the pattern matches from the line's start.
 pub(super) fn end_runtime_process(short: &str) -> Remedy {

@@ -467,7 +467,7 @@ fn shims_are_ruled_out_only_where_each_was_seen_beside_its_container() {
         );
         Process {
             command: Some(words.split(' ').map(str::to_owned).collect()),
-            container: crate::id::ContainerId::parse(id),
+            container: ContainerId::parse(id),
             children: Some(1),
             ..process(30, 1, "containerd-shim", Role::Shim, 900)
         }
