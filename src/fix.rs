@@ -120,7 +120,7 @@ impl Ending {
 
     /// Adds to the proof that the kubelet's `source` shows its relist at work again, at `seen`.
     pub fn note_relist(&mut self, (seen, source): (Time, &str)) {
-        let (Some(at), true) = (self.at, self.fate.acted()) else {
+        let (Some(at), true) = (self.at.filter(|at| *at <= seen), self.fate.acted()) else {
             return;
         };
         let told = format!(

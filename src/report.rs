@@ -124,6 +124,18 @@ pub fn diagnose(evidence: &Evidence) -> Report {
 }
 
 impl Report {
+    /// Says of a node that is well that it is so since something was done at `at` about the trouble called `title`: the
+    /// log of a short trouble knows nothing of it.
+    pub fn note_healed(&mut self, evidence: &Evidence, at: Time, title: &str) {
+        if matches!(self.verdict, Verdict::Healthy | Verdict::Recovered) {
+            let log = evidence.log.as_ref();
+            let since = log.and_then(|log| log.well_since).max(Some(at));
+            self.verdict = Verdict::Recovered;
+            self.headline = headline(evidence, self.verdict);
+            self.summary = well_since(evidence, since, title);
+        }
+    }
+
     /// Returns the process's exit code: 0, 1 or 2.
     pub fn exit_code(&self) -> u8 {
         let only_a_log = self.runtime.is_none();
@@ -177,19 +189,26 @@ fn summary(evidence: &Evidence, verdict: Verdict, findings: &[Finding]) -> Strin
     let title = first.map_or("", |finding| finding.title.as_str());
     match verdict {
         Verdict::Problem => format!("{title}."),
-        Verdict::Recovered => match evidence.log.as_ref().and_then(|log| log.well_since) {
-            Some(since) => format!(
-                "Well since {}. Before: {title}.",
-                rules::clock(evidence, Some(since))
-            ),
-            None => format!("It is over. Before: {title}."),
-        },
+        Verdict::Recovered => {
+            let log = evidence.log.as_ref();
+            well_since(evidence, log.and_then(|log| log.well_since), title)
+        }
         Verdict::Unknown if first.is_some() => {
             format!("Nothing is known to be wrong now, but not all could be seen. Before: {title}.")
         }
         Verdict::Unknown => "Nothing wrong was found, but not all could be seen.".to_owned(),
         Verdict::Healthy if first.is_some() => format!("Nothing is wrong. {title}."),
         Verdict::Healthy => "Nothing is wrong.".to_owned(),
+    }
+}
+
+fn well_since(evidence: &Evidence, since: Option<Time>, title: &str) -> String {
+    match since {
+        Some(_) => format!(
+            "Well since {}. Before: {title}.",
+            rules::clock(evidence, since)
+        ),
+        None => format!("It is over. Before: {title}."),
     }
 }
 

@@ -16,6 +16,7 @@ use crate::{
     apply::{self, Audit, Clock, Done, Hands, Interrupts},
     capture::{Keep, Privacy},
     cli::{self, DiagnoseArgs, Format},
+    event::Time,
     evidence::Evidence,
     fix::{self, Asked, Deed, Ending, Fate, Step},
     render::Style,
@@ -102,12 +103,21 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
         steps: 0,
         deeds: Vec::new(),
         notes: Vec::new(),
+        healed: None,
         stopped: false,
         asked_for: BTreeMap::new(),
         unsure: BTreeSet::new(),
     };
-    let last = run.go(first, &mut page)?;
-    let Run { deeds, notes, .. } = run;
+    let mut last = run.go(first, &mut page)?;
+    let Run {
+        deeds,
+        notes,
+        healed,
+        ..
+    } = run;
+    if let Some((at, title)) = healed {
+        last.report.note_healed(&last.evidence, at, &title);
+    }
     page.end(last.report, deeds, &notes)
 }
 
@@ -160,6 +170,8 @@ struct Run<'a> {
     steps: usize,
     deeds: Vec<Deed>,
     notes: Vec<String>,
+    /// When something was last done, and about which trouble.
+    healed: Option<(Time, String)>,
     /// Nothing more must be done.
     stopped: bool,
     /// Since when looks ask for each restart.
@@ -338,7 +350,14 @@ impl Run<'_> {
         let deeds = &self.deeds[began..];
         let acted = deeds
             .iter()
-            .find_map(|deed| deed.ending.at.filter(|_| deed.ending.fate.acted()));
+            .filter(|deed| deed.ending.fate.acted())
+            .filter_map(|deed| Some((deed.ending.at?, deed.finding)))
+            .max();
+        if let Some((at, id)) = acted {
+            let about = last.report.findings.iter().find(|it| it.id == id);
+            self.healed = about.map(|finding| (at, finding.title.clone()));
+        }
+        let acted = acted.map(|(at, _)| at);
         // What is over by itself may need as long to be told as what was ended.
         let waits = deeds.iter().any(|deed| deed.ending.fate.may_have_healed());
         if !waits && self.interrupts.count() > 0 {

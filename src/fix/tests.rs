@@ -186,6 +186,12 @@ fn a_relist_that_is_seen_adds_to_the_proof_of_what_was_done_alone() {
         "{proof}"
     );
     assert!(proof.contains("1.4s after"), "{proof}");
+    let mut earlier = Ending {
+        at: Some(seen + TimeDelta::milliseconds(1)),
+        ..Ending::not_done(Fate::Done, None)
+    };
+    earlier.note_relist((seen, "log"));
+    assert_eq!(earlier.proof, None);
     let mut declined = Ending::not_done(Fate::Declined, None);
     declined.note_relist((seen, "log"));
     assert_eq!(declined.proof, None);

@@ -36,6 +36,13 @@ fn stopped_daemons_go_on_and_answer() {
     assert_eq!(action["target"]["pid"], pid(&daemon, "docker.pid"));
     let proof = action["proof"].as_str().unwrap();
     assert!(proof.starts_with("a ping was answered "), "{proof}");
+    // The log knows nothing of a trouble that was so short.
+    assert_eq!(report["verdict"], "recovered");
+    let summary = report["summary"].as_str().unwrap();
+    assert!(
+        summary.starts_with("Well since ") && summary.contains(". Before: dockerd"),
+        "{summary}"
+    );
     assert!(!has(&report, "frozen-daemon") && !has(&report, "hung-runtime"));
 
     daemon.freeze_containerd();
