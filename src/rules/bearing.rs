@@ -98,16 +98,19 @@ pub struct Scene<'a> {
 impl<'a> Scene<'a> {
     /// Returns the scene of the primary finding.
     pub fn of(evidence: &'a Evidence, primary: &Finding) -> Self {
-        let spoken_of = |outage: &&Incident| {
-            let (start, end) = (outage.start - CALL_TIMEOUT, outage.last_line + CALL_TIMEOUT);
+        let spoken_of = |outage: &Incident, slack: TimeDelta| {
+            let (start, end) = (outage.start - slack, outage.last_line + slack);
             let during = |&(from, to): &_| from <= end && to >= start;
-            primary.spans.is_empty() || primary.spans.iter().any(during)
+            primary.spans.iter().any(during)
         };
+        let near = |outage: &&Incident| primary.spans.is_empty() || spoken_of(outage, CALL_TIMEOUT);
+        // Of a node that flaps no outage is open while it is Ready.
+        let open = |outage: &&Incident| outage.ongoing || spoken_of(outage, TimeDelta::zero());
         let incidents = evidence.log.iter().flat_map(|log| &log.incidents);
         let mut last_first = incidents.rev();
         let outage = match primary.active {
-            true => last_first.next().filter(|outage| outage.ongoing),
-            false => last_first.find(spoken_of),
+            true => last_first.next().filter(open),
+            false => last_first.find(near),
         };
         Self {
             evidence,
