@@ -4,6 +4,7 @@
 
 mod downs;
 mod group;
+mod neighbours;
 mod recent;
 mod removals;
 mod steps;
@@ -21,6 +22,7 @@ use crate::{
 use chrono::TimeDelta;
 use downs::Downs;
 use group::About;
+use neighbours::Neighbours;
 use recent::Recent;
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque, btree_map::Entry},
@@ -38,8 +40,6 @@ const ENDED: usize = 512;
 const PROGRAMS: usize = 16;
 /// Pods and ids remembered.
 const NAMES: usize = 8192;
-/// `getPodContainerStatuses for pod …` names the pod of the `ContainerStatus "<id>" …` line right before it.
-const NEIGHBOURS: TimeDelta = TimeDelta::seconds(1);
 
 /// One log file, journal or stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -233,7 +233,7 @@ pub struct Digest {
     /// Groups after which there was a long pause.
     ended: VecDeque<Group>,
     incidents: Incidents,
-    unnamed: Option<(ContainerId, Time)>,
+    neighbours: Neighbours,
     steps: Steps,
     downs: Downs,
 }
@@ -247,7 +247,7 @@ impl Default for Digest {
             quiet: Recent::new(QUIET),
             ended: VecDeque::new(),
             incidents: Incidents::default(),
-            unnamed: None,
+            neighbours: Neighbours::default(),
             steps: Steps::default(),
             downs: Downs::default(),
         }
@@ -339,19 +339,12 @@ impl Digest {
                 log.names.put(id, named, |_| *forgotten += 1);
             }
         }
-        match (event.kind, event.at) {
-            (Kind::ContainerStatusFailed, Some(at)) if event.pod.is_none() => {
-                self.unnamed = event.container.clone().map(|id| (id, at));
-            }
-            (Kind::PodContainersStatusFailed, Some(at)) => {
-                if let (Some((id, then)), Some(pod)) = (self.unnamed.take(), &event.pod)
-                    && at - then <= NEIGHBOURS
-                {
-                    let named = (pod.clone(), event.uid.clone());
-                    log.names.put(&id, named, |_| *forgotten += 1);
-                }
-            }
-            _ => {}
+        let whose = self.neighbours.observe(event);
+        if let (Some(id), Some(pod)) = (whose, &event.pod)
+            && log.pod_of(&id).is_none()
+        {
+            let named = (pod.clone(), event.uid.clone());
+            log.names.put(&id, named, |_| log.forgotten += 1);
         }
     }
 

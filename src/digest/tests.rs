@@ -54,6 +54,90 @@ fn id() -> ContainerId {
     ContainerId::parse(ID).unwrap()
 }
 
+const UID: &str = "9b0e4a32-7fe5-45b4-b69e-1c76355b4249";
+const OTHER: &str = "74a457c34b3abc731b76516a1517c0dd255898f8cbfe2dac291cc2352a743ca6";
+
+fn at_millis(time: &str, message: &str) -> String {
+    format!("E1130 {time}    2261 x.go:1] {message}")
+}
+
+fn sync_error(time: &str, what: &str) -> String {
+    at_millis(
+        time,
+        &format!("Error syncing pod {UID} (\"web-2_default({UID})\"), skipping: {what}"),
+    )
+}
+
+fn named(lines: &[String]) -> Option<String> {
+    digest(lines).pod_of(&id()).map(|(pod, _)| pod.to_string())
+}
+
+#[test]
+fn what_fails_to_start_or_stop_gets_its_pod_from_the_sync_error_behind_it() {
+    for (call, what) in [
+        (
+            "StartContainer",
+            "failed to \"StartContainer\" for \"app\" with RunContainerError: \"context deadline exceeded\"",
+        ),
+        (
+            "StopContainer",
+            "error killing pod: failed to \"KillContainer\" for \"app\" with KillContainerError: \"rpc error: code = DeadlineExceeded desc = context deadline exceeded\"",
+        ),
+        (
+            "StopPodSandbox",
+            "error killing pod: failed to \"KillPodSandbox\" for \"9b0e4a32-7fe5-45b4-b69e-1c76355b4249\" with KillPodSandboxError: \"rpc error: code = DeadlineExceeded desc = context deadline exceeded\"",
+        ),
+    ] {
+        let failed = |time: &str, id: &str| {
+            at_millis(
+                time,
+                &format!("{call} \"{id}\" from runtime service failed: {DEADLINE}"),
+            )
+        };
+        let own = failed("03:35:50.248519", ID);
+        let told = [own.clone(), sync_error("03:35:50.249265", what)];
+        assert_eq!(named(&told).as_deref(), Some("default/web-2"), "{call}");
+        // A while later it is another try's, or another pod's.
+        assert_eq!(
+            named(&[own.clone(), sync_error("03:35:50.349265", what)]),
+            None
+        );
+        // Two at one time: of which of them the line is, nobody knows.
+        let two = [
+            failed("03:35:50.248400", OTHER),
+            own.clone(),
+            sync_error("03:35:50.249265", what),
+        ];
+        assert_eq!(named(&two), None);
+        // A pod that waits before it tries again says so at any time.
+        let waits = "failed to \"StartContainer\" for \"x\" with CrashLoopBackOff: \"back-off 5m0s restarting failed container\"";
+        assert_eq!(named(&[own, sync_error("03:35:50.249265", waits)]), None);
+    }
+}
+
+#[test]
+fn a_pod_that_is_known_is_not_named_by_a_neighbour() {
+    let event = format!(
+        "SyncLoop (PLEG): \"{POD}\", event: &pleg.PodLifecycleEvent{{ID:\"de17858b93b5459e01e9992c835cd6a8\", Type:\"ContainerStarted\", Data:\"{ID}\"}}"
+    );
+    let trouble = at_millis(
+        "03:00:00.000000",
+        &format!("GenericPLEG: Unable to retrieve pods: {DEADLINE}"),
+    );
+    let failed = at_millis(
+        "03:05:50.248519",
+        &format!("StartContainer \"{ID}\" from runtime service failed: {DEADLINE}"),
+    );
+    let what = "failed to \"StartContainer\" for \"app\" with RunContainerError: \"context deadline exceeded\"";
+    let lines = [
+        trouble,
+        at_millis("03:00:01.000000", &event),
+        failed,
+        sync_error("03:05:50.249265", what),
+    ];
+    assert_eq!(named(&lines).as_deref(), Some("prod/payments-db-node-1"));
+}
+
 #[test]
 fn a_container_gets_its_pod_from_the_line_behind_it() {
     let log = digest(&[

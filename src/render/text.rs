@@ -47,7 +47,8 @@ pub fn write(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<(
     page.timeline(out)?;
     page.judged(out)?;
     page.containers(out)?;
-    page.looked_at(out)
+    page.looked_at(out)?;
+    page.more(out)
 }
 
 struct Page<'a> {
@@ -295,6 +296,16 @@ impl Page<'_> {
         writeln!(out)?;
         self.listed("Looked at", &looked, out)?;
         self.listed("Not seen ", &gaps, out)
+    }
+
+    /// Writes where more stands on what the headline is about.
+    fn more(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Some(first) = self.report.findings.first() else {
+            return Ok(());
+        };
+        let command = format!("plegdoctor explain {}", first.id);
+        let (head, command) = (self.paint("Read more", "1"), self.paint(&command, "36"));
+        writeln!(out, "{head}  {command}")
     }
 
     fn listed(&self, head: &str, items: &[String], out: &mut dyn Write) -> io::Result<()> {

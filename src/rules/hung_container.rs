@@ -15,7 +15,7 @@ use super::{
     holders::{self, Holder},
     hung_runtime, inspect_call, lasts,
     lines::Lines,
-    remedies::{end_runtime_process, restart_runtime, save_stacks, see_runtime_process},
+    remedies::{end_runtime_process, restart_runtime, save_stacks, see_runtime_process, see_whose},
     subject_from, subject_of,
 };
 use crate::{
@@ -426,8 +426,15 @@ fn remedies(evidence: &Evidence, suspects: &[Suspect]) -> Vec<Remedy> {
                 .map(end_runtime_process),
         ),
     };
+    let unnamed = suspects.iter().find(|suspect| {
+        let subject = subject(suspect);
+        subject.pod.is_none() && subject.name.is_none()
+    });
+    let whose = unnamed.map(|suspect| see_whose(evidence, suspect.id.short()));
     let save = save_stacks(evidence);
-    see.into_iter()
+    whose
+        .into_iter()
+        .chain(see)
         .chain([save])
         .chain(end)
         .chain([restart_runtime(evidence)])

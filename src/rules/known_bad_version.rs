@@ -30,6 +30,7 @@ pub(super) const RULE: Rule = Rule {
         ],
         // Each release has its own trouble.
         fits: |own, other| own.explanation.contains(&part_in(other.id)),
+        // Nobody judges it: a release decides nothing, neither that it is to blame nor, by its absence, what is not.
         ..Bearing::NONE
     },
     page: Page {

@@ -7,7 +7,7 @@
 use super::{
     Bearing, EACH, Judged, Rule, Scene, daemon_stacks, holders, hung_container, is_behind,
     lines::Lines,
-    remedies::{remedy, restart_runtime, save_stacks},
+    remedies::{engine, remedy, restart_runtime, save_stacks},
     runtime_down, subject_of,
 };
 use crate::{
@@ -95,7 +95,11 @@ struct Blocked<'a> {
     logged: Lines<'a>,
 }
 
+/// Log drivers are Docker's: nobody asks for one beside another runtime.
 fn judge(scene: &Scene) -> Judged {
+    if engine(scene.evidence).is_others() {
+        return Judged::Unasked;
+    }
     if scene.all_answer().is_some() {
         return Judged::out("each container answers its inspect", "docker inspect");
     }

@@ -31,7 +31,11 @@ pub(super) fn title(suspects: &[Suspect], active: bool) -> String {
         let who = who
             .replacen("Container", "container", 1)
             .replacen("Sandbox", "sandbox", 1);
-        return format!("The kubelet's calls to {} {who} time out", verbs(suspects));
+        let time_out = if active { "time out" } else { "timed out" };
+        return format!(
+            "The kubelet's calls to {} {who} {time_out}",
+            verbs(suspects)
+        );
     }
     match (active, suspects.len()) {
         (true, 1) => format!("{who} does not answer"),
