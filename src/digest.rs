@@ -4,11 +4,14 @@
 
 mod downs;
 mod group;
+mod neighbours;
 mod recent;
+mod removals;
 mod steps;
 
 pub use downs::Down;
 pub use group::{Group, PAUSE};
+pub use removals::Removal;
 pub use steps::Step;
 
 use crate::{
@@ -19,6 +22,7 @@ use crate::{
 use chrono::TimeDelta;
 use downs::Downs;
 use group::About;
+use neighbours::Neighbours;
 use recent::Recent;
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque, btree_map::Entry},
@@ -36,10 +40,6 @@ const ENDED: usize = 512;
 const PROGRAMS: usize = 16;
 /// Pods and ids remembered.
 const NAMES: usize = 8192;
-/// Removals remembered.
-const REMOVALS: usize = 4096;
-/// `getPodContainerStatuses for pod …` names the pod of the `ContainerStatus "<id>" …` line right before it.
-const NEIGHBOURS: TimeDelta = TimeDelta::seconds(1);
 
 /// One log file, journal or stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,13 +60,9 @@ pub struct Source {
     pub guessed_times: bool,
     /// Whether plegdoctor picked it by itself.
     pub picked: bool,
-}
-
-/// A pod that the log shows as going or gone.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Removal {
-    /// When, and with which word (`DELETE`, `REMOVE`, `KILL`).
-    pub event: Event,
+    /// Whether somebody cut lines out of it: those looked at, here and there, name the PLEG, the sync loop or the node's
+    /// readiness all.
+    pub extract: bool,
 }
 
 /// What the log told.
@@ -158,15 +154,9 @@ impl Log {
         self.uids.get(uid)
     }
 
-    /// Returns when and how the log shows this pod being removed.
-    pub fn removal_of(&self, pod: Option<&PodName>, uid: Option<&PodUid>) -> Option<&Event> {
-        self.removals
-            .iter()
-            .map(|removal| &removal.event)
-            .find(|event| match (&event.uid, uid) {
-                (Some(known), Some(uid)) => known == uid,
-                _ => pod.is_some() && event.pod.as_ref() == pod,
-            })
+    /// Returns whether an outage goes on at the log's end.
+    pub fn has_outage(&self) -> bool {
+        self.incidents.iter().any(|incident| incident.ongoing)
     }
 
     /// Returns the sign that the relist works again, if the log shows one after `time`.
@@ -243,7 +233,7 @@ pub struct Digest {
     /// Groups after which there was a long pause.
     ended: VecDeque<Group>,
     incidents: Incidents,
-    unnamed: Option<(ContainerId, Time)>,
+    neighbours: Neighbours,
     steps: Steps,
     downs: Downs,
 }
@@ -257,7 +247,7 @@ impl Default for Digest {
             quiet: Recent::new(QUIET),
             ended: VecDeque::new(),
             incidents: Incidents::default(),
-            unnamed: None,
+            neighbours: Neighbours::default(),
             steps: Steps::default(),
             downs: Downs::default(),
         }
@@ -349,19 +339,12 @@ impl Digest {
                 log.names.put(id, named, |_| *forgotten += 1);
             }
         }
-        match (event.kind, event.at) {
-            (Kind::ContainerStatusFailed, Some(at)) if event.pod.is_none() => {
-                self.unnamed = event.container.clone().map(|id| (id, at));
-            }
-            (Kind::PodContainersStatusFailed, Some(at)) => {
-                if let (Some((id, then)), Some(pod)) = (self.unnamed.take(), &event.pod)
-                    && at - then <= NEIGHBOURS
-                {
-                    let named = (pod.clone(), event.uid.clone());
-                    log.names.put(&id, named, |_| *forgotten += 1);
-                }
-            }
-            _ => {}
+        let whose = self.neighbours.observe(event);
+        if let (Some(id), Some(pod)) = (whose, &event.pod)
+            && log.pod_of(&id).is_none()
+        {
+            let named = (pod.clone(), event.uid.clone());
+            log.names.put(&id, named, |_| log.forgotten += 1);
         }
     }
 
@@ -379,18 +362,7 @@ impl Digest {
                     log.pod_signs.put(uid, at, |_| *forgotten += 1);
                 }
             }
-            Kind::PodRemoved => {
-                let known = |r: &Removal| r.event.pod == event.pod && r.event.uid == event.uid;
-                if !log.removals.iter().rev().take(64).any(known) {
-                    if log.removals.len() == REMOVALS {
-                        log.removals.pop_front();
-                        log.forgotten += 1;
-                    }
-                    log.removals.push_back(Removal {
-                        event: event.clone(),
-                    });
-                }
-            }
+            Kind::PodRemoved => log.note_removal(event),
             Kind::SyncloopStart => {
                 if log.starts.len() == 8 {
                     log.starts.remove(0);

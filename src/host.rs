@@ -10,6 +10,7 @@ mod disks;
 pub mod files;
 pub mod glance;
 mod holders;
+mod locks;
 pub mod one;
 mod pressure;
 pub mod programs;
@@ -26,7 +27,7 @@ mod watch;
 use crate::{
     evidence::Gap,
     log::pump::{self, Ended},
-    node::{Host, KernelLine, Pressure, parse},
+    node::{FileLock, Host, KernelLine, Pressure, Role, parse},
 };
 use anyhow::Context as _;
 use files::Tree;
@@ -102,6 +103,7 @@ fn shy(tree: &Tree, root: bool) -> Option<String> {
 /// What is seen of the machine as a whole.
 enum Part {
     Pressure(Pressure),
+    Locks(Option<Vec<FileLock>>),
     Kernel(Vec<KernelLine>),
     Unseen(Unseen),
 }
@@ -123,7 +125,7 @@ impl Unseen {
     }
 }
 
-/// Fills in pressures and the kernel's words.
+/// Fills in pressures, locks and the kernel's words.
 fn look_around(
     tree: &Tree,
     uptime: Option<Duration>,
@@ -136,17 +138,23 @@ fn look_around(
         .filter(|process| process.role.is_daemon())
         .map(|process| (process.pid, cgroups.get(&process.pid).cloned()))
         .collect();
+    let filters = host.processes.iter().filter(|it| it.role == Role::Iptables);
+    let filters: Vec<u32> = filters.map(|process| process.pid).collect();
     let tree = tree.clone();
     let ended = pump::pump(
         until,
         move |to| {
             // Nobody listens any more where a send fails.
             drop(to.send(Part::Pressure(pressure::look(&tree, &daemons))));
+            if !filters.is_empty() {
+                drop(to.send(Part::Locks(locks::look(&tree, &filters))));
+            }
             drop(to.send(kernel(&tree, uptime)));
         },
         &mut |part| {
             match part {
                 Part::Pressure(pressure) => host.pressure = pressure,
+                Part::Locks(locks) => host.locks = locks,
                 Part::Kernel(lines) => host.kernel_lines = lines,
                 Part::Unseen(unseen) => unseen.tell(gaps, notes),
             }

@@ -5,6 +5,7 @@
 
 pub mod disk;
 pub mod holder;
+pub mod locks;
 pub mod mask;
 pub mod mount;
 pub mod parse;
@@ -24,6 +25,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 pub use disk::Disk;
 pub use holder::Namespace;
+pub use locks::FileLock;
 pub use mount::Mount;
 pub use pressure::{KernelKind, KernelLine, Pressure};
 pub use remains::Remains;
@@ -59,6 +61,8 @@ pub struct Host {
     pub living: BTreeSet<u32>,
     /// The processes that matter: daemons, shims, OCI runtimes, plugins, and all that sleep uninterruptibly.
     pub processes: Vec<Process>,
+    /// The locks of files that runs of iptables hold or wait for; `None` if nobody asked, or the kernel does not tell.
+    pub locks: Option<Vec<FileLock>>,
     /// Remote file systems, in the mount namespaces of the machine's first process and of its daemons.
     pub remote: Vec<Mount>,
     /// The mount namespaces that hold mounts of layers or containers.

@@ -24,6 +24,7 @@ mod lines;
 mod list_too_large;
 mod log_driver_blocked;
 mod memory_starved;
+mod netns_blocked;
 mod network_storage;
 mod not_pleg;
 mod orphan_sandbox;
@@ -77,6 +78,7 @@ pub const RULES: &[Rule] = &[
     network_storage::RULE,
     disk_saturated::RULE,
     systemd_unresponsive::RULE,
+    netns_blocked::RULE,
     hung_runtime::RULE,
     log_driver_blocked::RULE,
     hung_container::RULE,
@@ -120,6 +122,13 @@ pub fn check_all(evidence: &Evidence) -> Vec<Finding> {
 fn is_cause(finding: &Finding) -> bool {
     let explains = |rule: &Rule| rule.explains && rule.id == finding.id;
     RULES.iter().any(explains) || tasks_exhausted::is_told(finding)
+}
+
+/// Returns whether a finding is of a rule that tells itself behind that one: what it found is how that trouble comes about.
+fn is_behind(finding: &Finding, id: &str) -> bool {
+    RULES
+        .iter()
+        .any(|rule| rule.id == finding.id && rule.bearing.behind.contains(&id))
 }
 
 /// Returns the subject that a container is.

@@ -41,6 +41,7 @@ pub(crate) fn digest(lines: &[String]) -> Log {
         last: told.last,
         guessed_times: told.guessed_times,
         picked: false,
+        extract: false,
     };
     digest.finish(vec![source], None)
 }
@@ -51,6 +52,90 @@ fn line(time: &str, message: &str) -> String {
 
 fn id() -> ContainerId {
     ContainerId::parse(ID).unwrap()
+}
+
+const UID: &str = "9b0e4a32-7fe5-45b4-b69e-1c76355b4249";
+const OTHER: &str = "74a457c34b3abc731b76516a1517c0dd255898f8cbfe2dac291cc2352a743ca6";
+
+fn at_millis(time: &str, message: &str) -> String {
+    format!("E1130 {time}    2261 x.go:1] {message}")
+}
+
+fn sync_error(time: &str, what: &str) -> String {
+    at_millis(
+        time,
+        &format!("Error syncing pod {UID} (\"web-2_default({UID})\"), skipping: {what}"),
+    )
+}
+
+fn named(lines: &[String]) -> Option<String> {
+    digest(lines).pod_of(&id()).map(|(pod, _)| pod.to_string())
+}
+
+#[test]
+fn what_fails_to_start_or_stop_gets_its_pod_from_the_sync_error_behind_it() {
+    for (call, what) in [
+        (
+            "StartContainer",
+            "failed to \"StartContainer\" for \"app\" with RunContainerError: \"context deadline exceeded\"",
+        ),
+        (
+            "StopContainer",
+            "error killing pod: failed to \"KillContainer\" for \"app\" with KillContainerError: \"rpc error: code = DeadlineExceeded desc = context deadline exceeded\"",
+        ),
+        (
+            "StopPodSandbox",
+            "error killing pod: failed to \"KillPodSandbox\" for \"9b0e4a32-7fe5-45b4-b69e-1c76355b4249\" with KillPodSandboxError: \"rpc error: code = DeadlineExceeded desc = context deadline exceeded\"",
+        ),
+    ] {
+        let failed = |time: &str, id: &str| {
+            at_millis(
+                time,
+                &format!("{call} \"{id}\" from runtime service failed: {DEADLINE}"),
+            )
+        };
+        let own = failed("03:35:50.248519", ID);
+        let told = [own.clone(), sync_error("03:35:50.249265", what)];
+        assert_eq!(named(&told).as_deref(), Some("default/web-2"), "{call}");
+        // A while later it is another try's, or another pod's.
+        assert_eq!(
+            named(&[own.clone(), sync_error("03:35:50.349265", what)]),
+            None
+        );
+        // Two at one time: of which of them the line is, nobody knows.
+        let two = [
+            failed("03:35:50.248400", OTHER),
+            own.clone(),
+            sync_error("03:35:50.249265", what),
+        ];
+        assert_eq!(named(&two), None);
+        // A pod that waits before it tries again says so at any time.
+        let waits = "failed to \"StartContainer\" for \"x\" with CrashLoopBackOff: \"back-off 5m0s restarting failed container\"";
+        assert_eq!(named(&[own, sync_error("03:35:50.249265", waits)]), None);
+    }
+}
+
+#[test]
+fn a_pod_that_is_known_is_not_named_by_a_neighbour() {
+    let event = format!(
+        "SyncLoop (PLEG): \"{POD}\", event: &pleg.PodLifecycleEvent{{ID:\"de17858b93b5459e01e9992c835cd6a8\", Type:\"ContainerStarted\", Data:\"{ID}\"}}"
+    );
+    let trouble = at_millis(
+        "03:00:00.000000",
+        &format!("GenericPLEG: Unable to retrieve pods: {DEADLINE}"),
+    );
+    let failed = at_millis(
+        "03:05:50.248519",
+        &format!("StartContainer \"{ID}\" from runtime service failed: {DEADLINE}"),
+    );
+    let what = "failed to \"StartContainer\" for \"app\" with RunContainerError: \"context deadline exceeded\"";
+    let lines = [
+        trouble,
+        at_millis("03:00:01.000000", &event),
+        failed,
+        sync_error("03:05:50.249265", what),
+    ];
+    assert_eq!(named(&lines).as_deref(), Some("prod/payments-db-node-1"));
 }
 
 #[test]
@@ -225,6 +310,65 @@ fn a_story_that_ends_again_and_again_keeps_its_latest() {
 }
 
 #[test]
+fn of_several_pods_of_one_name_the_removal_is_that_of_the_time_or_of_the_uid() {
+    let uid = |n: u8| format!("de17858b-93b5-459e-01e9-00000000000{n}");
+    let old = |time: &str, word: &str, n: u8| {
+        line(
+            time,
+            &format!("SyncLoop ({word}, \"api\"): \"web-0_default({})\"", uid(n)),
+        )
+    };
+    let new = |time: &str, word: &str| {
+        line(
+            time,
+            &format!("\"SyncLoop {word}\" source=\"api\" pods=[\"default/web-0\"]"),
+        )
+    };
+    let with_uids = [
+        old("02:00:00", "DELETE", 1),
+        old("02:00:30", "REMOVE", 1),
+        old("05:00:00", "DELETE", 2),
+        old("05:00:09", "DELETE", 2),
+    ];
+    // Newer kubelets name the pod alone.
+    let without = [
+        new("02:00:00", "DELETE"),
+        new("02:00:20", "DELETE"),
+        new("02:00:30", "REMOVE"),
+        new("05:00:00", "DELETE"),
+    ];
+    let pod = PodName::new("default", "web-0");
+    let at = |time: &str| crate::time::rfc3339(format!("2026-11-30T{time}Z").as_bytes());
+    for (lines, name) in [(&with_uids, "with"), (&without, "without")] {
+        let log = digest(lines);
+        let of = |time: &str, uid: Option<&PodUid>| {
+            let Some((crate::time::Stamp::Exact(moment), _)) = at(time) else {
+                unreachable!("that is a time");
+            };
+            let removal = log.removal_of(Some(&pod), uid, Some(moment));
+            removal.map(|event| event.at.unwrap().format("%H:%M:%S").to_string())
+        };
+        let told = |time: &str| of(time, None).unwrap();
+        assert_eq!(told("05:02:00"), "05:00:00", "{name}");
+        assert_eq!(told("03:00:00"), "02:00:00", "{name}");
+        assert_eq!(told("01:00:00"), "02:00:00", "{name}");
+        let second = PodUid::parse(&uid(2)).unwrap();
+        let expected = match name {
+            "with" => "05:00:00",
+            _ => "02:00:00",
+        };
+        assert_eq!(
+            of("03:00:00", Some(&second)).as_deref(),
+            Some(expected),
+            "{name}"
+        );
+        // Of a third one the log with UIDs knows nothing.
+        let third = PodUid::parse(&uid(3)).unwrap();
+        assert_eq!(of("05:02:00", Some(&third)).is_none(), name == "with");
+    }
+}
+
+#[test]
 fn the_latest_names_and_removals_are_remembered_however_many_there_were() {
     let most = (NAMES + NAMES / 4) as u64;
     let lines: Vec<_> = (0..most)
@@ -251,8 +395,8 @@ fn the_latest_names_and_removals_are_remembered_however_many_there_were() {
     assert_eq!(name, Some(format!("default/web-{}", most - 1)));
     assert_eq!(log.pod_of(&id(0)), None);
     let uid = PodUid::parse(&format!("de17858b-93b5-459e-01e9-{:012x}", most - 1)).unwrap();
-    assert!(log.removal_of(None, Some(&uid)).is_some());
+    assert!(log.removal_of(None, Some(&uid), None).is_some());
     assert!(log.pod_named(&uid).is_some());
-    let removals = most - REMOVALS as u64;
+    let removals = most - removals::REMOVALS as u64;
     assert_eq!(log.forgotten, removals + NAMES as u64);
 }

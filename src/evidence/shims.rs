@@ -54,6 +54,35 @@ pub fn at_odds(evidence: &Evidence) -> Vec<Odds<'_>> {
     found
 }
 
+/// Returns whether each container that Docker calls running was seen with its shim and its process, and each shim of
+/// Docker's with a container that runs. Where one is just made or just ends, or was not inspected, that is not known.
+pub fn all_fit(evidence: &Evidence) -> bool {
+    let (Some(host), Some(runtime)) = (&evidence.host, evidence.listed()) else {
+        return false;
+    };
+    let Some(dockerd) = host.dockerd(&runtime.endpoint).filter(|_| host.whole) else {
+        return false;
+    };
+    let is_its = |shim: &Process, container: &Container| {
+        let id = shim.container.as_ref();
+        id.is_some_and(|id| id.matches(&container.id))
+    };
+    let runs = |container: &Container| {
+        let inspected = container.inspected.as_ref();
+        inspected.is_some_and(|it| matches!(it.state.as_str(), "running" | "paused"))
+    };
+    let fits = |container: &Container| {
+        let inspected = container.inspected.as_ref();
+        let pid = inspected.and_then(|it| it.pid);
+        let lives = pid.is_some_and(|pid| host.living.contains(&pid));
+        let kept = shims(host).any(|shim| is_its(shim, container));
+        inspected.is_some() && (!runs(container) || (lives && kept))
+    };
+    let own = || shims(host).filter(|shim| is_of(host, dockerd, shim));
+    let serves = |shim: &Process| runtime.told().any(|it| is_its(shim, it) && runs(it));
+    dockerd.command.is_some() && runtime.told().all(fits) && own().all(serves)
+}
+
 impl<'a> Odds<'a> {
     /// Returns the shim whose container Docker does not list, by its number.
     pub fn unlisted(&self) -> Option<u32> {

@@ -256,6 +256,13 @@ pub const GLOSSES: &[Gloss] = &[
         sources: &["kubernetes#48107"],
     },
     Gloss {
+        subject: "stream",
+        holds: &["container events stream is closed"],
+        means: "A kubelet with the feature gate EventedPLEG on: the runtime ended the stream of its events, as a \
+            restart of it does. It is asked for again, 5 times, then relists find out what changed (`evented-pleg`).",
+        sources: &["kubernetes:pkg/kubelet/cri/remote/remote_runtime.go"],
+    },
+    Gloss {
         subject: "canceled",
         holds: &["code = Canceled"],
         means: "The caller gave up before the answer came: a consequence, not a cause.",

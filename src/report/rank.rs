@@ -4,11 +4,15 @@
 //! a matter of its own. Rules say themselves what they are behind and what they feed (`rules::Bearing`); here it is only
 //! asked whether two findings can speak of the same trouble at all.
 
+mod recency;
+
 use crate::{
     digest::PAUSE,
     finding::{Finding, Severity},
+    incident::Incident,
     rules::{RULES, Rule},
 };
+use recency::{last, troubles};
 use std::cmp::Reverse;
 
 /// What a finding is to the report.
@@ -37,9 +41,10 @@ impl Role {
     }
 }
 
-/// Puts findings in order, the primary cause first and what contributes to it next, and returns the role of each.
-pub(super) fn rank(findings: &mut Vec<Finding>) -> Vec<Role> {
-    order(findings);
+/// Puts findings in order, the primary cause first and what contributes to it next, and returns the role of each;
+/// `outages` are those that the log shows, in its order.
+pub(super) fn rank(findings: &mut Vec<Finding>, outages: &[Incident]) -> Vec<Role> {
+    order(findings, outages);
     let Some(first) = findings.first() else {
         return Vec::new();
     };
@@ -169,22 +174,19 @@ fn is_remark(finding: &Finding) -> bool {
     finding.severity == Severity::Info
 }
 
-/// Sorts findings: what is no mere remark, what holds now, what is worse, what is surer, what decides more, what came
-/// last. Of what is over, the last comes first: it is what people ask about.
-fn order(findings: &mut [Finding]) {
+/// Sorts findings: what is no mere remark, what holds now, what is of the last trouble, what is worse, what is surer,
+/// what decides more, what came last. Of what is over, the last comes first: it is what people ask about.
+fn order(findings: &mut Vec<Finding>, outages: &[Incident]) {
     let row = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.id);
-    let last = |finding: &Finding| {
-        let lines = finding
-            .citations
-            .iter()
-            .filter(|citation| !citation.is_call);
-        Reverse(lines.filter_map(|citation| citation.time).max())
-    };
-    findings.sort_by_cached_key(|f| {
-        let over = (!f.active).then(|| last(f));
-        let rest = (f.severity, over, f.confidence, row(f), last(f));
-        (is_remark(f), !f.active, rest)
+    let troubles = troubles(findings, outages);
+    let mut all: Vec<_> = troubles.into_iter().zip(findings.drain(..)).collect();
+    all.sort_by_cached_key(|(trouble, f)| {
+        let last = Reverse(last(f));
+        let over = (!f.active).then_some(last);
+        let rest = (f.severity, over, f.confidence, row(f), last);
+        (is_remark(f), !f.active, *trouble, rest)
     });
+    findings.extend(all.into_iter().map(|(_, finding)| finding));
 }
 
 #[cfg(test)]

@@ -3,12 +3,13 @@
 //! A rule says all this for itself, beside its `check`; the report puts the findings in order by it and lists what is
 //! ruled out. What was not looked at speaks against nothing: it is told as open, with what would decide.
 
+use super::remedies::engine;
 use crate::{
     digest::Log,
     event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::Finding,
-    incident::Incident,
+    incident::{CALL_TIMEOUT, Incident},
     node::Host,
     runtime::{Outcome, Runtime},
 };
@@ -100,17 +101,20 @@ pub struct Scene<'a> {
 impl<'a> Scene<'a> {
     /// Returns the scene of the primary finding.
     pub fn of(evidence: &'a Evidence, primary: &Finding) -> Self {
-        let last = evidence.log.as_ref().and_then(|log| log.incidents.last());
-        let outage = last.filter(|outage| {
-            let during = |&(from, to): &_| from <= outage.last_line && to >= outage.start;
-            let spoken_of = primary.spans.iter().any(during);
-            // Of a node that flaps no outage is open while it is Ready.
-            let closed = match primary.active {
-                true => spoken_of,
-                false => spoken_of || primary.spans.is_empty(),
-            };
-            outage.ongoing == primary.active || closed
-        });
+        let spoken_of = |outage: &Incident, slack: TimeDelta| {
+            let (start, end) = (outage.start - slack, outage.last_line + slack);
+            let during = |&(from, to): &_| from <= end && to >= start;
+            primary.spans.iter().any(during)
+        };
+        let near = |outage: &&Incident| primary.spans.is_empty() || spoken_of(outage, CALL_TIMEOUT);
+        // Of a node that flaps no outage is open while it is Ready.
+        let open = |outage: &&Incident| outage.ongoing || spoken_of(outage, TimeDelta::zero());
+        let incidents = evidence.log.iter().flat_map(|log| &log.incidents);
+        let mut last_first = incidents.rev();
+        let outage = match primary.active {
+            true => last_first.next().filter(open),
+            false => last_first.find(near),
+        };
         Self {
             evidence,
             now: primary.active,
@@ -183,6 +187,10 @@ impl<'a> Scene<'a> {
                 self.open("Docker is not known to be this kubelet's runtime", ITS_OWN)
             }
             Some(_) => self.open("the runtime does not answer", AGAIN),
+            None if self.now && engine(self.evidence).is_others() => Judged::Open {
+                why: "the runtime was not asked: plegdoctor asks Docker alone".to_owned(),
+                decide: Some(ITS_OWN.to_owned()),
+            },
             None => self.open("the runtime was not asked", decide),
         }
     }
@@ -244,8 +252,13 @@ const PICKED: &[Kind] = &[
     Kind::PlegEvent,
 ];
 
-/// Whether somebody cut all but the lines on the PLEG out of the log: what it does not say means nothing then.
+/// Whether somebody cut all but the lines on the PLEG, the sync loop or the node's readiness out of the log: what it does
+/// not say means nothing then.
 pub(super) fn is_extract(log: &Log) -> bool {
+    let mut own = log.sources.iter().filter(|source| source.of_kubelet);
+    if own.clone().next().is_some() && own.all(|source| source.extract) {
+        return true;
+    }
     let lines: u64 = log.sources.iter().map(|source| source.lines).sum();
     let told: u64 = log.incidents.iter().map(|incident| incident.lines).sum();
     let of = |kind: Kind| log.counts.get(kind.id()).copied().unwrap_or(0);

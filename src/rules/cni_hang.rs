@@ -80,6 +80,12 @@ pub(super) const RULE: Rule = Rule {
 
 /// The calls that wait for a network plugin.
 const CALLS: &[Kind] = &[Kind::RunSandboxFailed, Kind::StopSandboxFailed];
+/// … and the one within which dockershim asks the plugin: what a relist may wait for.
+const ALL_CALLS: &[Kind] = &[
+    Kind::RunSandboxFailed,
+    Kind::StopSandboxFailed,
+    Kind::SandboxStatusFailed,
+];
 /// One that waited in vain may have met an agent that was just restarted.
 const AGAIN: u64 = 3;
 /// The kubelet tries again at least that often.
@@ -88,12 +94,23 @@ const RETRIES: TimeDelta = TimeDelta::minutes(5);
 fn judge(scene: &Scene) -> Judged {
     // A plugin is known by who called it: CRI-O's are not.
     let known = |_: &&Host| !holders::daemons(scene.evidence).is_empty();
-    match scene.whole_host().filter(known) {
-        Some(_) => Judged::out(
+    if scene.whole_host().is_some_and(|host| known(&host)) {
+        return Judged::out(
             "no network plugin has run for 2 minutes",
             "the host's processes",
+        );
+    }
+    match scene.without(ALL_CALLS, ErrorClass::Deadline) {
+        Some((log, outage)) if outage.list_errors > 0 && outage.rises == 1 => Judged::silent(
+            log,
+            "each relist failed at its list, before any sandbox's status was asked for",
         ),
-        None => scene.needs_host(),
+        // Each relist came to its end, so that no status waits for ever, and what waits for a while is given up.
+        Some((log, outage)) if outage.rises > 1 => Judged::silent(
+            log,
+            "no call that waits for a network plugin timed out: to make, stop or inspect a sandbox",
+        ),
+        _ => scene.needs_host(),
     }
 }
 
@@ -159,8 +176,7 @@ fn logged(evidence: &Evidence) -> Option<Finding> {
     }
     // Only dockershim and cri-dockerd ask a plugin within a status. In an outage of another runtime, whose words are
     // others, this would hide that its cause is not known.
-    let outage = |log: &Log| log.incidents.iter().any(|incident| incident.ongoing);
-    if evidence.log.as_ref().is_some_and(outage) && !error.text.contains("etworkPlugin ") {
+    if evidence.log.as_ref().is_some_and(Log::has_outage) && !error.text.contains("etworkPlugin ") {
         return None;
     }
     let (first, until) = (

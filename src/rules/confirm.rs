@@ -1,9 +1,6 @@
 //! What would confirm a suspicion that stands on a log alone, as the first thing to do.
 
-use super::{
-    is_cause, pleg_unexplained,
-    remedies::{Engine, engine},
-};
+use super::{is_cause, pleg_unexplained, remedies::engine};
 use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, SubjectKind},
@@ -34,7 +31,7 @@ pub(super) fn offer(evidence: &Evidence, findings: &mut [Finding]) {
 /// Returns what asks the runtime itself: ours where it can ask it, else the runtime's own.
 fn command(evidence: &Evidence, finding: &Finding) -> String {
     let own = "plegdoctor diagnose # as root";
-    if !matches!(engine(evidence), Engine::Containerd | Engine::Crio) {
+    if !engine(evidence).is_others() {
         return own.to_owned();
     }
     let asked =

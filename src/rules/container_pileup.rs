@@ -4,12 +4,12 @@ use super::{
     Bearing, Judged, Rule, Scene, cite_probe, count,
     list_too_large::{self, stopped},
     node,
-    remedies::{bound_dead_containers, clean_exited},
+    remedies::{bound_dead_containers, clean_exited, remedy},
     room, stored, took,
 };
 use crate::{
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Severity},
+    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
     incident::Incident,
     page::{Cure, Look, Page},
     runtime::{Outcome, Runtime},
@@ -158,24 +158,33 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
     }]
 }
 
-/// A list that will soon be too long, whatever it takes now: then the kubelet can neither relist nor clean up.
+/// A list that will soon be too long, or is, whatever it takes now: then the kubelet can neither relist nor clean up.
+/// Docker's alone does not tell which: it holds both of the kubelet's, in other words.
 fn near_the_limit(evidence: &Evidence, runtime: &Runtime) -> Finding {
     let room = room::told(runtime).unwrap_or_default();
     let pile = stopped(runtime);
+    let beyond = runtime.list_bytes >= room::LIMIT;
+    let (title, meaning) = match beyond {
+        false => (
+            "bring the list of containers near to gRPC's limit",
+            "Beyond it the kubelet can neither list its containers nor remove old ones, and the node goes NotReady. The kubelet's own two lists are somewhat shorter than Docker's.",
+        ),
+        true => (
+            "make Docker's list of containers longer than gRPC's limit",
+            "The kubelet gets it as two lists, of sandboxes and of containers, and each is shorter than Docker's. If one of them exceeds the limit, the kubelet can neither list its containers nor remove old ones, and the node is NotReady; its log tells.",
+        ),
+    };
+    let see = beyond.then(see_the_kubelets_word);
     Finding {
         id: RULE.id,
-        title: format!(
-            "{pile} stopped containers bring the list of containers near to gRPC's limit"
-        ),
+        title: format!("{pile} stopped containers {title}"),
         severity: Severity::Warning,
         confidence: Confidence::Suspected,
         active: true,
-        explanation: format!(
-            "{room} Beyond it the kubelet can neither list its containers nor remove old ones, and the node goes NotReady. The kubelet's own two lists are somewhat shorter than Docker's."
-        ),
+        explanation: format!("{room} {meaning}"),
         subjects: vec![node(evidence)],
         citations: vec![list_too_large::cite_list(runtime)],
-        remedies: remedies(evidence),
+        remedies: see.into_iter().chain(remedies(evidence)).collect(),
         spans: Vec::new(),
     }
 }
@@ -207,6 +216,16 @@ fn behind_silence(evidence: &Evidence, found: &[Finding]) -> Option<Finding> {
         remedies: remedies(evidence),
         spans: Vec::new(),
     })
+}
+
+/// Returns the look that tells whether the kubelet's own lists are too long.
+fn see_the_kubelets_word() -> Remedy {
+    remedy(
+        "See whether the kubelet gets them",
+        Risk::Safe,
+        "journalctl -u kubelet --since -15min --no-pager | grep -c 'larger than max'",
+        "nothing; 0 where its lists come",
+    )
 }
 
 fn remedies(evidence: &Evidence) -> Vec<Remedy> {

@@ -5,7 +5,11 @@
 //! 10 minutes in place of 3.
 
 use super::{
-    Bearing, Rule, called, distinct, holders, lines::Lines, node, remedies::remedy, subject_of,
+    Bearing, Judged, Rule, Scene, called, distinct, holders,
+    lines::Lines,
+    node,
+    remedies::{engine, remedy},
+    subject_of,
 };
 use crate::{
     digest::PAUSE,
@@ -24,6 +28,7 @@ pub(super) const RULE: Rule = Rule {
     explains: false,
     bearing: Bearing {
         feeds: &["pleg-unexplained"],
+        judge,
         ..Bearing::NONE
     },
     page: Page {
@@ -37,7 +42,7 @@ pub(super) const RULE: Rule = Rule {
         confirm: &[
             Look {
                 what: "Where the gate is set",
-                command: "ps -o args= -C kubelet | tr ' ' '\\n' | grep -A1 feature-gates; grep -n EventedPLEG /var/lib/kubelet/config.yaml",
+                command: WHERE,
             },
             Look {
                 what: "Whether a pod's container runs twice (containerd, CRI-O)",
@@ -85,6 +90,9 @@ const GONE: u64 = 3;
 /// The PLEG's threshold with the gate on, and off.
 const EVENTED_THRESHOLD: TimeDelta = TimeDelta::minutes(10);
 
+/// Where the gate is set.
+const WHERE: &str = "ps -o args= -C kubelet | tr ' ' '\\n' | grep -A1 feature-gates; grep -n EventedPLEG /var/lib/kubelet/config.yaml";
+
 /// What shows that the gate is on, and what trouble there is.
 struct Seen<'a> {
     /// What the kubelet's settings say of the gate.
@@ -109,6 +117,27 @@ impl Seen<'_> {
 
     fn harms(&self) -> bool {
         self.misses_events() || !self.twins.is_empty() || !self.gone.is_empty()
+    }
+}
+
+/// Docker sends a kubelet no events, so that nobody asks for the gate beside it.
+fn judge(scene: &Scene) -> Judged {
+    if !engine(scene.evidence).is_others() {
+        return Judged::Unasked;
+    }
+    let settings = scene.host().and_then(|host| host.kubelet_settings.as_ref());
+    if settings.is_some_and(|settings| settings.evented_pleg == Some(false)) {
+        return Judged::out("the feature gate EventedPLEG is off", "kubelet settings");
+    }
+    let log = scene.evidence.log.as_ref();
+    let threshold = scene.outage.and_then(|outage| outage.threshold);
+    match (log, threshold) {
+        // A kubelet that gave its runtime's events up has the short one, too, and relists as any other.
+        (Some(log), Some(threshold)) if threshold < EVENTED_THRESHOLD => Judged::silent(
+            log,
+            "the PLEG's threshold is that of a kubelet that relists each second; with events it is 10 minutes",
+        ),
+        _ => scene.open("nobody tells whether the feature gate is on", WHERE),
     }
 }
 
@@ -247,7 +276,7 @@ fn remedies() -> Vec<Remedy> {
         remedy(
             "See where the gate is set",
             Risk::Safe,
-            "ps -o args= -C kubelet | tr ' ' '\\n' | grep -A1 feature-gates; grep -n EventedPLEG /var/lib/kubelet/config.yaml",
+            WHERE,
             "nothing; it only looks",
         ),
         remedy(

@@ -9,10 +9,12 @@
 mod words;
 
 use super::{
-    Bearing, Rule, daemon, frozen_daemon,
+    Bearing, Judged, Rule, Scene,
+    bearing::LOOK,
+    daemon, frozen_daemon,
     holders::{self, span},
     inspect_call,
-    remedies::{docker_command, restart_runtime},
+    remedies::{docker_command, engine, restart_runtime},
     subject_of,
 };
 use crate::{
@@ -34,6 +36,7 @@ pub(super) const RULE: Rule = Rule {
     bearing: Bearing {
         behind: &[],
         feeds: &["orphan-sandbox", "dead-container"],
+        judge,
         ..Bearing::NONE
     },
     page: Page {
@@ -101,6 +104,31 @@ struct Case<'a> {
     kind: Kind,
     container: Option<&'a Container>,
     shim: Option<&'a Process>,
+}
+
+/// Only Docker's word is held against shims: nobody asks for it beside another runtime.
+fn judge(scene: &Scene) -> Judged {
+    if engine(scene.evidence).is_others() {
+        return Judged::Unasked;
+    }
+    let Some(runtime) = scene.listed() else {
+        return scene.needs_runtime(LOOK);
+    };
+    let host = scene.whole_host();
+    if host.is_none_or(|host| host.dockerd(&runtime.endpoint).is_none()) {
+        return scene.needs_host();
+    }
+    match shims::all_fit(scene.evidence) {
+        true => Judged::Out {
+            because: "each container that Docker calls running has its shim and its process, and no shim is left over"
+                .to_owned(),
+            by: vec!["docker inspect".to_owned(), "the host's processes".to_owned()],
+        },
+        false => scene.open(
+            "not each container's state, shim and process were seen together",
+            "plegdoctor diagnose # again, in a minute",
+        ),
+    }
 }
 
 fn check(evidence: &Evidence, findings: &[Finding]) -> Vec<Finding> {

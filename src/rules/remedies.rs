@@ -21,6 +21,13 @@ pub(super) enum Engine {
     Unknown,
 }
 
+impl Engine {
+    /// Returns whether it is known to be another runtime than Docker: one that plegdoctor does not ask.
+    pub(super) fn is_others(self) -> bool {
+        matches!(self, Self::Containerd | Self::Crio)
+    }
+}
+
 /// Returns the runtime that this node's kubelet drives.
 pub(super) fn engine(evidence: &Evidence) -> Engine {
     let log = evidence.log.as_ref();
@@ -82,6 +89,29 @@ pub(super) fn see_runtime_process(short: &str) -> Remedy {
         "See which OCI runtime process holds it, and since when",
         Risk::Safe,
         format!("ps -eo pid,ppid,stat,etime,wchan:24,args | grep {short}"),
+        "nothing; it only looks",
+    )
+}
+
+/// Returns the look that tells whose a container or sandbox is, by its short id, where neither log nor runtime did. It
+/// asks the container itself nothing: it may not answer.
+pub(super) fn see_whose(evidence: &Evidence, short: &str) -> Remedy {
+    let command = match engine(evidence) {
+        Engine::Docker => format!(
+            "{} ps -a --no-trunc --format '{{{{.ID}}}} {{{{.Names}}}}' | grep {short}",
+            docker_command(evidence)
+        ),
+        Engine::Containerd | Engine::Crio => {
+            format!("timeout 10 crictl pods | grep {short}; timeout 10 crictl ps -a | grep {short}")
+        }
+        Engine::Unknown => {
+            format!("journalctl -u kubelet --no-pager | grep -m 1 'PLEG.*{short}'")
+        }
+    };
+    remedy(
+        "See whose it is: no line that was read names its pod",
+        Risk::Safe,
+        command,
         "nothing; it only looks",
     )
 }
@@ -280,7 +310,7 @@ fn clean(
     cost: &str,
     ids: Vec<ContainerId>,
 ) -> Option<Vec<Remedy>> {
-    if matches!(engine(evidence), Engine::Containerd | Engine::Crio) {
+    if engine(evidence).is_others() {
         return None;
     }
     let option = match named_endpoint(evidence) {

@@ -3,9 +3,11 @@
 use super::*;
 use crate::{
     event::Time,
-    finding::{Confidence, Subject, SubjectKind},
+    finding::{Citation, Confidence, Subject, SubjectKind},
+    incident::{Shape, Teeth},
 };
 use chrono::DateTime;
+use std::collections::BTreeSet;
 
 fn at(time: &str) -> Time {
     DateTime::parse_from_rfc3339(&format!("2026-11-30T{time}Z")).unwrap()
@@ -52,7 +54,7 @@ fn about(finding: Finding, pid: u32) -> Finding {
 }
 
 fn ranked(mut findings: Vec<Finding>) -> Vec<(&'static str, Role)> {
-    let roles = rank(&mut findings);
+    let roles = rank(&mut findings, &[]);
     findings.iter().map(|it| it.id).zip(roles).collect()
 }
 
@@ -66,7 +68,7 @@ fn what_is_behind_the_worst_is_the_cause_and_as_bad() {
         finding("network-storage", WARNING),
     ];
     assert_eq!(
-        rank(&mut findings),
+        rank(&mut findings, &[]),
         [
             Role::Primary,
             Role::Consequence {
@@ -277,4 +279,122 @@ fn what_is_only_worth_knowing_is_no_answer_where_something_was_wrong() {
     let ids: Vec<_> = ids.into_iter().map(|(id, _)| id).collect();
     assert_eq!(ids, ["hung-container", "cni-hang", "windows-node"]);
     assert_eq!(ranked(vec![remark]), [("windows-node", Role::Primary)]);
+}
+
+/// An outage that is over.
+fn outage(start: &str, last_line: &str) -> Incident {
+    let cited = Citation {
+        source: "kubelet.log".into(),
+        is_call: false,
+        line: None,
+        time: Some(at(last_line)),
+        text: "PLEG is not healthy".into(),
+    };
+    Incident {
+        start: at(start),
+        end: Some(at(last_line)),
+        ongoing: false,
+        peak_lag: at(last_line) - at(start),
+        threshold: None,
+        shape: Shape::Single,
+        lines: 3,
+        rises: 1,
+        teeth: Teeth::default(),
+        never: false,
+        samples: Vec::new(),
+        first: cited.clone(),
+        last: cited,
+        last_line: at(last_line),
+        list_errors: 0,
+        status_deadlines: 0,
+        culprits: BTreeSet::new(),
+    }
+}
+
+/// The first of findings that are over, by each order in which rules may find two.
+#[track_caller]
+fn headline(one: &Finding, other: &Finding, outages: &[Incident]) -> &'static str {
+    let first = |mut findings: Vec<Finding>| {
+        rank(&mut findings, outages);
+        findings[0].id
+    };
+    let id = first(vec![one.clone(), other.clone()]);
+    assert_eq!(first(vec![other.clone(), one.clone()]), id);
+    id
+}
+
+#[test]
+fn a_start_that_hung_a_minute_ago_comes_before_an_outage_of_hours_ago() {
+    let list = over("list-too-large", "02:00:00", "02:20:00");
+    // Nobody called the node down for it, or a later line of the log does.
+    let hung = Finding {
+        severity: WARNING,
+        ..over("hung-container", "05:00:00", "05:04:00")
+    };
+    let outages = [
+        outage("02:00:00", "02:20:00"),
+        outage("05:00:02", "05:04:00"),
+    ];
+    assert_eq!(headline(&list, &hung, &outages), "hung-container");
+    assert_eq!(headline(&list, &hung, &outages[..1]), "hung-container");
+    assert_eq!(headline(&list, &hung, &[]), "hung-container");
+}
+
+#[test]
+fn of_two_outages_in_a_row_the_last_one_is_told_first() {
+    // The second begins with the last relist that listed, right after the first.
+    let list = over("list-too-large", "02:00:00", "02:20:00");
+    let hung = Finding {
+        severity: WARNING,
+        ..over("hung-container", "02:22:30", "02:26:00")
+    };
+    let outages = [
+        outage("02:00:00", "02:20:00"),
+        outage("02:21:30", "02:26:00"),
+    ];
+    assert_eq!(headline(&list, &hung, &outages), "hung-container");
+}
+
+#[test]
+fn what_lies_in_one_outage_is_told_by_its_weight() {
+    // The list fails each second; a stop of minutes before ends later, by chance.
+    let list = over("list-too-large", "02:00:00", "02:20:00");
+    let hung = Finding {
+        severity: WARNING,
+        ..over("hung-container", "02:19:00", "02:21:00")
+    };
+    let outages = [outage("02:00:00", "02:20:30")];
+    assert_eq!(headline(&list, &hung, &outages), "list-too-large");
+    // … nor does it take an outage, where one trouble lasted as long as the other.
+    assert_eq!(headline(&list, &hung, &[]), "list-too-large");
+}
+
+#[test]
+fn what_explains_no_lag_is_no_headline_before_an_outage() {
+    let hung = over("hung-container", "02:00:00", "02:20:00");
+    let dead = Finding {
+        severity: WARNING,
+        ..over("dead-container", "05:00:00", "05:04:00")
+    };
+    let outages = [outage("02:00:00", "02:20:00")];
+    assert_eq!(headline(&hung, &dead, &outages), "hung-container");
+    // An outage that nothing explains is still the last one.
+    let unexplained = over("pleg-unexplained", "04:00:00", "04:10:00");
+    let outages = [
+        outage("02:00:00", "02:20:00"),
+        outage("04:00:00", "04:10:00"),
+    ];
+    assert_eq!(headline(&hung, &unexplained, &outages), "pleg-unexplained");
+}
+
+#[test]
+fn an_old_trouble_that_came_again_is_of_the_last_time() {
+    let mut list = over("list-too-large", "02:00:00", "02:20:00");
+    list.spans.push((at("06:00:00"), at("06:01:00")));
+    let hung = over("hung-container", "05:00:00", "05:04:00");
+    let outages = [
+        outage("02:00:00", "02:20:00"),
+        outage("05:00:02", "05:04:00"),
+    ];
+    assert_eq!(headline(&list, &hung, &outages[1..]), "list-too-large");
 }

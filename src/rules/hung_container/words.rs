@@ -1,6 +1,8 @@
 //! The words of `hung-container`: what is told of one suspect, and of many.
 
-use super::{Proof, Suspect, hangs, has_status, held::is_held, is_unkillable, proof, subject};
+use super::{
+    Proof, Suspect, hangs, has_status, held::is_held, is_unkillable, proof, stays_below, subject,
+};
 use crate::{
     event::Kind,
     evidence::Evidence,
@@ -31,7 +33,11 @@ pub(super) fn title(suspects: &[Suspect], active: bool) -> String {
         let who = who
             .replacen("Container", "container", 1)
             .replacen("Sandbox", "sandbox", 1);
-        return format!("The kubelet's calls to {} {who} time out", verbs(suspects));
+        let time_out = if active { "time out" } else { "timed out" };
+        return format!(
+            "The kubelet's calls to {} {who} {time_out}",
+            verbs(suspects)
+        );
     }
     match (active, suspects.len()) {
         (true, 1) => format!("{who} does not answer"),
@@ -67,6 +73,13 @@ pub(super) fn explain(evidence: &Evidence, suspects: &[Suspect]) -> String {
         ),
         Some(Proof { over: true, .. }) => {
             "While it lasted the kubelet's relist, which asks one pod after the other, could not finish."
+        }
+        Some(Proof { logged: true, .. })
+            if suspects
+                .iter()
+                .all(|suspect| stays_below(evidence, suspect)) =>
+        {
+            "The kubelet's relist asks one pod after the other and waits for it each time, though never for so long that the kubelet called its PLEG unhealthy: from 1.32 on it asks a pod once, so that one such container alone costs a relist 2 minutes of the 3. Its pod is neither mended nor removed, and with a second one like it the node goes NotReady."
         }
         Some(Proof { logged: true, .. }) => {
             "The kubelet's relist asks one pod after the other, so it cannot finish, and after 3 minutes the node goes NotReady."
@@ -118,7 +131,8 @@ fn explain_one(evidence: &Evidence, suspect: &Suspect) -> String {
     }
     let subject = subject(suspect);
     let log = evidence.log.as_ref();
-    let removal = log.and_then(|log| log.removal_of(subject.pod.as_ref(), subject.uid.as_ref()));
+    let (pod, uid) = (subject.pod.as_ref(), subject.uid.as_ref());
+    let removal = log.and_then(|log| log.removal_of(pod, uid, suspect.deadlines.last()));
     let removal = removal.map(|removal| clock(evidence, removal.at));
     text.extend(removal.map(|since| format!("Its pod is being deleted (since {since}).")));
     text.join(" ")

@@ -1,5 +1,6 @@
 use super::*;
 use crate::{
+    digest::Source,
     evidence::Gap,
     node::{Bus, Disk, Settings, Systemd, Thread, pressure::DaemonLimits},
 };
@@ -70,26 +71,16 @@ fn a_well_node_rules_all_causes_out() {
         Some(daemon_with(vec![sandbox(ID, Some("running"))])),
     );
     evidence.host = Some(well());
-    assert_eq!(
-        out(&evidence),
-        [
-            "cni-hang",
-            "container-pileup",
-            "dead-container",
-            "disk-saturated",
-            "frozen-daemon",
-            "hung-container",
-            "hung-runtime",
-            "list-too-large",
-            "log-driver-blocked",
-            "memory-starved",
-            "network-storage",
-            "not-pleg",
-            "runtime-down",
-            "systemd-unresponsive",
-            "tasks-exhausted",
-        ]
-    );
+    let causes = RULES.iter().filter(|rule| rule.explains);
+    let others = [
+        "dead-container",
+        "memory-starved",
+        "not-pleg",
+        "tasks-exhausted",
+    ];
+    let mut expected: Vec<_> = causes.map(|rule| rule.id).chain(others).collect();
+    expected.sort_unstable();
+    assert_eq!(out(&evidence), expected);
 }
 
 #[test]
@@ -192,6 +183,18 @@ fn the_silence_of_a_log_says_nothing_where_lines_are_missing() {
     let mut grepped = lines[3..].to_vec();
     grepped.extend([1, 2, 3].map(|n| line(&format!("03:39:4{n}"), &event)));
     assert_eq!(out(&evidence(&grepped, None)), ["not-pleg"]);
+    // Cut otherwise, as its lines show where they were looked at; another log beside it may be whole.
+    let mut searched = whole.clone();
+    let log = searched.log.as_mut().unwrap();
+    log.sources[0].extract = true;
+    assert_eq!(out(&searched), ["not-pleg"]);
+    let log = searched.log.as_mut().unwrap();
+    let beside = Source {
+        extract: false,
+        ..log.sources[0].clone()
+    };
+    log.sources.push(beside);
+    assert!(out(&searched).contains(&"runtime-down"));
     // The journal dropped some.
     let mut lossy = whole;
     lossy.gaps.push(Gap {
@@ -375,4 +378,154 @@ fn a_socket_that_systemd_holds_is_no_daemon() {
     let deserted = silent(vec![process(9, 1, "kubelet", Role::Kubelet, 900)]);
     assert!(open(&deserted, "runtime-down").contains("no dockerd is seen"));
     assert!(out(&silent(well().processes)).contains(&"runtime-down"));
+}
+
+/// What one rule says of this evidence, where it found nothing.
+#[track_caller]
+fn verdict(evidence: &Evidence, id: &str) -> Judged {
+    judged(evidence)
+        .remove(id)
+        .expect("the rule found something")
+}
+
+/// What the kubelet of another runtime says at its start.
+fn of_containerd() -> String {
+    line(
+        "03:30:00",
+        "Container runtime containerd initialized, version: 1.7.2, apiVersion: v1",
+    )
+}
+
+#[test]
+fn of_a_runtime_that_is_never_asked_its_own_tool_decides() {
+    let lines = [&[of_containerd()][..], &outage()].concat();
+    let mut told = evidence(&lines, None);
+    for host in [None, Some(well())] {
+        told.host = host;
+        let Judged::Open { decide, .. } = verdict(&told, "container-pileup") else {
+            panic!("judged");
+        };
+        assert!(decide.unwrap().contains("crictl ps -a"));
+    }
+}
+
+#[test]
+fn lists_that_fail_at_once_rule_a_plugin_out_without_a_look_at_the_host() {
+    let ordinary = |n: u32| {
+        line(
+            &format!("03:30:0{n}"),
+            "Attempting to register node worker-7",
+        )
+    };
+    let too_large = |minute: u32| {
+        let error = "rpc error: code = ResourceExhausted desc = grpc: trying to send message larger than max (20086028 vs. 16777216)";
+        line(
+            &format!("03:{minute}:00"),
+            &format!("GenericPLEG: Unable to retrieve pods: {error}"),
+        )
+    };
+    let stale = outage();
+    let lines: Vec<_> = [1, 2, 3]
+        .map(ordinary)
+        .into_iter()
+        .chain([35, 36, 37, 38].map(too_large))
+        .chain(stale.clone())
+        .collect();
+    assert!(is_out(&verdict(&evidence(&lines, None), "cni-hang")));
+    // One list, or one status, may wait without an end.
+    let silent = [&[1, 2, 3].map(ordinary)[..], &stale].concat();
+    let open = verdict(&evidence(&silent, None), "cni-hang");
+    assert!(matches!(open, Judged::Open { .. }), "{open:?}");
+}
+
+#[test]
+fn events_are_asked_for_only_where_a_runtime_sends_them() {
+    let docker = changed(|_| {});
+    assert_eq!(verdict(&docker, "evented-pleg"), Judged::Unasked);
+    let lines = [&[of_containerd()][..], &outage()].concat();
+    let told = evidence(&lines, None);
+    assert!(is_out(&verdict(&told, "evented-pleg")));
+    // No line tells the threshold, and the settings tell nothing of the gate.
+    let cut = line(
+        "03:39:00",
+        "skipping pod synchronization - PLEG is not healthy: pleg was last seen active 3m39s ago",
+    );
+    let mut untold = evidence(&[of_containerd(), cut], None);
+    let open = verdict(&untold, "evented-pleg");
+    assert!(matches!(open, Judged::Open { .. }), "{open:?}");
+    let mut host = well();
+    host.kubelet_settings = Some(Settings {
+        evented_pleg: Some(false),
+        ..Settings::default()
+    });
+    untold.host = Some(host);
+    assert!(is_out(&verdict(&untold, "evented-pleg")));
+}
+
+#[test]
+fn shims_are_ruled_out_only_where_each_was_seen_beside_its_container() {
+    let shim = |id: &str| {
+        let words = format!(
+            "/usr/bin/containerd-shim-runc-v2 -namespace moby -id {id} -address /run/containerd/containerd.sock"
+        );
+        Process {
+            command: Some(words.split(' ').map(str::to_owned).collect()),
+            container: ContainerId::parse(id),
+            children: Some(1),
+            ..process(30, 1, "containerd-shim", Role::Shim, 900)
+        }
+    };
+    let with = |pid: Option<u32>, shims: Vec<Process>| {
+        changed(|it| {
+            let mut container = sandbox(ID, Some("running"));
+            container.inspected.as_mut().unwrap().pid = pid;
+            it.runtime = Some(daemon_with(vec![container]));
+            let host = machine(it);
+            host.processes.extend(shims);
+            host.living = [7, 8, 30, 31].into();
+        })
+    };
+    let fits = with(Some(31), vec![shim(ID)]);
+    assert!(
+        is_out(&verdict(&fits, "leaked-shim")),
+        "{:?}",
+        verdict(&fits, "leaked-shim")
+    );
+    // One whose words are not known may be the container's.
+    let wordless = Process {
+        command: None,
+        container: None,
+        ..shim(ID)
+    };
+    for unknown in [with(None, vec![shim(ID)]), with(Some(31), vec![wordless])] {
+        open(&unknown, "leaked-shim");
+    }
+    let unseen = changed(|it| machine(it).whole = false);
+    open(&unseen, "leaked-shim");
+    let others = evidence(&[&[of_containerd()][..], &outage()].concat(), None);
+    assert_eq!(verdict(&others, "leaked-shim"), Judged::Unasked);
+}
+
+#[test]
+fn the_lock_of_iptables_is_asked_for_only_where_networks_fail() {
+    assert_eq!(verdict(&changed(|_| {}), "xtables-lock"), Judged::Unasked);
+    let network = |evidence: &mut Evidence| {
+        let failed = format!(
+            "StopPodSandbox \"{ID}\" from runtime service failed: rpc error: code = Unknown desc = networkPlugin cni failed to teardown pod \"web-2_default\" network: neither iptables-save nor iptables-restore returned"
+        );
+        let lines = [&[line("03:37:30", &failed)][..], &outage()].concat();
+        evidence.log = super::evidence(&lines, None).log;
+    };
+    assert!(is_out(&verdict(&changed(network), "xtables-lock")));
+    let old = changed(|it| {
+        network(it);
+        let run = process(40, 1, "iptables-restor", Role::Iptables, 90);
+        machine(it).processes.push(run);
+    });
+    open(&old, "xtables-lock");
+    let unseen = changed(|it| {
+        network(it);
+        it.host = None;
+    });
+    open(&unseen, "xtables-lock");
 }

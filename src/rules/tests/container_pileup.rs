@@ -140,3 +140,21 @@ fn a_list_that_is_nearly_too_long_is_told_before_it_is() {
     );
     quiet(&RULE, &evidence(&[], Some(near((12 << 20) - 1))));
 }
+
+#[test]
+fn a_list_beyond_the_limit_is_not_called_near_to_it() {
+    let long = Runtime {
+        list_bytes: (16 << 20) + 1,
+        ..pile(200, 100, 2)
+    };
+    let found = only(&RULE, &evidence(&[], Some(long)));
+    assert!(found.title.contains("longer than gRPC's limit"));
+    assert!(
+        !found.explanation.contains("reaches"),
+        "{}",
+        found.explanation
+    );
+    // Docker's list holds both of the kubelet's: one source, and no proof.
+    assert_eq!(found.confidence, Confidence::Suspected);
+    assert!(found.remedies[0].command.contains("larger than max"));
+}

@@ -645,3 +645,29 @@ fn of_many_only_those_that_a_process_holds_are_confirmed_by_it() {
         ]
     );
 }
+
+#[test]
+fn whose_an_unnamed_container_is_can_be_seen_without_asking_it() {
+    let failed = line(
+        "03:35:50",
+        &format!("ContainerStatus \"{ID}\" from runtime service failed: {DEADLINE}"),
+    );
+    let looks = |lines: &[String]| {
+        let found = only(&RULE, &evidence(lines, None));
+        let commands = found.remedies.into_iter().map(|it| it.command);
+        commands
+            .filter(|it| it.contains("| grep"))
+            .collect::<Vec<_>>()
+    };
+    let whose = |lines: &[String]| looks(lines).into_iter().any(|it| it.contains("PLEG.*"));
+    assert!(whose(&[&[failed.clone()][..], &outage()].concat()));
+    // A line that names it is enough.
+    let named = status_deadline("03:35:50", ID);
+    assert!(!whose(&[&[named][..], &outage()].concat()));
+    let start = line(
+        "03:30:00",
+        "Container runtime containerd initialized, version: 1.6.20, apiVersion: v1",
+    );
+    let asked = looks(&[&[start, failed][..], &outage()].concat());
+    assert!(asked[0].contains("crictl"), "{asked:?}");
+}
