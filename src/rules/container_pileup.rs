@@ -2,6 +2,7 @@
 
 use super::{
     Bearing, Judged, Rule, Scene, cite_probe, count,
+    engine::Setup,
     list_too_large::{self, stopped},
     node,
     remedies::{bound_dead_containers, clean_exited, remedy},
@@ -174,7 +175,7 @@ fn near_the_limit(evidence: &Evidence, runtime: &Runtime) -> Finding {
             "The kubelet gets it as two lists, of sandboxes and of containers, and each is shorter than Docker's. If one of them exceeds the limit, the kubelet can neither list its containers nor remove old ones, and the node is NotReady; its log tells.",
         ),
     };
-    let see = beyond.then(see_the_kubelets_word);
+    let see = beyond.then(|| see_the_kubelets_word(evidence));
     Finding {
         id: RULE.id,
         title: format!("{pile} stopped containers {title}"),
@@ -219,11 +220,14 @@ fn behind_silence(evidence: &Evidence, found: &[Finding]) -> Option<Finding> {
 }
 
 /// Returns the look that tells whether the kubelet's own lists are too long.
-fn see_the_kubelets_word() -> Remedy {
+fn see_the_kubelets_word(evidence: &Evidence) -> Remedy {
     remedy(
         "See whether the kubelet gets them",
         Risk::Safe,
-        "journalctl -u kubelet --since -15min --no-pager | grep -c 'larger than max'",
+        format!(
+            "journalctl{} --since -15min --no-pager | grep -c 'larger than max'",
+            Setup::of(evidence).own_units().of_journal()
+        ),
         "nothing; 0 where its lists come",
     )
 }

@@ -3,7 +3,8 @@
 mod silent;
 
 use super::{
-    Bearing, Judged, Rule, Scene, clock, count, is_cause, lines::Lines, node, removal_race,
+    Bearing, Judged, Rule, Scene, clock, count, engine::Setup, is_cause, lines::Lines, node,
+    removal_race,
 };
 use crate::{
     digest::{Group, Log},
@@ -29,7 +30,7 @@ pub(super) const RULE: Rule = Rule {
         means: "The node is NotReady, or Unknown, and the reason given is not PLEG: the pod network is not ready, the kubelet \
             cannot reach the API server, the kubelet ends with a fatal error, or the runtime is down without a stale PLEG.",
         matters: "It does not: the relist works, or there is no kubelet to do one. What heals PLEG does not heal this. Unknown \
-            with `NodeStatusUnknown` means that the control plane has heard nothing for 40 s; an unhealthy PLEG says False \
+            with `NodeStatusUnknown` means that the control plane has heard nothing for 40 s (50 s in newer releases), by default; an unhealthy PLEG says False \
             with `KubeletNotReady`.",
         confirm: &[
             Look {
@@ -87,7 +88,7 @@ struct Other<'a> {
     lines: Lines<'a>,
     title: &'static str,
     explanation: &'static str,
-    look: &'static str,
+    look: String,
 }
 
 fn judge(scene: &Scene) -> Judged {
@@ -131,36 +132,40 @@ fn others<'a>(evidence: &'a Evidence, log: &'a Log, found: &[Finding]) -> Vec<Ot
                 .collect(),
         )
     };
+    let setup = Setup::of(evidence);
+    let (crictl, units) = (setup.crictl(), setup.own_units());
+    let (status, journal) = (units.status(), units.of_journal());
+    let own = format!("{status}; journalctl{journal} -n 50 --no-pager");
     vec![
         Other {
             lines: outside(network(evidence, log)),
             title: "The node is NotReady because its network is not ready, not because of the PLEG",
             explanation: "The kubelet reports that the runtime's network plugin (CNI) is not set up. Its relist works.",
-            look: "ls -l /etc/cni/net.d; crictl info",
+            look: format!("ls -l /etc/cni/net.d; {crictl} info"),
         },
         Other {
             lines: unknown(evidence),
             title: "The kubelet stopped reporting: the node's state is Unknown, which is not the PLEG",
             explanation: "The condition says NodeStatusUnknown: the control plane heard nothing from the kubelet. A kubelet with an unhealthy PLEG still reports, with the reason KubeletNotReady.",
-            look: "systemctl status kubelet --no-pager; journalctl -u kubelet -n 50 --no-pager",
+            look: own.clone(),
         },
         Other {
             lines: outside(cut_off(evidence)),
             title: "The kubelet cannot report its node's status, which is not the PLEG",
-            explanation: "The kubelet's updates of its node or lease fail: the API server or the way to it is in trouble. After 40 s without an update the control plane calls the node NotReady or Unknown, although its relist works.",
-            look: "curl -k --max-time 5 https://API-SERVER:6443/readyz",
+            explanation: "The kubelet's updates of its node or lease fail: the API server or the way to it is in trouble. After 40 s without an update (50 s in newer releases), by default, the control plane calls the node NotReady or Unknown, although its relist works.",
+            look: "curl -k --max-time 5 https://API-SERVER:6443/readyz".to_owned(),
         },
         Other {
             lines: fatal(evidence),
             title: "The kubelet ends with a fatal error, which is not the PLEG",
             explanation: "The kubelet logged a fatal error and ended; systemd starts it again, and it ends again until what it says is mended.",
-            look: "systemctl status kubelet --no-pager; journalctl -u kubelet -n 50 --no-pager",
+            look: own,
         },
         Other {
             lines: outside(says_down(evidence, log, found)),
             title: "The kubelet says that the container runtime is down; the log does not tell whether it hangs or is gone",
             explanation: "For more than 30 s the kubelet's question after the runtime's state was not answered with a yes, so the node goes NotReady without a PLEG line. No line tells how the question ended.",
-            look: "systemctl status docker containerd crio --no-pager; crictl info",
+            look: format!("{}; {crictl} info", setup.units().status()),
         },
     ]
 }
@@ -268,7 +273,7 @@ fn tell(evidence: &Evidence, other: &Other) -> Finding {
     let look = Remedy {
         title: "Look there".to_owned(),
         risk: Risk::Safe,
-        command: other.look.to_owned(),
+        command: other.look.clone(),
         cost: "nothing".to_owned(),
         actions: Vec::new(),
     };

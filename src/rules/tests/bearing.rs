@@ -402,7 +402,7 @@ fn of_a_runtime_that_is_never_asked_its_own_tool_decides() {
         let Judged::Open { decide, .. } = verdict(&told, "container-pileup") else {
             panic!("judged");
         };
-        assert!(decide.unwrap().contains("crictl ps -a"));
+        assert!(decide.unwrap().contains("crictl --timeout 120s ps -aq"));
     }
 }
 
