@@ -78,7 +78,7 @@ impl Look {
     /// The OCI runtime process that works on a container.
     pub const RUNTIME_PROCESS: Self = Self {
         what: "Which process works on it, since when, and where it waits",
-        command: "ps -eo pid,ppid,stat,etime,wchan:24,args | grep ID",
+        command: "ps -eo pid,ppid,stat,etime,wchan:24,args | grep -E 'ID|[r]unc init'",
     };
 }
 

@@ -114,6 +114,7 @@ pub fn check_all(evidence: &Evidence) -> Vec<Finding> {
     kubelet::support(evidence, &mut findings);
     known_bad_version::support(evidence, &mut findings);
     confirm::offer(evidence, &mut findings);
+    windows_node::leave_out_commands(&mut findings);
     findings
 }
 

@@ -10,7 +10,7 @@ mod tries;
 use super::{
     Bearing, EACH, Judged, Rule, Scene, busy_mount, called, clock, count, holders, inspect_call,
     lines::Lines,
-    remedies::{clean_dead, docker_command},
+    remedies::{clean_dead, docker_command, remedy},
     room, subject_from, subject_of,
 };
 use crate::{
@@ -369,13 +369,16 @@ fn from_log(evidence: &Evidence, logged: &Lines) -> Finding {
         explanation: format!(
             "The kubelet tried {tries} to remove what is left of it and the runtime refused: \"{reason}\".{over} A container that cannot be removed was never shown to hold up the relist by itself; many of them slow it down.{room}"
         ),
-        subjects,
         citations: logged.cite(6),
         remedies: if active {
-            clean_dead(evidence).unwrap_or_default()
+            let ids: Vec<_> = subjects.iter().filter_map(|it| it.id.as_ref()).collect();
+            let looks = looks_by(evidence, reason, &ids);
+            let clean = clean_dead(evidence).unwrap_or_default();
+            looks.into_iter().chain(clean).collect()
         } else {
             Vec::new()
         },
+        subjects,
         spans: logged.spans(),
     }
 }
@@ -394,28 +397,71 @@ fn span(evidence: &Evidence, logged: &Lines) -> String {
 }
 
 fn remedies(evidence: &Evidence, dead: &[&Container]) -> Vec<Remedy> {
-    let mut remedies = clean_dead(evidence).unwrap_or_default();
+    let clean = clean_dead(evidence).unwrap_or_default();
     let Some(short) = dead.first().map(|container| container.id.short()) else {
-        return remedies;
+        return clean;
     };
     let docker = docker_command(evidence);
-    remedies.push(Remedy {
-        title: LOOK.to_owned(),
-        risk: Risk::Safe,
-        command: format!("grep -l {} /proc/[0-9]*/mountinfo", patterns(dead, short)),
-        cost: "nothing; restart what holds it, then remove the container again".to_owned(),
-        actions: Vec::new(),
-    });
-    remedies.push(Remedy {
-        title: IMMUTABLE.to_owned(),
-        risk: Risk::Safe,
-        command: format!(
-            "lsattr -R $({docker} inspect -f '{{{{.GraphDriver.Data.UpperDir}}}}' {short}) | grep -e '-i-'"
+    // What failed fails again as long as its reason is there: the looks come first.
+    let mut remedies = vec![
+        see_mounts(LOOK, &patterns(dead, short)),
+        see_immutable(
+            IMMUTABLE,
+            &format!("$({docker} inspect -f '{{{{.GraphDriver.Data.UpperDir}}}}' {short})"),
         ),
-        cost: "nothing; chattr -i takes the mark away".to_owned(),
-        actions: Vec::new(),
-    });
+    ];
+    remedies.extend(clean);
     remedies
+}
+
+fn see_mounts(title: &str, patterns: &str) -> Remedy {
+    remedy(
+        title,
+        Risk::Safe,
+        format!("grep -l {patterns} /proc/[0-9]*/mountinfo"),
+        "nothing; restart what holds it, then remove the container again",
+    )
+}
+
+fn see_immutable(title: &str, folder: &str) -> Remedy {
+    remedy(
+        title,
+        Risk::Safe,
+        format!("lsattr -R {folder} | grep -e '-i-'"),
+        "nothing; chattr -i takes the mark away",
+    )
+}
+
+/// Returns the look at the reason that the removal itself gave.
+fn looks_by(evidence: &Evidence, reason: &str, ids: &[&ContainerId]) -> Option<Remedy> {
+    let id = ids.first()?.short();
+    if reason.contains("resource busy") {
+        let layer = layer(reason).map_or_else(String::new, |layer| format!(" -e {layer}"));
+        return Some(see_mounts(
+            "See which process holds the mount: until it lets go, no removal succeeds",
+            &format!("-e {id}{layer}"),
+        ));
+    }
+    let folder = layer(reason).map(|layer| format!("/var/lib/docker/overlay2/{layer}/diff"));
+    let asked = || {
+        let docker = docker_command(evidence);
+        format!("$({docker} inspect -f '{{{{.GraphDriver.Data.UpperDir}}}}' {id})")
+    };
+    reason.contains("operation not permitted").then(|| {
+        see_immutable(
+            "See which file in its layer is immutable: until it is not, no removal succeeds",
+            &folder.unwrap_or_else(asked),
+        )
+    })
+}
+
+/// Returns the name of the layer that an error names: `unlinkat /var/lib/docker/overlay2/aa11/merged: …`. It goes into a
+/// command: nothing but a name of letters and digits is one.
+fn layer(reason: &str) -> Option<&str> {
+    let (_, rest) = reason.rsplit_once("/overlay2/")?;
+    let name = rest.split(['/', ':']).next()?;
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    (plain && !name.is_empty()).then_some(name)
 }
 
 /// Returns what to look for in a `mountinfo`: the first one's id, and its layer's name.

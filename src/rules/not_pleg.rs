@@ -1,6 +1,7 @@
 //! `not-pleg`: the node is NotReady, or the kubelet in trouble, and it is not the PLEG.
 
 mod silent;
+mod unmade;
 
 use super::{
     Bearing, Judged, Rule, Scene, clock, count, engine::Setup, is_cause, lines::Lines, node,
@@ -28,10 +29,11 @@ pub(super) const RULE: Rule = Rule {
     },
     page: Page {
         means: "The node is NotReady, or Unknown, and the reason given is not PLEG: the pod network is not ready, the kubelet \
-            cannot reach the API server, the kubelet ends with a fatal error, or the runtime is down without a stale PLEG.",
+            cannot reach the API server, the kubelet ends with a fatal error, or the runtime is down without a stale PLEG. As information: new \
+            sandboxes fail one after the other while relists go on.",
         matters: "It does not: the relist works, or there is no kubelet to do one. What heals PLEG does not heal this. Unknown \
-            with `NodeStatusUnknown` means that the control plane has heard nothing for 40 s (50 s in newer releases), by default; an unhealthy PLEG says False \
-            with `KubeletNotReady`.",
+            with `NodeStatusUnknown` means that the control plane has heard nothing for 40 s (50 s in newer releases), by \
+            default; an unhealthy PLEG says False with `KubeletNotReady`.",
         confirm: &[
             Look {
                 what: "What the API server holds: status, reason and message of Ready",
@@ -118,6 +120,9 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
         .collect();
     if !explained(&causes) && !explained(&findings) {
         findings.extend(not_ready(evidence, log));
+    }
+    if !explained(&findings) {
+        findings.extend(unmade::tell(evidence, log, found));
     }
     findings
 }

@@ -59,8 +59,10 @@ pub(super) fn see_runtime_process(short: &str) -> Remedy {
     remedy(
         "See which OCI runtime process holds it, and since when",
         Risk::Safe,
-        format!("ps -eo pid,ppid,stat,etime,wchan:24,args | grep {short}"),
-        "nothing; it only looks",
+        format!(
+            "ps -eo pid,ppid,stat,etime,wchan:24,args | grep -E '{short}|[r]unc init'; grep -l {short} /proc/[0-9]*/cgroup"
+        ),
+        "nothing; a `runc init` names no container: it is this one's if its process is among the cgroups found",
     )
 }
 
@@ -91,13 +93,16 @@ pub(super) fn see_whose(evidence: &Evidence, short: &str) -> Remedy {
     )
 }
 
-/// Returns the remedy that ends the OCI runtime process of a container, by its short id. A shim's command line names
+/// Returns the remedy that ends the OCI runtime process of a container, by its short id. `runc init`, which is what mostly
+/// hangs, is known by its cgroup alone. A shim's command line names
 /// the id too, and killing the shim would lose the container: the pattern matches from the line's start.
 pub(super) fn end_runtime_process(short: &str) -> Remedy {
     remedy(
         "End that one OCI runtime process",
         Risk::Disruptive,
-        format!("pkill -f '^([^ ]*/)?(runc|crun) .*{short}'"),
+        format!(
+            "pkill -f '^([^ ]*/)?(runc|crun) .*{short}'; for pid in $(pgrep -fx '([^ ]*/)?runc init'); do grep -q {short} /proc/$pid/cgroup && kill -9 $pid; done"
+        ),
         "that one start, stop or exec fails, and the kubelet tries again",
     )
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     evidence::Gap,
-    node::{Bus, Disk, Settings, Systemd, Thread, pressure::DaemonLimits},
+    node::{Bus, Disk, KernelKind, KernelLine, Settings, Systemd, Thread, pressure::DaemonLimits},
 };
 
 /// What each rule says of this evidence, where it found nothing.
@@ -42,6 +42,7 @@ fn well() -> Host {
     host.pressure.daemons = daemons.to_vec();
     host.pressure.memory_total = Some(16 << 30);
     host.pressure.memory_available = Some(8 << 30);
+    host.pressure.oom_kills = Some(0);
     (host.pressure.tasks, host.pressure.tasks_limit) = (Some(300), Some(32_768));
     host.systemd = Some(Systemd {
         bus: Bus::Answered(Duration::from_millis(2), None),
@@ -358,6 +359,32 @@ fn memory_that_is_left_now_says_nothing_of_kills_that_nobody_could_read() {
         assert!(open(&unread(kills), "memory-starved").contains("not read"));
     }
     assert!(out(&unread(Some(0))).contains(&"memory-starved"));
+}
+
+#[test]
+fn kills_that_the_kernels_messages_do_not_show_leave_memory_open() {
+    let seen = |kills, lines: &[(KernelKind, &str)]| {
+        changed(|it| {
+            let host = machine(it);
+            host.pressure.oom_kills = kills;
+            let lines = lines.iter().map(|(kind, text)| KernelLine {
+                ago: Some(Duration::from_secs(7200)),
+                kind: *kind,
+                text: (*text).to_owned(),
+            });
+            host.kernel_lines = lines.collect();
+        })
+    };
+    let hung = (KernelKind::HungTask, "INFO: task x:1 blocked");
+    let killed = (
+        KernelKind::OutOfMemory,
+        "Out of memory: Killed process 7 (x)",
+    );
+    assert!(open(&seen(Some(3), &[hung]), "memory-starved").contains("kills before"));
+    assert!(open(&seen(None, &[]), "memory-starved").contains("kills before"));
+    for (kills, lines) in [(Some(1), killed), (None, hung)] {
+        assert!(out(&seen(kills, &[lines])).contains(&"memory-starved"));
+    }
 }
 
 #[test]
