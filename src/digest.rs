@@ -177,9 +177,16 @@ impl Log {
         let flaps = self
             .incidents
             .last()
-            .filter(|i| i.rises > 1 && i.last_line + FLAP_PERIOD > time);
+            .filter(|i| i.rises > 1 && i.start <= time && i.last_line + FLAP_PERIOD > time);
         let settled = |i: &Incident| self.last.is_some_and(|end| end - i.last_line > FLAP_PERIOD);
         flaps.is_none_or(settled).then_some(sign)
+    }
+
+    /// Returns whether the log shows that a list succeeded after `time`: relists came to an end, or one began of which
+    /// the lag is told. That a status call blocks does not speak against it.
+    pub fn lists_after(&self, time: Time) -> bool {
+        let began = self.incidents.iter().filter_map(Incident::last_relist);
+        began.max().is_some_and(|began| began > time) || self.recovery_after(time).is_some()
     }
 
     /// Returns when the log shows the last event of this pod.

@@ -93,6 +93,15 @@ pub struct Incident {
     pub culprits: BTreeSet<ContainerId>,
 }
 
+impl Incident {
+    /// Returns when, at the earliest, the last relist began that could list, by the last lag that is kept; `None` where
+    /// none did.
+    pub fn last_relist(&self) -> Option<Time> {
+        let began = self.samples.iter().map(|(at, lag)| *at - *lag - JITTER);
+        began.max().filter(|_| !self.never)
+    }
+}
+
 /// The fold. Feed it events in order, then `finish`.
 #[derive(Debug, Default)]
 pub struct Incidents {

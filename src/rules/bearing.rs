@@ -97,16 +97,20 @@ pub struct Scene<'a> {
 impl<'a> Scene<'a> {
     /// Returns the scene of the primary finding.
     pub fn of(evidence: &'a Evidence, primary: &Finding) -> Self {
-        let spoken_of = |outage: &&Incident| {
-            let (start, end) = (outage.start - CALL_TIMEOUT, outage.last_line + CALL_TIMEOUT);
+        let speaks_of = |outage: &&Incident, margin: TimeDelta| {
+            let (start, end) = (outage.start - margin, outage.last_line + margin);
             let during = |&(from, to): &_| from <= end && to >= start;
-            primary.spans.is_empty() || primary.spans.iter().any(during)
+            primary.spans.iter().any(during)
         };
         let incidents = evidence.log.iter().flat_map(|log| &log.incidents);
         let mut last_first = incidents.rev();
         let outage = match primary.active {
-            true => last_first.next().filter(|outage| outage.ongoing),
-            false => last_first.find(spoken_of),
+            // Of a node that flaps no outage is open while it is Ready.
+            true => last_first
+                .next()
+                .filter(|outage| outage.ongoing || speaks_of(outage, TimeDelta::zero())),
+            false => last_first
+                .find(|outage| primary.spans.is_empty() || speaks_of(outage, CALL_TIMEOUT)),
         };
         Self {
             evidence,

@@ -4,22 +4,21 @@
 //! cause of a lag. Whether removal failed is told by inspect; the list lies both ways (moby up to 28.1).
 
 mod ids;
+mod remedies;
 mod stored;
 mod tries;
 
 use super::{
     Bearing, EACH, Judged, Rule, Scene, busy_mount, called, clock, count, holders, inspect_call,
-    lines::Lines,
-    remedies::{clean_dead, docker_command, remedy},
-    room, subject_from, subject_of,
+    lines::Lines, remedies::clean_dead, room, subject_from, subject_of,
 };
 use crate::{
     duration,
     event::Kind,
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject},
+    finding::{Citation, Confidence, Finding, Severity, Subject},
     id::ContainerId,
-    node::{Remains, holder::Place},
+    node::Remains,
     page::{Cure, Look, Page},
     runtime::{Container, Runtime},
 };
@@ -100,10 +99,6 @@ pub(super) const CALLS: &[Kind] = &[
     Kind::RemoveSandboxFailed,
     Kind::ContainerGcFailed,
 ];
-/// Looks that serve where the reason is not known.
-const LOOK: &str = "If it says that something is still mounted: see which process holds the mount";
-const IMMUTABLE: &str =
-    "If it says that an operation is not permitted: look for an immutable file in its layer";
 /// The kubelet's clean-up tries again each minute; silence for longer shows that it got rid of it.
 pub(super) const RETRIES: TimeDelta = TimeDelta::minutes(5);
 
@@ -167,7 +162,7 @@ fn refer(finding: &mut Finding, held: &Finding) {
     if number == finding.subjects.len() {
         finding
             .remedies
-            .retain(|remedy| remedy.title != LOOK && remedy.title != IMMUTABLE);
+            .retain(|remedy| remedy.title != remedies::LOOK && remedy.title != remedies::IMMUTABLE);
     }
 }
 
@@ -209,7 +204,7 @@ fn from_docker(evidence: &Evidence, dead: &[&Container], about: &Lines) -> Findi
         explanation: explain(evidence, dead, about),
         subjects: dead.iter().map(|container| subject_of(container)).collect(),
         citations,
-        remedies: remedies(evidence, dead),
+        remedies: remedies::of_dead(evidence, dead),
         spans: about.spans(),
     }
 }
@@ -372,9 +367,9 @@ fn from_log(evidence: &Evidence, logged: &Lines) -> Finding {
         citations: logged.cite(6),
         remedies: if active {
             let ids: Vec<_> = subjects.iter().filter_map(|it| it.id.as_ref()).collect();
-            let looks = looks_by(evidence, reason, &ids);
+            let look = remedies::look_by(evidence, reason, &ids);
             let clean = clean_dead(evidence).unwrap_or_default();
-            looks.into_iter().chain(clean).collect()
+            look.into_iter().chain(clean).collect()
         } else {
             Vec::new()
         },
@@ -394,83 +389,4 @@ fn span(evidence: &Evidence, logged: &Lines) -> String {
     let lasted = duration::human(last - first);
     let (first, last) = (clock(evidence, Some(first)), clock(evidence, Some(last)));
     format!(" ({first} to {last}, for {lasted})")
-}
-
-fn remedies(evidence: &Evidence, dead: &[&Container]) -> Vec<Remedy> {
-    let clean = clean_dead(evidence).unwrap_or_default();
-    let Some(short) = dead.first().map(|container| container.id.short()) else {
-        return clean;
-    };
-    let docker = docker_command(evidence);
-    // What failed fails again as long as its reason is there: the looks come first.
-    let mut remedies = vec![
-        see_mounts(LOOK, &patterns(dead, short)),
-        see_immutable(
-            IMMUTABLE,
-            &format!("$({docker} inspect -f '{{{{.GraphDriver.Data.UpperDir}}}}' {short})"),
-        ),
-    ];
-    remedies.extend(clean);
-    remedies
-}
-
-fn see_mounts(title: &str, patterns: &str) -> Remedy {
-    remedy(
-        title,
-        Risk::Safe,
-        format!("grep -l {patterns} /proc/[0-9]*/mountinfo"),
-        "nothing; restart what holds it, then remove the container again",
-    )
-}
-
-fn see_immutable(title: &str, folder: &str) -> Remedy {
-    remedy(
-        title,
-        Risk::Safe,
-        format!("lsattr -R {folder} | grep -e '-i-'"),
-        "nothing; chattr -i takes the mark away",
-    )
-}
-
-/// Returns the look at the reason that the removal itself gave.
-fn looks_by(evidence: &Evidence, reason: &str, ids: &[&ContainerId]) -> Option<Remedy> {
-    let id = ids.first()?.short();
-    if reason.contains("resource busy") {
-        let layer = layer(reason).map_or_else(String::new, |layer| format!(" -e {layer}"));
-        return Some(see_mounts(
-            "See which process holds the mount: until it lets go, no removal succeeds",
-            &format!("-e {id}{layer}"),
-        ));
-    }
-    let folder = layer(reason).map(|layer| format!("/var/lib/docker/overlay2/{layer}/diff"));
-    let asked = || {
-        let docker = docker_command(evidence);
-        format!("$({docker} inspect -f '{{{{.GraphDriver.Data.UpperDir}}}}' {id})")
-    };
-    reason.contains("operation not permitted").then(|| {
-        see_immutable(
-            "See which file in its layer is immutable: until it is not, no removal succeeds",
-            &folder.unwrap_or_else(asked),
-        )
-    })
-}
-
-/// Returns the name of the layer that an error names: `unlinkat /var/lib/docker/overlay2/aa11/merged: …`. It goes into a
-/// command: nothing but a name of letters and digits is one.
-fn layer(reason: &str) -> Option<&str> {
-    let (_, rest) = reason.rsplit_once("/overlay2/")?;
-    let name = rest.split(['/', ':']).next()?;
-    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-    (plain && !name.is_empty()).then_some(name)
-}
-
-/// Returns what to look for in a `mountinfo`: the first one's id, and its layer's name.
-fn patterns(dead: &[&Container], short: &str) -> String {
-    let inspected = dead.first().and_then(|first| first.inspected.as_ref());
-    let layers = inspected.into_iter().flat_map(|it| &it.layers);
-    let names = layers.filter_map(|place| match place {
-        Place::Layer(name) => Some(format!(" -e {name}")),
-        Place::Container(_) => None,
-    });
-    format!("-e {short}{}", names.collect::<String>())
 }

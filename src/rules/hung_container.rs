@@ -256,12 +256,32 @@ fn goes_on(evidence: &Evidence, suspect: &Suspect) -> bool {
         uid.and_then(|uid| log.sign_of(uid))
             .is_some_and(|sign| Some(sign) > last)
     };
-    // A stop that hangs is tried again; only a status call may wait in silence.
-    let repeated = has_status(suspect) || suspect.deadlines.are_recent(evidence, PAUSE);
+    // What hangs is tried again; only a status call may wait in silence, and then the PLEG is called unhealthy.
+    let log = evidence.log.as_ref();
+    let stale = log.is_some_and(|log| log.incidents.iter().any(|outage| outage.ongoing));
+    let waits = has_status(suspect) && stale;
+    let repeated = waits || suspect.deadlines.are_recent(evidence, PAUSE);
+    // A relist at work says nothing of calls that it does not wait for and that were tried in vain again.
+    let in_vain = !has_status(suspect) && is_tried_again(suspect);
     !suspect.deadlines.is_empty()
         && repeated
-        && lasts(evidence, last)
-        && !evidence.log.as_ref().is_some_and(sign)
+        && (in_vain || lasts(evidence, last))
+        && !log.is_some_and(sign)
+}
+
+/// Whether more than one call timed out, one after the other.
+fn is_tried_again(suspect: &Suspect) -> bool {
+    let times = suspect.deadlines.first().zip(suspect.deadlines.last());
+    times.is_some_and(|(first, last)| last - first >= CALL_TIMEOUT)
+}
+
+/// Whether its runtime says that a killed process did not end (containerd#10755).
+fn is_unkillable(suspect: &Suspect) -> bool {
+    let mut groups = suspect.deadlines.0.iter();
+    groups.any(|group| {
+        let error = group.last.error.as_ref();
+        error.is_some_and(|error| error.text.contains("to be killed"))
+    })
 }
 
 /// Whether the runtime as a whole hung at that time, so that the deadlines say nothing about this container.

@@ -170,9 +170,13 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
             .iter()
             .all(|(_, p)| p.outcome == Outcome::Answered)
     });
-    let goes_on = !logged.is_empty() && logged.go_on(evidence);
-    let active = !silent.is_empty() || (goes_on && !well);
     let part = part(&logged, &silent);
+    let goes_on = match part {
+        Part::Lists => logged.keep_lists_away(evidence),
+        Part::Inspects | Part::Itself => logged.go_on(evidence),
+    };
+    let goes_on = !logged.is_empty() && goes_on;
+    let active = !silent.is_empty() || (goes_on && !well);
     let mut citations = logged.cite(6);
     if let Some(runtime) = runtime {
         let calls = runtime.own_calls();

@@ -104,6 +104,13 @@ impl<'a> Lines<'a> {
         super::lasts(evidence, self.last())
     }
 
+    /// Returns whether the log shows no list that succeeded after the last line.
+    pub(super) fn keep_lists_away(&self, evidence: &Evidence) -> bool {
+        let log = evidence.log.as_ref();
+        let listed = |time| log.is_some_and(|log| log.lists_after(time));
+        !self.last().is_some_and(listed)
+    }
+
     /// Returns whether the last line is so near to the log's end that the trouble may still be there, where the
     /// kubelet would repeat it at least every `period`.
     pub(super) fn are_recent(&self, evidence: &Evidence, period: TimeDelta) -> bool {

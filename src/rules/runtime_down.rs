@@ -156,7 +156,12 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     }
     let answers =
         runtime.is_some_and(|r| r.ping.outcome == Outcome::Answered) && is_dockers(&logged);
-    let goes_on = !logged.is_empty() && logged.go_on(evidence) && !answers;
+    // Docker lists without the containerd behind it.
+    let goes_on = match is_behind_docker(&logged) {
+        true => logged.go_on(evidence),
+        false => logged.keep_lists_away(evidence),
+    };
+    let goes_on = !logged.is_empty() && goes_on && !answers;
     let active = refused.is_some() || goes_on;
     if !active && was_restarted(evidence, &all) {
         return Vec::new();

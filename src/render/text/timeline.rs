@@ -50,7 +50,7 @@ impl Page<'_> {
             What::Timeout => "a call to the runtime times out",
             What::Stale => "the kubelet calls its PLEG unhealthy",
             What::NotReady => "the node goes NotReady",
-            What::Recovered => "it is over",
+            What::Recovered => "the PLEG is healthy again",
         };
         let warns = matches!(
             moment.what,

@@ -1,6 +1,6 @@
 //! The words of `hung-container`: what is told of one suspect, and of many.
 
-use super::{Proof, Suspect, hangs, has_status, held::is_held, proof, subject};
+use super::{Proof, Suspect, hangs, has_status, held::is_held, is_unkillable, proof, subject};
 use crate::{
     event::Kind,
     evidence::Evidence,
@@ -53,6 +53,13 @@ pub(super) fn explain(evidence: &Evidence, suspects: &[Suspect]) -> String {
     let why = match proof {
         Some(proof) if proof.held && !proof.holds_up() => {
             "An ordinary one takes seconds; while this lasts, the kubelet's relist waits for it, and after 3 minutes the node goes NotReady."
+        }
+        Some(Proof {
+            hangs: false,
+            status: false,
+            ..
+        }) if suspects.iter().any(is_unkillable) => {
+            "The runtime has killed its process and waited in vain for its end: a process that does not die of SIGKILL sleeps in the kernel, mostly for a file system that does not answer, or its shim does not tell of its end. It holds up the kubelet's relist only if the container's status does not answer either."
         }
         Some(Proof {
             hangs: false,

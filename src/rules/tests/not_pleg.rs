@@ -161,7 +161,7 @@ fn sandboxes_that_fail_one_after_the_other_are_good_to_know_and_no_trouble_of_th
     assert!(
         found
             .explanation
-            .contains("12 tries to make a sandbox failed")
+            .contains("from 03:30:00 to 03:33:50 (24 lines)")
             && found
                 .explanation
                 .contains("unable to connect to Cilium daemon"),
