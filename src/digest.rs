@@ -2,11 +2,13 @@
 //! messages about the same thing are one group that keeps its count, first and last; and of all that it keeps the
 //! earlier gives way, and is counted.
 
+mod downs;
 mod group;
 mod neighbours;
 mod recent;
 mod steps;
 
+pub use downs::Down;
 pub use group::{Group, PAUSE};
 pub use steps::Step;
 
@@ -17,6 +19,7 @@ use crate::{
     incident::{Incident, Incidents},
 };
 use chrono::TimeDelta;
+use downs::Downs;
 use group::About;
 use neighbours::Neighbours;
 use recent::Recent;
@@ -102,6 +105,8 @@ pub struct Log {
     pub delay: Option<TimeDelta>,
     /// Where the log's times go back.
     pub steps: Vec<Step>,
+    /// When the runtime's socket refused lists: the last times.
+    pub downs: Vec<Down>,
     /// The time of the kubelet's first line.
     pub first: Option<Time>,
     /// The time of the kubelet's last line.
@@ -243,6 +248,7 @@ pub struct Digest {
     incidents: Incidents,
     neighbours: Neighbours,
     steps: Steps,
+    downs: Downs,
 }
 
 impl Default for Digest {
@@ -256,6 +262,7 @@ impl Default for Digest {
             incidents: Incidents::default(),
             neighbours: Neighbours::default(),
             steps: Steps::default(),
+            downs: Downs::default(),
         }
     }
 }
@@ -275,6 +282,7 @@ impl Digest {
         self.counts[kind] += 1;
         self.incidents.observe(&event);
         self.steps.observe(&event);
+        self.downs.observe(&event);
         self.log.delay = self.log.delay.max(delay(&event));
         self.learn_names(&event);
         self.remember(&event);
@@ -317,6 +325,7 @@ impl Digest {
         self.log.sources = sources;
         (self.log.incidents, self.log.outages_dropped) = self.incidents.finish(self.log.last);
         self.log.steps = self.steps.finish();
+        self.log.downs = self.downs.finish();
         let groups = self.groups.into_values().chain(self.quiet.into_values());
         let mut groups: Vec<_> = groups.chain(self.ended).collect();
         for group in &mut groups {

@@ -2,6 +2,8 @@
 //!
 //! The kubelet's words "container runtime is down" alone decide nothing: it says so in a hang too.
 
+mod again;
+
 use super::{
     Bearing, Judged, Rule, Scene, cite_probe, clock, daemon,
     lines::Lines,
@@ -20,6 +22,7 @@ use crate::{
         stored::{Disk, Life, Stored},
     },
 };
+use again::Again;
 use chrono::TimeDelta;
 
 pub(super) const RULE: Rule = Rule {
@@ -162,13 +165,15 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
         false => logged.keep_lists_away(evidence),
     };
     let goes_on = !logged.is_empty() && goes_on && !answers;
-    let active = refused.is_some() || goes_on;
+    let behind = refused.is_none() && is_behind_docker(&logged);
+    let again = Again::of(evidence, &logged).filter(|_| !behind);
+    let comes_again = again.as_ref().is_some_and(|again| again.goes_on(evidence));
+    let active = refused.is_some() || goes_on || comes_again;
     if !active && was_restarted(evidence, &all) {
         return Vec::new();
     }
     let mut citations = logged.cite(5);
     citations.extend(runtime.map(|runtime| cite_probe("docker ping", runtime, &runtime.ping)));
-    let behind = refused.is_none() && is_behind_docker(&logged);
     let setup = Setup::of(evidence);
     let name = match setup.engine {
         _ if behind => "containerd",
@@ -180,8 +185,12 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     };
     let title = if behind && active {
         "containerd, behind Docker, is down"
-    } else if active {
+    } else if refused.is_some() || goes_on {
         "The container runtime is down"
+    } else if comes_again {
+        "The container runtime ends again and again"
+    } else if again.is_some() {
+        "The container runtime ended again and again for a time"
     } else {
         "The container runtime was down for a time"
     };
@@ -197,14 +206,25 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
         active,
         explanation: match behind {
             true => explain_behind(evidence, &logged, active),
-            false => explain(evidence, &logged, refused.is_some(), active),
+            false => {
+                let moment = match (refused.is_some() || goes_on, comes_again) {
+                    (true, _) => Moment::Down,
+                    (false, true) => Moment::Between,
+                    (false, false) => Moment::Over,
+                };
+                explain(evidence, &logged, refused.is_some(), again.as_ref(), moment)
+            }
         },
         subjects: vec![daemon(name)],
         citations,
         remedies: if active && behind {
             start_containerd()
         } else if active {
-            vec![look_why_it_ended(evidence), start_runtime(evidence)]
+            let start = Some(start_runtime(evidence)).filter(|_| refused.is_some() || goes_on);
+            [look_why_it_ended(evidence)]
+                .into_iter()
+                .chain(start)
+                .collect()
         } else {
             Vec::new()
         },
@@ -271,7 +291,22 @@ fn is_dockers(logged: &Lines) -> bool {
     text.contains("docker.sock") || text.contains("Docker daemon") || !text.contains(".sock")
 }
 
-fn explain(evidence: &Evidence, logged: &Lines, refused: bool, active: bool) -> String {
+/// When we look.
+#[derive(Clone, Copy)]
+enum Moment {
+    Down,
+    /// It runs, and will end again.
+    Between,
+    Over,
+}
+
+fn explain(
+    evidence: &Evidence,
+    logged: &Lines,
+    refused: bool,
+    again: Option<&Again>,
+    moment: Moment,
+) -> String {
     let mut text = Vec::new();
     if let (true, Some(runtime)) = (refused, &evidence.runtime) {
         let how = probe_text(&runtime.ping);
@@ -283,14 +318,26 @@ fn explain(evidence: &Evidence, logged: &Lines, refused: bool, active: bool) -> 
             clock(evidence, logged.last()),
         );
         let lines = logged.counted();
-        text.push(format!(
-            "The kubelet could not reach its runtime's socket from {first} to {last} ({lines})."
-        ));
+        text.push(match again {
+            Some(_) => format!(
+                "The runtime's socket refused the kubelet's calls between {first} and {last} ({lines})."
+            ),
+            None => format!(
+                "The kubelet could not reach its runtime's socket from {first} to {last} ({lines})."
+            ),
+        });
     }
-    let why = if active {
-        "Without a runtime the kubelet cannot list any container, so its relist fails and the node goes NotReady. Running containers may go on, but nobody looks after them."
-    } else {
-        "It is over. While it lasted the kubelet could not list any container, so its relist failed."
+    text.extend(again.map(|again| again.told(evidence)));
+    let why = match moment {
+        Moment::Down => {
+            "Without a runtime the kubelet cannot list any container, so its relist fails and the node goes NotReady. Running containers may go on, but nobody looks after them."
+        }
+        Moment::Between => {
+            "It is started each time, and what ends it will do so again. While it is away the kubelet cannot list any container, so its relist fails."
+        }
+        Moment::Over => {
+            "It is over. While it lasted the kubelet could not list any container, so its relist failed."
+        }
     };
     text.push(why.to_owned());
     if let (true, Some((disk, stored))) = (refused, stored::listed(evidence)) {

@@ -153,3 +153,45 @@ fn a_containerd_that_docker_misses_is_named_in_dockers_place() {
     let found = only(&RULE, &evidence(&[own], None));
     assert_eq!(found.title, "The container runtime is down");
 }
+
+fn refused_at(minute: u32) -> [String; 2] {
+    [0, 4].map(|second| {
+        line(
+            &format!("03:{minute:02}:{second:02}"),
+            &format!("GenericPLEG: Unable to retrieve pods: {REFUSED}"),
+        )
+    })
+}
+
+#[test]
+fn a_runtime_that_ends_again_and_again_is_no_trouble_that_is_over() {
+    let well = line("03:14:30", "Recording NodeReady event message for node a");
+    let lines = |minutes: &[u32]| {
+        let times = minutes.iter().flat_map(|minute| refused_at(*minute));
+        times.chain([well.clone()]).collect::<Vec<_>>()
+    };
+    let found = only(&RULE, &evidence(&lines(&[11, 12, 14]), None));
+    assert!(found.active);
+    assert!(
+        found.explanation.contains("away 3 times")
+            && found.explanation.contains("4.0s mostly, at most 2m from"),
+        "{}",
+        found.explanation
+    );
+    assert_eq!(found.remedies.len(), 2, "it need not be started");
+    // Twice may be chance; and what has not come again for long is over.
+    assert!(!only(&RULE, &evidence(&lines(&[12, 14]), None)).active);
+    let mut long_ago = lines(&[11, 12, 14]);
+    long_ago.push(line(
+        "03:20:00",
+        "Recording NodeReady event message for node a",
+    ));
+    let found = only(&RULE, &evidence(&long_ago, None));
+    assert_eq!(
+        (found.active, found.title.as_str()),
+        (
+            false,
+            "The container runtime ended again and again for a time"
+        )
+    );
+}
