@@ -172,6 +172,11 @@ impl Log {
             })
     }
 
+    /// Returns whether an outage goes on at the log's end.
+    pub fn has_outage(&self) -> bool {
+        self.incidents.iter().any(|incident| incident.ongoing)
+    }
+
     /// Returns the sign that the relist works again, if the log shows one after `time`.
     pub fn recovery_after(&self, time: Time) -> Option<&Event> {
         let sign = self

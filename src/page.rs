@@ -98,7 +98,7 @@ impl Cure {
     /// The last resort.
     pub const RESTART_RUNTIME: Self = Self {
         what: "Restart the runtime, once the evidence is saved",
-        command: "systemctl restart docker # or containerd, or crio",
+        command: "systemctl restart docker # or containerd, crio, k3s, rke2-server: what the kubelet drives",
         cost: "Docker stops every container of the node unless live-restore is on; containerd and CRI-O leave them \
             running. Calls in flight fail, and the evidence is gone",
     };

@@ -11,7 +11,7 @@ pub use rank::Role;
 pub use timeline::{Moment, What};
 
 use crate::{
-    digest::Source,
+    digest::{Log, Source},
     event::{Kind, Time},
     evidence::{Evidence, Gap},
     finding::{Finding, Severity},
@@ -171,7 +171,7 @@ fn verdict(findings: &[Finding], unseen: bool) -> Verdict {
 
 fn headline(evidence: &Evidence, verdict: Verdict) -> &'static str {
     let log = evidence.log.as_ref();
-    let stale = log.is_some_and(|log| log.incidents.iter().any(|incident| incident.ongoing));
+    let stale = log.is_some_and(Log::has_outage);
     let told = log
         .and_then(|log| log.last_readiness.as_ref())
         .is_some_and(|event| event.kind != Kind::NodeReady);

@@ -25,6 +25,7 @@ mod lines;
 mod list_too_large;
 mod log_driver_blocked;
 mod memory_starved;
+mod netns_blocked;
 mod network_storage;
 mod not_pleg;
 mod orphan_sandbox;
@@ -78,6 +79,7 @@ pub const RULES: &[Rule] = &[
     network_storage::RULE,
     disk_saturated::RULE,
     systemd_unresponsive::RULE,
+    netns_blocked::RULE,
     hung_runtime::RULE,
     log_driver_blocked::RULE,
     hung_container::RULE,
@@ -123,6 +125,13 @@ fn is_cause(finding: &Finding) -> bool {
     RULES
         .iter()
         .any(|rule| rule.explains && rule.id == finding.id)
+}
+
+/// Returns whether a finding is of a rule that tells itself behind that one: what it found is how that trouble comes about.
+fn is_behind(finding: &Finding, id: &str) -> bool {
+    RULES
+        .iter()
+        .any(|rule| rule.id == finding.id && rule.bearing.behind.contains(&id))
 }
 
 /// Returns the subject that a container is.

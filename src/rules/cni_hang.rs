@@ -176,8 +176,7 @@ fn logged(evidence: &Evidence) -> Option<Finding> {
     }
     // Only dockershim and cri-dockerd ask a plugin within a status. In an outage of another runtime, whose words are
     // others, this would hide that its cause is not known.
-    let outage = |log: &Log| log.incidents.iter().any(|incident| incident.ongoing);
-    if evidence.log.as_ref().is_some_and(outage) && !error.text.contains("etworkPlugin ") {
+    if evidence.log.as_ref().is_some_and(Log::has_outage) && !error.text.contains("etworkPlugin ") {
         return None;
     }
     let (first, until) = (

@@ -6,7 +6,7 @@
 
 use super::{
     Bearing, EACH, Judged, Rule, Scene, count,
-    holders::{self, doing},
+    holders::{self, Task, doing},
     hung_container, hung_runtime, is_cause,
     lines::Lines,
 };
@@ -115,18 +115,10 @@ struct Sick<'a> {
     errors: Vec<&'a KernelLine>,
 }
 
-/// A thread of the runtime that sleeps in the kernel for a disk; its process's only one where none were looked at.
-struct Waiter<'a> {
-    process: &'a Process,
-    tid: u32,
-    wchan: Option<&'a str>,
-    /// Whether it was watched and did not wake up.
-    still: bool,
-}
-
 /// Who shows that it matters.
 struct Harm<'a> {
-    waiters: Vec<Waiter<'a>>,
+    /// Who of the runtime sleeps in the kernel for a disk.
+    waiters: Vec<Task<'a>>,
     /// Docker's answers that are slow or missing, in words.
     docker: Option<String>,
     /// The kubelet's calls that time out.
@@ -172,7 +164,7 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
 }
 
 /// Returns whether what is slow may be so for another reason: one that was found, or an OCI runtime that hangs.
-fn is_something_else(host: &Host, found: &[Finding], waiters: &[Waiter]) -> bool {
+fn is_something_else(host: &Host, found: &[Finding], waiters: &[Task]) -> bool {
     let waits = |pid| waiters.iter().any(|waiter| waiter.process.pid == pid);
     let hangs = |process: &Process| {
         matches!(process.role, Role::OciRuntime(_))
@@ -245,7 +237,7 @@ fn harm<'a>(evidence: &'a Evidence, host: &'a Host) -> Harm<'a> {
 }
 
 /// Returns who of the runtime sleeps in the kernel for a disk: its daemons, the kubelet, shims and OCI runtimes.
-fn waiters<'a>(evidence: &'a Evidence, host: &'a Host) -> Vec<Waiter<'a>> {
+fn waiters<'a>(evidence: &'a Evidence, host: &'a Host) -> Vec<Task<'a>> {
     let daemons = holders::daemons(evidence);
     let ours = |process: &&Process| match process.role {
         // Another Docker's daemons are not this node's runtime.
@@ -253,30 +245,12 @@ fn waiters<'a>(evidence: &'a Evidence, host: &'a Host) -> Vec<Waiter<'a>> {
         Role::Kubelet | Role::Shim | Role::OciRuntime(_) => process.uid.is_none(),
         Role::CniPlugin | Role::Iptables | Role::Other => false,
     };
-    let mut waiters = Vec::new();
-    for process in host.processes.iter().filter(ours) {
-        let threads = process.threads.waiting.iter().filter(|thread| {
-            thread.state == State::Uninterruptible
-                && waits_for_disk(thread.wchan.as_deref(), &thread.stack)
-        });
-        waiters.extend(threads.map(|thread| Waiter {
-            process,
-            tid: thread.tid,
-            wchan: thread.wchan.as_deref(),
-            still: thread.still.is_some(),
-        }));
-        let alone = process.threads.seen == 0
-            && process.state == State::Uninterruptible
-            && waits_for_disk(process.wchan.as_deref(), &process.stack);
-        if alone {
-            waiters.push(Waiter {
-                process,
-                tid: process.pid,
-                wchan: process.wchan.as_deref(),
-                still: process.still.is_some(),
-            });
-        }
-    }
+    let for_disk = |task: &Task| {
+        task.state == State::Uninterruptible && waits_for_disk(task.wchan, task.stack)
+    };
+    let processes = host.processes.iter().filter(ours);
+    let tasks = processes.flat_map(holders::tasks);
+    let mut waiters: Vec<_> = tasks.filter(for_disk).collect();
     waiters.sort_by_key(|waiter| {
         (
             !waiter.still,

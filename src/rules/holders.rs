@@ -25,6 +25,41 @@ pub(super) enum Holder<'a> {
     Thread(&'a Process, &'a Thread),
 }
 
+/// A task that sleeps: a thread of a process, or the process itself where its threads were not looked at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Task<'a> {
+    pub(super) process: &'a Process,
+    pub(super) tid: u32,
+    pub(super) state: State,
+    /// The function of the kernel that it sleeps in.
+    pub(super) wchan: Option<&'a str>,
+    /// Its kernel stack, the innermost function first.
+    pub(super) stack: &'a [String],
+    /// Whether it was watched and did not wake up.
+    pub(super) still: bool,
+}
+
+/// Returns those of a process's tasks that may wait in the kernel for something outside of it.
+pub(super) fn tasks(process: &Process) -> impl Iterator<Item = Task<'_>> {
+    let threads = process.threads.waiting.iter().map(move |thread| Task {
+        process,
+        tid: thread.tid,
+        state: thread.state,
+        wchan: thread.wchan.as_deref(),
+        stack: &thread.stack,
+        still: thread.still.is_some(),
+    });
+    let alone = (process.threads.seen == 0).then(|| Task {
+        process,
+        tid: process.pid,
+        state: process.state,
+        wchan: process.wchan.as_deref(),
+        stack: &process.stack,
+        still: process.still.is_some(),
+    });
+    threads.chain(alone)
+}
+
 /// Returns the OCI runtime process that works on a container.
 pub(super) fn of_container<'a>(evidence: &'a Evidence, id: &ContainerId) -> Option<Holder<'a>> {
     let host = evidence.host.as_ref()?;

@@ -5,7 +5,9 @@
 
 mod table;
 
-use super::{Bearing, Rule, engine::engine, holders, node, remedies::remedy};
+use super::{
+    Bearing, Rule, engine::engine, holders, hung_runtime, is_behind, node, remedies::remedy,
+};
 use crate::{
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
@@ -224,12 +226,21 @@ fn running(evidence: &Evidence) -> Vec<Running> {
 
 /// Returns the finding that the release may be behind, what is worse before what is not.
 fn behind<'a>(release: &Release, found: &'a [Finding]) -> Option<&'a Finding> {
-    let another = |it: &Finding| it.active && release.unless.contains(&it.id);
-    if found.iter().any(another) {
+    if found.iter().any(|it| is_another_reason(release, it)) {
         return None;
     }
     let may = found.iter().filter(|it| release.behind.contains(&it.id));
     may.min_by_key(|finding| (!finding.active, finding.severity))
+}
+
+/// Returns whether a finding tells another reason for what the release may be behind. That the runtime hangs as a whole
+/// is none, but how one shows.
+fn is_another_reason(release: &Release, finding: &Finding) -> bool {
+    let explains = |id: &&str| is_behind(finding, id);
+    finding.active
+        && finding.id != hung_runtime::RULE.id
+        && !release.behind.contains(&finding.id)
+        && release.behind.iter().any(explains)
 }
 
 /// Returns the words that tie a release to what it may be behind.

@@ -5,10 +5,10 @@
 //! where a container hangs and nothing else is known to hold it. From a log alone nothing of a driver is known.
 
 use super::{
-    Bearing, EACH, Judged, Rule, Scene, daemon_stacks, holders, hung_container,
+    Bearing, EACH, Judged, Rule, Scene, daemon_stacks, holders, hung_container, is_behind,
     lines::Lines,
     remedies::{engine, remedy, restart_runtime, save_stacks},
-    subject_of,
+    runtime_down, subject_of,
 };
 use crate::{
     digest::PAUSE,
@@ -82,15 +82,6 @@ pub(super) const RULE: Rule = Rule {
 
 /// The drivers that write files of this machine themselves, or nothing at all.
 const LOCAL: &[&str] = &["json-file", "local", "none"];
-/// Who tells the cause of a hang better, where they speak.
-const OTHERS: &[&str] = &[
-    "hung-runtime",
-    "frozen-daemon",
-    "runtime-down",
-    "network-storage",
-    "disk-saturated",
-    "systemd-unresponsive",
-];
 /// From here on a container's end no longer waits for its driver without limit.
 const MENDED: &str = "20.10.13";
 
@@ -152,9 +143,13 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
         },
         _ => return Vec::new(),
     };
+    // Who tells the cause of a hang better, where they speak.
+    let better = |finding: &Finding| {
+        is_behind(finding, hung_container::RULE.id) || finding.id == runtime_down::RULE.id
+    };
     let told = found
         .iter()
-        .any(|finding| finding.active && OTHERS.contains(&finding.id));
+        .any(|finding| finding.active && better(finding));
     if blocked.calls.is_empty() && (told || !may_be(evidence, runtime, &blocked)) {
         return Vec::new();
     }

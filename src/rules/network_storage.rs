@@ -9,7 +9,7 @@ mod words;
 
 use super::{
     Bearing, Rule,
-    holders::{self, doing},
+    holders::{self, Task, doing},
     hung_container,
     lines::Lines,
     remedies::{remedy, restart_runtime},
@@ -156,35 +156,18 @@ fn containers(evidence: &Evidence) -> impl Iterator<Item = &Container> {
 }
 
 /// Returns the tasks that did not wake up while they were watched, a daemon's first.
-fn stuck(host: &Host) -> Vec<Stuck<'_>> {
-    let mut stuck = Vec::new();
-    for process in &host.processes {
-        for thread in process
-            .threads
-            .waiting
-            .iter()
-            .filter(|thread| thread.still.is_some())
-        {
-            let function = server_wait(thread.wchan.as_deref(), &thread.stack);
-            stuck.extend(function.map(|function| Stuck {
-                process,
-                tid: thread.tid,
-                state: thread.state,
-                function,
-            }));
-        }
-        if process.still.is_some()
-            && process.threads.seen == 0
-            && let Some(function) = server_wait(process.wchan.as_deref(), &process.stack)
-        {
-            stuck.push(Stuck {
-                process,
-                tid: process.pid,
-                state: process.state,
-                function,
-            });
-        }
-    }
+fn stuck<'a>(host: &'a Host) -> Vec<Stuck<'a>> {
+    let tasks = host.processes.iter().flat_map(holders::tasks);
+    let waits = |task: Task<'a>| {
+        let function = server_wait(task.wchan, task.stack)?;
+        Some(Stuck {
+            process: task.process,
+            tid: task.tid,
+            state: task.state,
+            function,
+        })
+    };
+    let mut stuck: Vec<_> = tasks.filter(|it| it.still).filter_map(waits).collect();
     stuck.sort_by_key(|task| (task.process.role, task.process.pid, task.tid));
     stuck
 }

@@ -305,7 +305,7 @@ fn not_ready(evidence: &Evidence, log: &Log) -> Option<Finding> {
     let starting = log.starts.last().and_then(|start| start.at).zip(log.last);
     let starting = starting.is_some_and(|(start, end)| end - start <= START_UP);
     let evented = !Lines::of(evidence, &[Kind::EventedPlegFull]).is_empty();
-    if starting || evented || log.incidents.iter().any(|incident| incident.ongoing) {
+    if starting || evented || log.has_outage() {
         return None;
     }
     let message = message(event);

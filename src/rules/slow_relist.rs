@@ -5,6 +5,7 @@
 
 use super::{Bearing, Rule, cite_probe, count, is_cause, kubelet, kubelet::cite, node, took};
 use crate::{
+    digest::Log,
     duration,
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
@@ -82,7 +83,7 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
     let told_kubelet = kubelet::of(evidence);
     let unhealthy = told_kubelet.is_some_and(|kubelet| kubelet.overdue().is_some());
     let log = evidence.log.as_ref();
-    let outage = log.is_some_and(|log| log.incidents.iter().any(|incident| incident.ongoing));
+    let outage = log.is_some_and(Log::has_outage);
     if explained || unhealthy || outage {
         return Vec::new();
     }

@@ -66,8 +66,6 @@ pub(super) struct Release {
     pub(super) command: &'static str,
     /// The findings that it may be behind.
     pub(super) behind: &'static [&'static str],
-    /// Findings that tell another reason for those.
-    pub(super) unless: &'static [&'static str],
     pub(super) told: Told,
 }
 
@@ -87,15 +85,6 @@ impl Release {
     }
 }
 
-/// What hangs for another reason than the OCI runtime or the kernel.
-const OTHER_REASONS: &[&str] = &[
-    "network-storage",
-    "disk-saturated",
-    "systemd-unresponsive",
-    "log-driver-blocked",
-    "frozen-daemon",
-];
-
 /// All that are known.
 pub(super) const RELEASES: &[Release] = &[
     Release {
@@ -111,7 +100,6 @@ pub(super) const RELEASES: &[Release] = &[
         mended: "another runc than 1.0.0-rc93",
         command: "apt-get install --only-upgrade containerd.io # or: yum update containerd.io",
         behind: &["hung-container"],
-        unless: OTHER_REASONS,
         told: Told::Always,
     },
     Release {
@@ -128,7 +116,6 @@ pub(super) const RELEASES: &[Release] = &[
         mended: "another containerd.io than 1.4.4",
         command: "apt-get install --only-upgrade containerd.io # or: yum update containerd.io",
         behind: &["hung-container"],
-        unless: OTHER_REASONS,
         told: Told::Always,
     },
     Release {
@@ -144,7 +131,6 @@ pub(super) const RELEASES: &[Release] = &[
         mended: "kernel 5.4.219",
         command: "uname -r # install a newer kernel, drain the node, then: systemctl reboot",
         behind: &["hung-container"],
-        unless: OTHER_REASONS,
         told: Told::Always,
     },
     Release {
@@ -160,7 +146,6 @@ pub(super) const RELEASES: &[Release] = &[
         mended: "another release of Flatcar",
         command: "update_engine_client -update # drain the node first; then: systemctl reboot",
         behind: &["hung-container"],
-        unless: OTHER_REASONS,
         told: Told::Always,
     },
     Release {
@@ -176,7 +161,6 @@ pub(super) const RELEASES: &[Release] = &[
         mended: "another release of containerd 1.7",
         command: "apt-get install --only-upgrade containerd.io # or: yum update containerd",
         behind: &["leaked-shim", "hung-container"],
-        unless: OTHER_REASONS,
         told: Told::Always,
     },
     Release {
@@ -192,7 +176,6 @@ pub(super) const RELEASES: &[Release] = &[
         mended: "containerd 1.6.25 or 1.7.9",
         command: "apt-get install --only-upgrade containerd.io # or: yum update containerd",
         behind: &["disk-saturated"],
-        unless: &[],
         told: Told::Within,
     },
     Release {
@@ -208,7 +191,6 @@ pub(super) const RELEASES: &[Release] = &[
         mended: "containerd 1.1.5",
         command: "apt-get install --only-upgrade containerd.io # or: yum update containerd",
         behind: &["leaked-shim"],
-        unless: &[],
         told: Told::Beside,
     },
     Release {
@@ -224,7 +206,6 @@ pub(super) const RELEASES: &[Release] = &[
         mended: "systemd 242, or a distribution's mended package: `rpm -q --changelog systemd | grep -i cookie` tells",
         command: "yum update systemd && systemctl daemon-reexec # or: apt-get install --only-upgrade systemd",
         behind: &["systemd-unresponsive"],
-        unless: &[],
         told: Told::Beside,
     },
     Release {
@@ -240,7 +221,6 @@ pub(super) const RELEASES: &[Release] = &[
         mended: "Docker 20.10.13",
         command: "apt-get install --only-upgrade docker-ce # or: yum update docker-ce",
         behind: &["log-driver-blocked"],
-        unless: &[],
         told: Told::Beside,
     },
     Release {
@@ -256,7 +236,6 @@ pub(super) const RELEASES: &[Release] = &[
         mended: "Docker 28.2.0",
         command: "apt-get install --only-upgrade docker-ce # or: yum update docker-ce",
         behind: &["dead-container"],
-        unless: &[],
         told: Told::Within,
     },
     Release {
@@ -272,7 +251,6 @@ pub(super) const RELEASES: &[Release] = &[
         mended: "Kubernetes 1.16",
         command: "kubelet --version # upgrade the node's kubelet, drained",
         behind: &["cni-hang"],
-        unless: &[],
         told: Told::Beside,
     },
     Release {
@@ -288,7 +266,6 @@ pub(super) const RELEASES: &[Release] = &[
         mended: "fs.may_detach_mounts=1",
         command: "sysctl fs.may_detach_mounts; sysctl -w fs.may_detach_mounts=1",
         behind: &["busy-mount"],
-        unless: &[],
         told: Told::Beside,
     },
 ];
@@ -313,7 +290,7 @@ mod tests {
                 let (from, before) = (Version::parse(from), Version::parse(before).unwrap());
                 assert!(from.is_none_or(|from| from < before), "{}", release.range);
             }
-            for id in release.behind.iter().chain(release.unless) {
+            for id in release.behind {
                 let known = crate::rules::RULES.iter().any(|rule| rule.id == *id);
                 assert!(known, "{id}");
             }

@@ -1,7 +1,10 @@
 use super::*;
-use crate::rules::{
-    engine::{Engine, Setup},
-    hung_container, hung_runtime, pleg_unexplained, runtime_down,
+use crate::{
+    node::Settings,
+    rules::{
+        engine::{Engine, Setup},
+        hung_container, hung_runtime, pleg_unexplained, runtime_down,
+    },
 };
 
 const STATUS: &str = "Status from runtime service failed: rpc error: code = Unavailable desc = connection error: desc = \"transport: Error while dialing: dial unix SOCKET: connect: connection refused\"";
@@ -157,4 +160,42 @@ fn the_logs_of_an_old_outage_are_saved_from_before_it_on() {
             "journalctl _SYSTEMD_UNIT=kubelet.service + _SYSTEMD_UNIT=docker.service + _SYSTEMD_UNIT=containerd.service + _SYSTEMD_UNIT=crio.service + _TRANSPORT=kernel + _PID=1 --since '2026-11-30 02:35:51 UTC' --no-pager > journal.txt"
         ]
     );
+}
+
+#[test]
+fn a_units_journal_tells_more_than_the_tag_in_its_lines() {
+    let lines: Vec<_> = outage().iter().map(|it| tagged("k3s", it)).collect();
+    let mut seen = evidence(&lines, None);
+    assert_eq!(Setup::of(&seen).own_units().all, ["k3s", "k3s-agent"]);
+    let log = seen.log.as_mut().unwrap();
+    log.sources[0].name = "journal of k3s-agent.service".to_owned();
+    assert_eq!(Setup::of(&seen).own_units().all, ["k3s-agent"]);
+}
+
+#[test]
+fn the_kubelets_settings_name_its_runtime_where_no_line_does() {
+    for (endpoint, engine, unit) in [
+        (
+            "unix:///run/k3s/containerd/containerd.sock",
+            Engine::Containerd,
+            "k3s",
+        ),
+        ("unix:///run/crio/crio.sock", Engine::Crio, "crio"),
+        ("unix:///run/cri-dockerd.sock", Engine::Docker, "docker"),
+        ("unix:///run/other.sock", Engine::Unknown, "docker"),
+    ] {
+        let mut seen = evidence(&[], Some(daemon_with(Vec::new())));
+        let mut host = host(Vec::new());
+        host.kubelet_settings = Some(Settings {
+            runtime_endpoint: Some(endpoint.to_owned()),
+            ..Settings::default()
+        });
+        seen.host = Some(host);
+        let setup = Setup::of(&seen);
+        assert_eq!(
+            (setup.engine, setup.units().all[0]),
+            (engine, unit),
+            "{endpoint}"
+        );
+    }
 }

@@ -41,6 +41,26 @@ fn a_version_alone_is_good_to_know_and_beside_what_it_does_a_warning() {
 }
 
 #[test]
+fn another_reason_for_the_hang_takes_the_blame_and_a_runtime_that_hangs_is_none() {
+    let rc93 = [("runc", "1.0.0-rc93")];
+    let mut frozen = evidence(&[], Some(with_versions(hung(), &rc93)));
+    frozen.host = Some(host(vec![Process {
+        state: State::Stopped,
+        still: Some(Duration::from_secs(1)),
+        ..process(7, 1, "dockerd", Role::Dockerd, 900)
+    }]));
+    assert_eq!(only(&RULE, &frozen).severity, Severity::Info);
+    let mut daemon = with_versions(hung(), &rc93);
+    for call in [&mut daemon.info, &mut daemon.version_probe] {
+        *call = probe(Outcome::TimedOut, 3000);
+    }
+    let silent = evidence(&[], Some(daemon));
+    let hangs = |it: &Finding| it.id == "hung-runtime" && it.active;
+    assert!(check_all(&silent).iter().any(hangs));
+    assert_eq!(only(&RULE, &silent).severity, Severity::Warning);
+}
+
+#[test]
 fn the_package_is_not_blamed_where_the_runc_in_it_is_known() {
     let package = [("containerd", "1.4.4")];
     let finding = only(&RULE, &evidence(&[], Some(with_versions(hung(), &package))));
