@@ -16,7 +16,7 @@ use crate::{
     runtime::{DEFAULT_ENDPOINT, disk::Place},
 };
 use anyhow::{Context as _, bail};
-use chrono::{FixedOffset, Local};
+use chrono::{DateTime, FixedOffset, Local};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use events::EventsArgs;
 pub use explain::{ExplainArgs, PageFormat, Pager};
@@ -29,7 +29,7 @@ use std::{
     thread,
     time::Duration,
 };
-use times::{moment, positive, utc_offset};
+use times::{Twice, Zone, moment, positive, utc_offset};
 
 /// Finds out why a Kubernetes node says "PLEG is not healthy", and cleans up dead containers
 ///
@@ -542,7 +542,7 @@ pub fn width() -> u16 {
     comfy_table::Table::new()
         .width()
         .unwrap_or(WIDTH)
-        .clamp(60, 120)
+        .clamp(40, 120)
 }
 
 /// Returns whether to use colour on standard output.
@@ -575,13 +575,17 @@ impl LogArgs {
     /// # Errors
     /// Names the option whose value is no time.
     pub fn moments(&self) -> anyhow::Result<Moments> {
-        let zone = self.utc_offset.unwrap_or_else(|| *clock().offset());
-        let now = match &self.now {
-            None => clock(),
-            Some(text) => moment(text, clock().with_timezone(&zone))
-                .with_context(|| format!("--now {text}"))?,
+        let Some(text) = &self.now else {
+            return self.moments_near(clock(), Zone::Machine);
         };
-        self.moments_at(now)
+        let zone = self.utc_offset.map_or(Zone::Machine, Zone::Fixed);
+        let now = moment(text, zone.at(clock()), zone, Twice::Last)
+            .with_context(|| format!("--now {text}"))?;
+        // One that names a zone is of a machine there.
+        match DateTime::parse_from_rfc3339(text) {
+            Ok(_) => self.moments_at(now),
+            Err(_) => self.moments_near(now, zone),
+        }
     }
 
     /// Returns the moments meant, if `now` is the present.
@@ -589,15 +593,29 @@ impl LogArgs {
     /// # Errors
     /// Names the option whose value is no time.
     pub fn moments_at(&self, now: Time) -> anyhow::Result<Moments> {
-        let near = |option: &str, text: &Option<String>| {
+        self.moments_near(now, Zone::Fixed(*now.offset()))
+    }
+
+    fn moments_near(&self, now: Time, zone: Zone) -> anyhow::Result<Moments> {
+        let near = |option: &str, text: &Option<String>, twice| {
             text.as_deref()
-                .map(|text| moment(text, now).with_context(|| format!("{option} {text}")))
+                .map(|text| {
+                    moment(text, now, zone, twice).with_context(|| format!("{option} {text}"))
+                })
                 .transpose()
         };
-        let (since, until) = (near("--since", &self.since)?, near("--until", &self.until)?);
+        let since = near("--since", &self.since, Twice::First)?;
+        let until = near("--until", &self.until, Twice::Last)?;
         if since.zip(until).is_some_and(|(since, until)| since > until) {
             bail!("--since is after --until: nothing would be read");
         }
+        // Lines that tell no zone are of the one that clocks had then, if that was one.
+        let then = zone.at(until.unwrap_or(now));
+        let one = since.is_none_or(|since| zone.at(since).offset() == then.offset());
+        let now = match one {
+            true => now.with_timezone(then.offset()),
+            false => now,
+        };
         Ok(Moments {
             now,
             replayed: (now - clock()).abs() > FRESH,

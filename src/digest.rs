@@ -6,10 +6,12 @@ mod downs;
 mod group;
 mod neighbours;
 mod recent;
+mod removals;
 mod steps;
 
 pub use downs::Down;
 pub use group::{Group, PAUSE};
+pub use removals::Removal;
 pub use steps::Step;
 
 use crate::{
@@ -39,8 +41,6 @@ const ENDED: usize = 512;
 const PROGRAMS: usize = 16;
 /// Pods and ids remembered.
 const NAMES: usize = 8192;
-/// Removals remembered.
-const REMOVALS: usize = 4096;
 
 /// One log file, journal or stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,13 +63,9 @@ pub struct Source {
     pub guessed_times: bool,
     /// Whether plegdoctor picked it by itself.
     pub picked: bool,
-}
-
-/// A pod that the log shows as going or gone.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Removal {
-    /// When, and with which word (`DELETE`, `REMOVE`, `KILL`).
-    pub event: Event,
+    /// Whether somebody cut lines out of it: those looked at, here and there, name the PLEG, the sync loop or the node's
+    /// readiness all.
+    pub extract: bool,
 }
 
 /// What the log told.
@@ -159,17 +155,6 @@ impl Log {
     /// Returns the name of the pod with this UID.
     pub fn pod_named(&self, uid: &PodUid) -> Option<&PodName> {
         self.uids.get(uid)
-    }
-
-    /// Returns when and how the log shows this pod being removed.
-    pub fn removal_of(&self, pod: Option<&PodName>, uid: Option<&PodUid>) -> Option<&Event> {
-        self.removals
-            .iter()
-            .map(|removal| &removal.event)
-            .find(|event| match (&event.uid, uid) {
-                (Some(known), Some(uid)) => known == uid,
-                _ => pod.is_some() && event.pod.as_ref() == pod,
-            })
     }
 
     /// Returns whether an outage goes on at the log's end.
@@ -380,18 +365,7 @@ impl Digest {
                     log.pod_signs.put(uid, at, |_| *forgotten += 1);
                 }
             }
-            Kind::PodRemoved => {
-                let known = |r: &Removal| r.event.pod == event.pod && r.event.uid == event.uid;
-                if !log.removals.iter().rev().take(64).any(known) {
-                    if log.removals.len() == REMOVALS {
-                        log.removals.pop_front();
-                        log.forgotten += 1;
-                    }
-                    log.removals.push_back(Removal {
-                        event: event.clone(),
-                    });
-                }
-            }
+            Kind::PodRemoved => log.note_removal(event),
             Kind::SyncloopStart => {
                 if log.starts.len() == 8 {
                     log.starts.remove(0);

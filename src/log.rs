@@ -13,6 +13,7 @@ mod gauge;
 mod intake;
 mod journal;
 mod lines;
+mod looks;
 mod lost;
 mod measure;
 mod members;
@@ -23,6 +24,8 @@ mod pick;
 pub(crate) mod pump;
 mod reel;
 mod replay;
+mod rows;
+mod sample;
 mod section;
 mod sink;
 mod spots;
@@ -62,6 +65,7 @@ pub use gauge::{Gauge, Reached};
 pub use intake::Opening;
 pub use reel::{Reel, Roll};
 pub use replay::{Recorded, order, replay};
+pub use rows::unbroken;
 pub use sink::Sink;
 
 /// How a container's log is reached.
@@ -320,6 +324,7 @@ fn take(intake: &mut Intake<'_>, piece: Piece<'_>) -> bool {
     match piece {
         Piece::Ahead(ahead) => intake.expect(ahead),
         Piece::Total(bytes) => intake.gauge.expect(bytes),
+        Piece::Looks(looks) => intake.looks(looks),
         Piece::Start(name, from) => intake.start(name, false, from),
         Piece::Block(block) => intake.block(block),
         Piece::Looked(block, spots) => intake.looked_at(block, spots),

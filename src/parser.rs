@@ -31,6 +31,7 @@ use open::Open;
 use std::{collections::BTreeSet, sync::Arc};
 
 pub use crate::time::Hints;
+pub(crate) use elided::ends_cut;
 pub(crate) use lines::{is_own, stamps};
 
 /// Longest line, put together, that is read; the rest of a longer one is cut off.

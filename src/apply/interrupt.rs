@@ -1,19 +1,21 @@
 //! Ctrl-C, as a count that is looked at between removals.
 //!
 //! Before it is watched, the signal ends the program as ever. SIGTERM counts too: a node that shuts down should not
-//! leave a removal unrecorded.
+//! leave a removal unrecorded. Where nothing is to be recorded, it may go on to end the program.
 
 use std::{
+    future::poll_fn,
     io,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    task::Poll,
     thread,
 };
 use tokio::{
     runtime,
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal, SignalKind, signal},
 };
 
 /// How often the user asked to stop.
@@ -26,11 +28,23 @@ impl Interrupts {
     /// # Errors
     /// The system refuses a thread or a signal handler.
     pub fn watch() -> io::Result<Self> {
+        Self::of(&[SignalKind::interrupt(), SignalKind::terminate()])
+    }
+
+    /// As `watch`, but for Ctrl-C alone: SIGTERM ends the program as ever.
+    ///
+    /// # Errors
+    /// The system refuses a thread or a signal handler.
+    pub fn watch_keys() -> io::Result<Self> {
+        Self::of(&[SignalKind::interrupt()])
+    }
+
+    fn of(kinds: &[SignalKind]) -> io::Result<Self> {
         let watched = Self::default();
         let runtime = runtime::Builder::new_current_thread().enable_io().build()?;
         let guard = runtime.enter();
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let mut terminate = signal(SignalKind::terminate())?;
+        let signals: io::Result<Vec<Signal>> = kinds.iter().map(|&kind| signal(kind)).collect();
+        let mut signals = signals?;
         drop(guard);
         let count = Arc::clone(&watched.0);
         thread::Builder::new()
@@ -38,10 +52,7 @@ impl Interrupts {
             .spawn(move || {
                 runtime.block_on(async {
                     loop {
-                        tokio::select! {
-                            _ = interrupt.recv() => {}
-                            _ = terminate.recv() => {}
-                        }
+                        any(&mut signals).await;
                         count.fetch_add(1, Ordering::Relaxed);
                     }
                 });
@@ -53,4 +64,18 @@ impl Interrupts {
     pub fn count(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
+}
+
+/// Waits for one of the signals.
+async fn any(signals: &mut [Signal]) {
+    poll_fn(|context| {
+        let come = signals
+            .iter_mut()
+            .any(|signal| signal.poll_recv(context).is_ready());
+        match come {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    })
+    .await;
 }

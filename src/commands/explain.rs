@@ -8,12 +8,13 @@ use crate::{
         self, Topic,
         paste::{Paste, Pasted},
     },
+    log,
     parser::{Hints, LONGEST},
     render::{self, Style, json, plain::visible},
 };
 use anyhow::{Context as _, bail};
 use std::{
-    io::{self, BufRead, IsTerminal as _, Read as _, Write},
+    io::{self, BufRead, BufReader, IsTerminal as _, Read as _, Write},
     process::ExitCode,
 };
 
@@ -110,7 +111,8 @@ fn read(err: &mut dyn Write) -> anyhow::Result<Pasted> {
         now: cli::clock(),
         utc_offset: None,
     });
-    lines(stdin.lock(), &mut |line| paste.line(line)).context("can't read standard input")?;
+    let input = BufReader::new(log::unbroken(stdin.lock()));
+    lines(input, &mut |line| paste.line(line)).context("can't read standard input")?;
     let pasted = paste.finish();
     if pasted.lines == 0 {
         bail!("there is nothing on standard input to explain");

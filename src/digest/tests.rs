@@ -42,6 +42,7 @@ pub(crate) fn digest(lines: &[String]) -> Log {
         last: told.last,
         guessed_times: told.guessed_times,
         picked: false,
+        extract: false,
     };
     digest.finish(vec![source], None)
 }
@@ -310,6 +311,65 @@ fn a_story_that_ends_again_and_again_keeps_its_latest() {
 }
 
 #[test]
+fn of_several_pods_of_one_name_the_removal_is_that_of_the_time_or_of_the_uid() {
+    let uid = |n: u8| format!("de17858b-93b5-459e-01e9-00000000000{n}");
+    let old = |time: &str, word: &str, n: u8| {
+        line(
+            time,
+            &format!("SyncLoop ({word}, \"api\"): \"web-0_default({})\"", uid(n)),
+        )
+    };
+    let new = |time: &str, word: &str| {
+        line(
+            time,
+            &format!("\"SyncLoop {word}\" source=\"api\" pods=[\"default/web-0\"]"),
+        )
+    };
+    let with_uids = [
+        old("02:00:00", "DELETE", 1),
+        old("02:00:30", "REMOVE", 1),
+        old("05:00:00", "DELETE", 2),
+        old("05:00:09", "DELETE", 2),
+    ];
+    // Newer kubelets name the pod alone.
+    let without = [
+        new("02:00:00", "DELETE"),
+        new("02:00:20", "DELETE"),
+        new("02:00:30", "REMOVE"),
+        new("05:00:00", "DELETE"),
+    ];
+    let pod = PodName::new("default", "web-0");
+    let at = |time: &str| crate::time::rfc3339(format!("2026-11-30T{time}Z").as_bytes());
+    for (lines, name) in [(&with_uids, "with"), (&without, "without")] {
+        let log = digest(lines);
+        let of = |time: &str, uid: Option<&PodUid>| {
+            let Some((crate::time::Stamp::Exact(moment), _)) = at(time) else {
+                unreachable!("that is a time");
+            };
+            let removal = log.removal_of(Some(&pod), uid, Some(moment));
+            removal.map(|event| event.at.unwrap().format("%H:%M:%S").to_string())
+        };
+        let told = |time: &str| of(time, None).unwrap();
+        assert_eq!(told("05:02:00"), "05:00:00", "{name}");
+        assert_eq!(told("03:00:00"), "02:00:00", "{name}");
+        assert_eq!(told("01:00:00"), "02:00:00", "{name}");
+        let second = PodUid::parse(&uid(2)).unwrap();
+        let expected = match name {
+            "with" => "05:00:00",
+            _ => "02:00:00",
+        };
+        assert_eq!(
+            of("03:00:00", Some(&second)).as_deref(),
+            Some(expected),
+            "{name}"
+        );
+        // Of a third one the log with UIDs knows nothing.
+        let third = PodUid::parse(&uid(3)).unwrap();
+        assert_eq!(of("05:02:00", Some(&third)).is_none(), name == "with");
+    }
+}
+
+#[test]
 fn the_latest_names_and_removals_are_remembered_however_many_there_were() {
     let most = (NAMES + NAMES / 4) as u64;
     let lines: Vec<_> = (0..most)
@@ -336,8 +396,8 @@ fn the_latest_names_and_removals_are_remembered_however_many_there_were() {
     assert_eq!(name, Some(format!("default/web-{}", most - 1)));
     assert_eq!(log.pod_of(&id(0)), None);
     let uid = PodUid::parse(&format!("de17858b-93b5-459e-01e9-{:012x}", most - 1)).unwrap();
-    assert!(log.removal_of(None, Some(&uid)).is_some());
+    assert!(log.removal_of(None, Some(&uid), None).is_some());
     assert!(log.pod_named(&uid).is_some());
-    let removals = most - REMOVALS as u64;
+    let removals = most - removals::REMOVALS as u64;
     assert_eq!(log.forgotten, removals + NAMES as u64);
 }

@@ -12,6 +12,7 @@ use super::{
     intake::Opening,
     lines::{LONGEST, Lines, Out},
     open::{Log, Reader},
+    sample::Sample,
 };
 use crate::{
     event::Event,
@@ -45,7 +46,7 @@ pub(super) enum Part {
     /// Something was not seen.
     Gap(String),
     /// Its end: what there was besides events, with the last line's perhaps to come.
-    End(Box<(Lines, Parser)>),
+    End(Box<(Lines, Parser, Sample)>),
 }
 
 /// A log that a thread reads.
@@ -93,6 +94,7 @@ struct Worker {
     wishes: Wishes,
     lines: Lines,
     parser: Parser,
+    sample: Sample,
     bytes: u64,
     events: Vec<Event>,
     to: SyncSender<Part>,
@@ -112,6 +114,7 @@ impl Worker {
             wishes,
             lines: Lines::default(),
             parser,
+            sample: Sample::default(),
             bytes: 0,
             events: Vec::new(),
             to,
@@ -132,7 +135,7 @@ impl Worker {
             _ => true,
         });
         if whole && self.hand_on() {
-            let end = Part::End(Box::new((self.lines, self.parser)));
+            let end = Part::End(Box::new((self.lines, self.parser, self.sample)));
             // Nobody listens any more where the send fails.
             drop(self.to.send(end));
         }
@@ -142,6 +145,7 @@ impl Worker {
     fn block(&mut self, block: &[u8]) -> bool {
         let spots = self.wishes.look(block);
         self.bytes += block.len() as u64;
+        self.sample.take(block);
         self.aside.gauge.took(block.len() as u64);
         let (events, bytes, to) = (&mut self.events, &mut self.bytes, &self.to);
         let mut heard = true;

@@ -7,6 +7,7 @@ use super::{
     crew::{self, Crew, Ended},
     feed::{self, Feed},
     intake::Opening,
+    looks::Looks,
     names::Family,
     open::{Failure, Found, Log},
     spots::Spots,
@@ -30,6 +31,8 @@ pub(super) enum Piece<'a> {
     Ahead(Option<Time>),
     /// How many bytes all that follows has.
     Total(u64),
+    /// What is to be known of the log that begins next.
+    Looks(Looks),
     /// A log begins.
     Start(&'a str, Opening),
     /// Its next bytes.
@@ -104,6 +107,9 @@ fn narrow(log: &mut Log, window: Window, hints: Hints) -> anyhow::Result<Part> {
     let Some((start, end)) = log.span.filter(|(start, end)| window.narrows(end - start)) else {
         return Ok(Part::Whole(None));
     };
+    if log.looks.broken.is_some() {
+        return Ok(Part::Whole(Some("its lines are broken".to_owned())));
+    }
     let waits = log.is_closed();
     let part = window::find(log.file()?, start..end, window, hints);
     if waits {
@@ -129,6 +135,9 @@ pub(super) fn read_tail(
         return Ok(found.failures);
     }
     found.open_family(dir, family, hints)?;
+    // What the node itself wrote came through no terminal.
+    let logs = found.logs.iter_mut();
+    logs.for_each(|log| log.looks = Looks::default());
     found.order();
     tail::shorten(&mut found.logs, hints, limits, emit);
     Ok(stream_all(found, hints, crew, Some(limits), emit))
@@ -154,6 +163,7 @@ fn stream_all(
         let mut begun: VecDeque<Ahead> = VecDeque::new();
         while let Some(mut log) = logs.pop_front() {
             emit(Piece::Ahead(earliest(&logs)));
+            emit(Piece::Looks(log.looks));
             let own = begun.pop_front();
             // One thread is this log's own. A plain one has all of them.
             let free = match own.is_some() || log.unpacks_small() {
@@ -207,25 +217,23 @@ fn stream_any(log: &mut Log, means: &Means<'_>, emit: &mut Emit<'_>) -> anyhow::
     if let Some(pipe) = log.tape() {
         return tape::stream(&log.name, pipe, means.hints, emit);
     }
-    let Some(mut reader) = log.reader()? else {
-        return stream_plain(log, means, emit);
-    };
-    let feed = Feed {
-        name: &log.name,
-        skip: log.skip,
-        limits: means.limits,
-        others: means.others,
-    };
-    Ok(feed::stream(&feed, &mut reader, emit))
-}
-
-/// Streams one log that is what is in its file, and says if that was written anew meanwhile.
-fn stream_plain(log: &mut Log, means: &Means<'_>, emit: &mut Emit<'_>) -> anyhow::Result<bool> {
     let mut said = false;
-    let go_on = stream(log, means, &mut |piece| {
+    let mut heard = |piece: Piece<'_>| {
         said |= matches!(piece, Piece::Gap(..));
         emit(piece)
-    })?;
+    };
+    let go_on = match log.reader()? {
+        None => stream(log, means, &mut heard)?,
+        Some(mut reader) => {
+            let feed = Feed {
+                name: &log.name,
+                skip: log.skip,
+                limits: means.limits,
+                others: means.others,
+            };
+            feed::stream(&feed, &mut reader, &mut heard)
+        }
+    };
     if go_on && !said && log.is_rewritten() {
         let why = "it was truncated and written anew while it was read: lines of before may be missing; its rotation may hold them";
         return Ok(emit(Piece::Gap(&log.name, why.to_owned())));

@@ -4,6 +4,7 @@
 //! the last message is taken for whole, and what waits for its year and zone is dated by the hints. One log at a time;
 //! a container's is left to `docker logs --follow`.
 
+mod between;
 mod file;
 mod journal;
 

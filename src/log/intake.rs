@@ -7,8 +7,10 @@ use super::{
     crew::Wishes,
     gauge::Gauge,
     lines::{LONGEST, Lines, Out},
+    looks::Looks,
     overlap::{Overlap, Tally},
     reel::Reel,
+    sample::Sample,
     sink::Sink,
     spots::Spots,
 };
@@ -35,6 +37,8 @@ pub(super) struct Intake<'a> {
     pub(super) wishes: Wishes,
     /// Where what is read is kept.
     pub(super) reel: Option<&'a mut Reel>,
+    /// What is known of the source that begins next.
+    looks: Looks,
     current: Option<Current>,
     /// What several logs hold.
     overlap: Overlap,
@@ -54,6 +58,8 @@ struct Current {
     /// Whether it is a file, which may hold the lines of several nodes.
     is_file: bool,
     bytes: u64,
+    looks: Looks,
+    sample: Sample,
     lines: Lines,
     parser: Parser,
 }
@@ -114,6 +120,7 @@ impl<'a> Intake<'a> {
             gauge: Gauge::default(),
             wishes: Wishes::default(),
             reel: None,
+            looks: Looks::default(),
             current: None,
             overlap: Overlap::default(),
             shared: BTreeSet::new(),
@@ -132,6 +139,11 @@ impl<'a> Intake<'a> {
     pub(super) fn expect(&mut self, ahead: Option<Time>) {
         self.end();
         self.overlap.expect(ahead);
+    }
+
+    /// Tells what is known of the source that begins next.
+    pub(super) fn looks(&mut self, looks: Looks) {
+        self.looks = looks;
     }
 
     /// Begins a source; ends the one before.
@@ -156,6 +168,8 @@ impl<'a> Intake<'a> {
             numbered: from == Opening::Start,
             is_file: from != Opening::Unnumbered,
             bytes: 0,
+            looks: std::mem::take(&mut self.looks),
+            sample: Sample::default(),
             lines,
             parser,
         });
@@ -178,6 +192,7 @@ impl<'a> Intake<'a> {
             reel.block(block);
         }
         current.bytes += block.len() as u64;
+        current.sample.take(block);
         self.gauge.took(block.len() as u64);
         self.give(|lines, parser, out| lines.push(block, spots, parser, out));
         if let Some(Current { parser, .. }) = &self.current {
@@ -195,7 +210,7 @@ impl<'a> Intake<'a> {
                 current.bytes += bytes;
                 self.give(|_, _, out| out.take(|all| *all = events));
             }
-            Part::End(read) => (current.lines, current.parser) = *read,
+            Part::End(read) => (current.lines, current.parser, current.sample) = *read,
             Part::Gap(why) => {
                 let name = current.name.clone();
                 self.gap(name, why);
@@ -310,6 +325,7 @@ impl<'a> Intake<'a> {
         let told = current.parser.told();
         let name = current.name;
         self.tell_losses(&name, current.lines.cut, told);
+        self.tell_looks(&name, current.looks, told);
         let Tally { again, unknown } = self.overlap.end();
         if again > 0 {
             self.shared.insert(name.clone());
@@ -337,7 +353,24 @@ impl<'a> Intake<'a> {
             last: told.last,
             guessed_times: told.guessed_times,
             picked: current.picked,
+            // A journal's lines may have been chosen by us.
+            extract: current.is_file && current.sample.finish(),
         });
+    }
+
+    /// Says what became of a source's lines on their way here.
+    fn tell_looks(&mut self, name: &str, looks: Looks, told: &Told) {
+        if let Some(width) = looks.broken {
+            self.reading.notes.push(format!(
+                "{name}: its lines are broken at {width} columns, as by a terminal, and were put together again"
+            ));
+        }
+        if let Some(width) = looks.cut.filter(|_| told.elided == 0) {
+            let why = format!(
+                "its lines were cut at {width} columns by a pager (> at the end, … in the middle): journalctl --no-pager gives whole ones"
+            );
+            self.gap(name, why);
+        }
     }
 
     /// Says what a source did not hold any more, and what of it found no room.

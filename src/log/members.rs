@@ -4,6 +4,7 @@
 
 use super::{
     archive::{self, Forward, Inner, Member, Walker},
+    looks::Looks,
     names::{self, Family},
     open,
     section::Ahead,
@@ -15,13 +16,14 @@ use crate::{
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt::Display,
     io::{self, Read},
 };
 
 /// How many bytes tell whether a file is compressed.
 const MAGIC: u64 = 16;
 /// Most logs of an archive that are read.
-const LOGS: usize = 4096;
+pub(super) const LOGS: usize = 4096;
 /// How deep an archive may be in others.
 const DEPTH: u8 = 4;
 
@@ -36,6 +38,8 @@ pub(super) struct Candidate {
     pub(super) first: Option<Time>,
     /// Whether it holds lines of the kubelet in its beginning.
     kubelets: bool,
+    /// What its beginning shows of how it came here.
+    pub(super) looks: Looks,
     /// Why it cannot be read.
     pub(super) refused: Option<String>,
 }
@@ -171,6 +175,11 @@ impl Place {
     }
 }
 
+/// Returns that so many logs of an archive were left out.
+pub(super) fn too_many(left: impl Display) -> String {
+    format!("it holds more logs than can be read: {left} were left out")
+}
+
 /// Returns how deep an archive in one of that depth is.
 ///
 /// # Errors
@@ -226,6 +235,7 @@ impl Candidate {
             within: None,
             first: None,
             kubelets: false,
+            looks: Looks::default(),
             refused: None,
         };
         candidate.refused = match trouble {
@@ -251,6 +261,7 @@ impl Candidate {
         }
         parser.finish(&mut events);
         self.first = parser.told().oldest;
+        self.looks = Looks::of(head, (head.len() as u64) < open::HEAD);
         self.kubelets = parser.told().of_kubelet;
     }
 

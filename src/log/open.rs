@@ -4,6 +4,8 @@
 use super::{
     archive,
     deck::{Deck, Part},
+    looks::Looks,
+    rows::Rejoin,
     section::{Ahead, Section},
     unpack::{self, Unpack},
 };
@@ -57,6 +59,8 @@ pub(super) struct Log {
     print: (u64, Vec<u8>),
     /// What it comes out of.
     form: Form,
+    /// What its beginning shows of how it came here.
+    pub(super) looks: Looks,
     /// How many bytes of what comes out of a reader are to be left out at the beginning.
     pub(super) skip: u64,
 }
@@ -93,9 +97,9 @@ pub(super) type Reader = Box<dyn Read + Send>;
 pub(super) type Failure = (String, anyhow::Error);
 
 impl Log {
-    /// Returns how many bytes are to be read of it; `None` for a stream, and for what is unpacked.
+    /// Returns how many bytes are to be read of it; `None` for a stream, for what is unpacked and what is put together.
     pub(super) fn length(&self) -> Option<u64> {
-        let plain = matches!(self.form, Form::Plain);
+        let plain = matches!(self.form, Form::Plain) && self.looks.broken.is_none();
         self.span.filter(|_| plain).map(|(start, end)| end - start)
     }
 
@@ -158,8 +162,24 @@ impl Log {
         long && read.is_ok() && now != *print
     }
 
-    /// Returns what gives its bytes; `None` for a plain one, which is read from its file.
+    /// Returns what gives its bytes, its lines put together if they were broken; `None` for a plain one, which is read
+    /// from its file.
     pub(super) fn reader(&mut self) -> anyhow::Result<Option<Reader>> {
+        let Some(width) = self.looks.broken else {
+            return self.rows();
+        };
+        let rows = match (self.rows()?, self.span) {
+            (Some(rows), _) => rows,
+            (None, Some((start, end))) => {
+                Box::new(Section::new(self.file()?.try_clone()?, start, end))
+            }
+            (None, None) => return Ok(None),
+        };
+        Ok(Some(Box::new(Rejoin::new(rows, width))))
+    }
+
+    /// Returns what gives its bytes as they are; `None` for a plain one.
+    fn rows(&mut self) -> anyhow::Result<Option<Reader>> {
         match &mut self.form {
             Form::Plain => Ok(None),
             Form::Packed(from, to) => {
@@ -244,6 +264,7 @@ fn look(name: String, path: Option<&Path>, mut file: File, hints: Hints) -> anyh
         place: None,
         print: (0, Vec::new()),
         form: Form::Plain,
+        looks: Looks::default(),
         skip: 0,
         file: None,
         name,
@@ -284,8 +305,14 @@ impl Log {
             return Ok(Looked::Archive(self));
         }
         self.refuse(head)?;
-        self.first = first_time(&self.name, head, hints);
+        self.look(head, hints);
         Ok(Looked::Log(self))
+    }
+
+    /// Takes note of what the beginning tells.
+    fn look(&mut self, head: &[u8], hints: Hints) {
+        self.first = first_time(&self.name, head, hints);
+        self.looks = Looks::of(head, (head.len() as u64) < HEAD);
     }
 
     /// Takes in what comes through a pipe and begins with `head`.
@@ -306,7 +333,7 @@ impl Log {
                 return Ok(self);
             }
             self.refuse(&head)?;
-            self.first = first_time(&self.name, &head, hints);
+            self.look(&head, hints);
             self.form = Form::Piped(Some(Box::new(Ahead::new(head, None, file))));
             return Ok(self);
         }
@@ -323,8 +350,8 @@ impl Log {
         let is_tar = archive::is_tar(&text);
         if !is_tar {
             self.refuse(&text)?;
+            self.look(&text, hints);
         }
-        self.first = first_time(&self.name, &text, hints).filter(|_| !is_tar);
         let reader: Reader = Box::new(Ahead::new(text, trouble, reader));
         self.form = match is_tar {
             true => Form::Tape(Some(Pipe { reader, need })),

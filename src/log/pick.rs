@@ -7,6 +7,7 @@ use super::{
     crew::Crew,
     files::{self, Piece},
     intake::{self, Intake},
+    looks::Looks,
     names::Family,
     open::Failure,
     pump::{self, Ended},
@@ -46,6 +47,7 @@ const FILES: [(&str, &str, Family<'_>); 4] = [
 enum Message {
     Ahead(Option<Time>),
     Total(u64),
+    Looks(Looks),
     Start(String, intake::Opening),
     Block(Vec<u8>),
     Looked(Vec<u8>, Spots),
@@ -246,6 +248,7 @@ fn from_files(
                     begun = Some(name);
                 }
                 Message::Ahead(ahead) => intake.expect(ahead),
+                Message::Looks(looks) => intake.looks(looks),
                 Message::Block(block) => intake.block(&block),
                 Message::Looked(block, spots) => intake.looked_at(&block, &spots),
                 Message::Read(part) => intake.read(part),
@@ -276,6 +279,7 @@ impl From<Piece<'_>> for Message {
     fn from(piece: Piece<'_>) -> Self {
         match piece {
             Piece::Total(bytes) => Self::Total(bytes),
+            Piece::Looks(looks) => Self::Looks(looks),
             Piece::Start(name, from) => Self::Start(name.to_owned(), from),
             Piece::Ahead(ahead) => Self::Ahead(ahead),
             Piece::Block(block) => Self::Block(block.to_vec()),

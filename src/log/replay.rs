@@ -3,11 +3,15 @@
 use super::{
     Reading, UNKNOWN,
     intake::{self, Intake, Opening},
-    judge_empty, judge_nodes, judge_window, note_overlaps, open, pick,
+    judge_empty, judge_nodes, judge_window,
+    looks::Looks,
+    note_overlaps, open, pick,
     reel::Reel,
+    rows::Rejoin,
     sink::Sink,
 };
 use crate::{cli::Moments, event::Time};
+use std::io::Read as _;
 
 /// How much of a log's beginning is looked at for its first time.
 const HEAD: usize = 64 << 10;
@@ -42,19 +46,21 @@ pub fn replay(
         if log.picked {
             intake.not_before(pick::oldest(moments));
         }
+        let joined = log.joined(&mut intake);
+        let bytes = joined.as_deref().unwrap_or(log.bytes);
         intake.start(log.name, log.picked, log.from);
         let mut at = 0;
         for &skip in log.skips {
             // What a manifest says may make no sense; then all is read.
             let skip = usize::try_from(skip).unwrap_or(usize::MAX);
-            let Some(part) = log.bytes.get(at..skip) else {
+            let Some(part) = bytes.get(at..skip) else {
                 continue;
             };
             intake.block(part);
             intake.skip();
             at = skip;
         }
-        intake.block(&log.bytes[at..]);
+        intake.block(&bytes[at..]);
         intake.end();
     }
     judge_empty(moments, &mut intake);
@@ -79,6 +85,19 @@ pub fn order(logs: &mut Vec<Recorded<'_>>, moments: &Moments) {
 }
 
 impl Recorded<'_> {
+    /// Tells `intake` how its beginning looks; returns its bytes put together if its lines are broken.
+    fn joined(&self, intake: &mut Intake<'_>) -> Option<Vec<u8>> {
+        if self.from != Opening::Start {
+            return None;
+        }
+        let head = &self.bytes[..self.bytes.len().min(HEAD)];
+        let looks = Looks::of(head, head.len() < HEAD);
+        intake.looks(looks);
+        let mut joined = Vec::new();
+        let read = Rejoin::new(self.bytes, looks.broken?).read_to_end(&mut joined);
+        read.is_ok().then_some(joined)
+    }
+
     /// Returns when it begins, or a time before all others.
     fn beginning(&self, moments: &Moments) -> Time {
         let head = &self.bytes[..self.bytes.len().min(HEAD)];

@@ -7,6 +7,7 @@ use super::{
     files::{Emit, Piece},
     members::{self, Candidate},
     open::{self, Pipe},
+    rows::Rejoin,
     section::Ahead,
     unpack,
 };
@@ -27,7 +28,9 @@ struct Tape<'a> {
     hints: Hints,
     names: BTreeMap<String, usize>,
     files: u64,
-    logs: u64,
+    logs: usize,
+    /// How many logs found no room.
+    left: u64,
     /// When the newest of its logs begins.
     newest: Option<Time>,
     /// Whether one began before the one before it.
@@ -50,13 +53,21 @@ pub(super) fn stream(
         names: BTreeMap::new(),
         files: 0,
         logs: 0,
+        left: 0,
         newest: None,
         back: false,
     };
     let walked = tape.walk(&mut Walker::new(pipe), ("", 0), emit);
     let Tape {
-        files, logs, back, ..
+        files,
+        logs,
+        left,
+        back,
+        ..
     } = tape;
+    if left > 0 {
+        emit(Piece::Gap(name, members::too_many(left)));
+    }
     match walked {
         Ok(false) => return Ok(false),
         Err(trouble) if logs == 0 => bail!("{trouble}"),
@@ -108,9 +119,12 @@ impl Tape<'_> {
             }
             let told = (head.as_slice(), trouble.as_ref());
             let candidate = Candidate::judge(member, packed, told, self.hints);
-            if candidate.counts()
-                && !self.play(candidate, &mut Ahead::new(head, trouble, text), emit)
-            {
+            if !candidate.counts() {
+                continue;
+            }
+            if self.logs == members::LOGS {
+                self.left += 1;
+            } else if !self.play(candidate, &mut Ahead::new(head, trouble, text), emit) {
                 return Ok(false);
             }
         }
@@ -135,6 +149,11 @@ impl Tape<'_> {
             others: true,
         };
         // What comes after it is not known.
-        emit(Piece::Ahead(Some(UNKNOWN))) && feed::stream(&feed, text, emit)
+        let listened = emit(Piece::Ahead(Some(UNKNOWN))) && emit(Piece::Looks(candidate.looks));
+        listened
+            && match candidate.looks.broken {
+                Some(width) => feed::stream(&feed, &mut Rejoin::new(text, width), emit),
+                None => feed::stream(&feed, text, emit),
+            }
     }
 }

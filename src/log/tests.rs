@@ -3,6 +3,7 @@
 mod ahead;
 mod archived;
 mod container;
+mod copied;
 mod journal;
 mod named;
 mod packed;

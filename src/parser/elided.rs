@@ -1,6 +1,7 @@
 //! Lines that a pager cut: journalctl ends what does not fit in `>`, or has `…` in its middle.
 //!
-//! One such line says nothing, messages hold those signs, too. Lines that are cut to one width do.
+//! One such line says nothing, messages hold those signs, too. Lines that are cut to one width do; and a `>` that closes
+//! nothing, or within what is quoted.
 
 /// The fold.
 #[derive(Debug, Default)]
@@ -9,6 +10,8 @@ pub(super) struct Elided {
     width: usize,
     /// Lines like it, without those of other widths before.
     alike: u64,
+    /// Lines that were cut for sure, whatever their width.
+    sure: u64,
 }
 
 impl Elided {
@@ -24,15 +27,38 @@ impl Elided {
             false => 1,
         };
         self.width = width;
+        self.sure += u64::from(ends_cut(raw));
     }
 
     /// Returns how many lines a pager cut; 0 where it may have been none.
     pub(super) fn count(&self) -> u64 {
-        match self.alike {
+        let alike = match self.alike {
             1 => 0,
             alike => alike,
-        }
+        };
+        alike.max(self.sure)
     }
+}
+
+/// Returns whether a line ends in a `>` that can only be a pager's: it closes nothing, or a quote is left open.
+pub(crate) fn ends_cut(raw: &[u8]) -> bool {
+    let Some(text) = raw.strip_suffix(b">") else {
+        return false;
+    };
+    if text.ends_with(b" ") || text.ends_with(b"-") || text.ends_with(b"=") {
+        return false;
+    }
+    let (mut open, mut quoted, mut last) = (0_u32, false, 0);
+    for &byte in text {
+        match byte {
+            b'"' if last != b'\\' => quoted = !quoted,
+            b'<' => open += 1,
+            b'>' if last != b'-' && last != b'=' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        last = byte;
+    }
+    open == 0 || quoted
 }
 
 /// Returns whether `…` is in a line. Most have no byte of its kind, and to look for the whole sign takes longer.
@@ -60,9 +86,30 @@ mod tests {
     }
 
     #[test]
+    fn one_line_is_enough_whose_end_closes_nothing() {
+        for line in [
+            "kubelet[1]: Failed to remove container \"7be1d0c4a9>",
+            "kubelet[1]: desc = failed to rem>",
+            "kubelet[1]: \"Probe failed\" output=\"<html>",
+            "read tcp 10.0.0.1:1->10.0.0.2:2: i/o time>",
+        ] {
+            assert_eq!(count(&[line, "whole"]), 1, "{line}");
+        }
+    }
+
+    #[test]
     fn a_message_may_end_like_one() {
         assert_eq!(count(&[]), 0);
         assert_eq!(count(&["Readiness probe failed: <html>"]), 0);
         assert_eq!(count(&["x: <html>", "longer: <html>", "whole"]), 0);
+        for line in [
+            "read tcp 10.0.0.1:1->10.0.0.2:2: body <html>",
+            "Image \"a\" is <none>",
+            " >",
+            "the change is a ->",
+            "args=[a=>b] map[x:<nil>",
+        ] {
+            assert_eq!(count(&[line]), 0, "{line}");
+        }
     }
 }

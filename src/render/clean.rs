@@ -5,7 +5,7 @@
 
 pub mod json;
 
-use super::plain::{paragraph, visible};
+use super::plain::{laid_out, paragraph, visible};
 use crate::{
     duration,
     event::Time,
@@ -34,7 +34,7 @@ pub fn plan(plan: &Plan, now: Time, width: u16, out: &mut dyn Write) -> io::Resu
             "To remove: {}\n",
             counted(plan.targets.len(), "container")
         )?;
-        writeln!(out, "{}\n", table(&plan.targets, now, width))?;
+        writeln!(out, "{}", table(&plan.targets, now, width))?;
         write!(out, "{}", paragraph(&consequences(plan), 0, width))?;
     }
     if !plan.spared.is_empty() {
@@ -105,7 +105,8 @@ fn table(targets: &[Target], now: Time, width: u16) -> String {
                 .set_alignment(CellAlignment::Right),
         ]);
     }
-    table.trim_fmt()
+    let (id, age) = (0, 4);
+    laid_out(&mut table, &[id, age], width)
 }
 
 fn pod(target: &Target) -> String {

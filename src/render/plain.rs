@@ -1,8 +1,8 @@
 //! Words for people: hostile text made harmless, long text made short, paragraphs laid out.
 
 use crate::id::PodUid;
-use comfy_table::{ContentArrangement, Table, presets::NOTHING};
-use std::fmt::Write as _;
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets::NOTHING};
+use std::{collections::BTreeSet, fmt::Write as _};
 
 /// Returns `text` with what could command or deceive a terminal made visible: control characters, marks that
 /// turn the direction of writing, characters without width.
@@ -90,11 +90,31 @@ pub fn cut_middle(text: &str, width: usize) -> String {
     format!("{start}…{end}")
 }
 
-/// Returns `text` as a paragraph of at most `width` columns, each line indented.
+/// The longest word that is kept whole: a container's id. What is longer is a path or an address, mostly.
+const WHOLE: usize = 64;
+/// Columns that a table's cell of free text gets at least.
+const NARROW: usize = 24;
+/// Rows of a table that is looked through for broken words.
+const ROWS: usize = 100;
+/// Columns between two cells.
+const GAP: usize = 2;
+
+/// Returns `text` as a paragraph of at most `width` columns, each line indented. Only a word that must stay whole and is
+/// longer reaches beyond them.
 pub fn paragraph(text: &str, indent: usize, width: u16) -> String {
     let room = width
         .saturating_sub(u16::try_from(indent).unwrap_or(0))
         .max(20);
+    let margin = " ".repeat(indent);
+    let kept = |word: &str| {
+        (usize::from(room) + 1..=WHOLE).contains(&word.chars().count()) && !word.contains('/')
+    };
+    if text.split_whitespace().any(kept) {
+        return filled(text, usize::from(room))
+            .iter()
+            .map(|line| format!("{margin}{line}\n"))
+            .collect();
+    }
     let mut table = Table::new();
     table
         .load_style(NOTHING)
@@ -104,12 +124,105 @@ pub fn paragraph(text: &str, indent: usize, width: u16) -> String {
     if let Some(column) = table.column_mut(0) {
         column.set_padding((0, 0));
     }
-    let margin = " ".repeat(indent);
     table
         .trim_fmt()
         .lines()
         .map(|line| format!("{margin}{line}\n"))
         .collect()
+}
+
+/// Fills lines of that many columns with the words of a text, none of them broken.
+fn filled(text: &str, room: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let fits = |line: &String| line.chars().count() + 1 + word.chars().count() <= room;
+        match lines.last_mut().filter(|line| fits(line)) {
+            Some(line) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// Lays out a table of at most `width` columns in which the words of the cells in these columns stay whole: times, ids,
+/// what a command takes. Where there is no room for that, each row is a paragraph.
+pub fn laid_out(table: &mut Table, whole: &[usize], width: u16) -> String {
+    // What each column needs at least, and what it would take.
+    let mut columns: Vec<(usize, usize)> = vec![(0, 0); table.column_count()];
+    let mut kept = BTreeSet::new();
+    for row in table.header().into_iter().chain(table.row_iter()) {
+        for (index, (cell, (least, most))) in row.cell_iter().zip(&mut columns).enumerate() {
+            let content = cell.content();
+            *most = (*most).max(content.chars().count());
+            for word in content.split_whitespace() {
+                let length = word.chars().count();
+                if whole.contains(&index) || length <= NARROW {
+                    kept.insert(word.to_owned());
+                    *least = (*least).max(length);
+                } else {
+                    *least = (*least).max(NARROW);
+                }
+            }
+        }
+    }
+    let gaps = columns.len() * GAP;
+    let room = usize::from(width).saturating_sub(gaps);
+    // As the words fall by themselves, mostly; a longer table would take long to look through.
+    let usual = (table.row_count() <= ROWS).then(|| table.trim_fmt());
+    let sound = |text: &String| kept.iter().all(|word| text.contains(word.as_str()));
+    if let Some(text) = usual.filter(sound) {
+        return text + "\n";
+    }
+    let needed: usize = columns.iter().map(|(least, _)| least).sum();
+    let Some(mut left) = room.checked_sub(needed) else {
+        return stacked(table, width);
+    };
+    while left > 0 && columns.iter().any(|(least, most)| least < most) {
+        for (given, most) in &mut columns {
+            let more = usize::from(*given < *most && left > 0);
+            *given += more;
+            left -= more;
+        }
+    }
+    for (column, (given, _)) in table.column_iter_mut().zip(&columns) {
+        // The constraint counts the padding, too.
+        let given = u16::try_from(given + GAP).unwrap_or(u16::MAX);
+        column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(given)));
+    }
+    table.trim_fmt() + "\n"
+}
+
+/// Returns each row of a table as a paragraph: what each cell is called, and what it holds.
+fn stacked(table: &Table, width: u16) -> String {
+    let cells = |row: &comfy_table::Row| row.cell_iter().map(comfy_table::Cell::content).collect();
+    let heads: Vec<String> = table.header().map(cells).unwrap_or_default();
+    let rows: Vec<Vec<String>> = table.row_iter().map(cells).collect();
+    let (title, rest) = heads
+        .split_first()
+        .map_or(("", &[][..]), |(a, b)| (a.as_str(), b));
+    let mut text = format!("{title}\n");
+    for row in &rows {
+        let Some((first, cells)) = row.split_first() else {
+            continue;
+        };
+        let told = rest.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
+        let told: Vec<String> = told
+            .map(|(head, cell)| match head.as_str() {
+                // It says nothing beside what it stands for.
+                "" | "what" => cell.clone(),
+                head => format!("{head} {cell}"),
+            })
+            .collect();
+        let first = match first.is_empty() {
+            true => String::new(),
+            false => format!("{first}: "),
+        };
+        text += &paragraph(&format!("{first}{}", told.join(", ")), 2, width);
+    }
+    text
 }
 
 #[cfg(test)]
@@ -153,6 +266,52 @@ mod tests {
             "{laid}"
         );
         assert_eq!(laid.split_whitespace().collect::<Vec<_>>().join(" "), text);
+    }
+
+    #[test]
+    fn an_id_reaches_beyond_a_narrow_paragraph_and_a_longer_word_is_broken() {
+        let id = "f".repeat(64);
+        let text = format!("sandbox {id} does not answer");
+        assert_eq!(
+            paragraph(&text, 2, 40),
+            format!("  sandbox\n  {id}\n  does not answer\n")
+        );
+        let path = "/".repeat(65);
+        let told = paragraph(&path, 2, 40);
+        assert_eq!(
+            told,
+            format!("  {}\n  {}\n", "/".repeat(38), "/".repeat(27))
+        );
+    }
+
+    #[test]
+    fn words_of_a_table_stay_whole_while_there_is_room_and_then_rows_are_paragraphs() {
+        let told = |width: u16| {
+            let mut table = Table::new();
+            table
+                .load_style(NOTHING)
+                .set_content_arrangement(ContentArrangement::Dynamic)
+                .set_width(width)
+                .set_header(["Outages", "started", "what"])
+                .add_row([
+                    "",
+                    "05:36:28",
+                    "the node goes NotReady, and stays so for long",
+                ])
+                .add_row(["x", "05:39:29", ""]);
+            for column in table.column_iter_mut() {
+                column.set_padding((0, 2));
+            }
+            laid_out(&mut table, &[1], width)
+        };
+        assert_eq!(
+            told(40),
+            "Outages  started   what\n         05:36:28  the node goes\n                   NotReady, and stays\n                   so for long\nx        05:39:29\n"
+        );
+        assert_eq!(
+            told(24),
+            "Outages\n  started 05:36:28, the\n  node goes NotReady,\n  and stays so for long\n  x: started 05:39:29\n"
+        );
     }
 
     #[test]

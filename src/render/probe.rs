@@ -1,6 +1,6 @@
 //! `probe` for people: each call with its time, and what a relist of the kubelet would take.
 
-use super::plain::{paragraph, visible};
+use super::plain::{laid_out, paragraph, visible};
 use crate::{
     kubelet::spread::human,
     rules::{count, probe_text, took},
@@ -44,7 +44,7 @@ pub fn write(runtime: &Runtime, rows: usize, width: u16, out: &mut dyn Write) ->
             paragraph(&visible(&probe_text(&runtime.ping)), 0, width)
         );
     }
-    writeln!(out, "\n{}", table(&calls, rows, width))?;
+    write!(out, "\n{}", table(&calls, rows, width))?;
     let hidden = calls.len().saturating_sub(rows);
     if hidden > 0 {
         writeln!(
@@ -75,7 +75,8 @@ fn table(calls: &[Call<'_>], rows: usize, width: u16) -> String {
     for column in table.column_iter_mut() {
         column.set_padding((0, 2));
     }
-    table.trim_fmt()
+    let (call, id, time) = (0, 1, 4);
+    laid_out(&mut table, &[call, id, time], width)
 }
 
 fn name(container: &Container) -> String {

@@ -6,7 +6,7 @@ mod timeline;
 
 use super::{
     Style, looked,
-    plain::{brief, cut, cut_middle, paragraph, visible},
+    plain::{brief, cut, cut_middle, laid_out, paragraph, visible},
 };
 use crate::{
     duration,
@@ -26,6 +26,10 @@ use std::io::{self, Write};
 const CITATIONS: usize = 5;
 /// Containers shown; JSON has all that matter.
 const CONTAINERS: usize = 40;
+/// Logs shown, and what could not be seen; JSON has all.
+const ITEMS: usize = 40;
+/// Columns that a quoted line needs.
+const QUOTE: usize = 20;
 /// Columns of the lag's bar.
 const BAR: i64 = 16;
 
@@ -140,12 +144,18 @@ impl Page<'_> {
             };
             let place = visible(&cut(place, 34));
             let start = format!("    {place:widest$}  {time}");
-            let room = usize::from(self.style.width)
-                .saturating_sub(start.chars().count())
-                .max(20);
+            let width = usize::from(self.style.width);
+            let mut room = width.saturating_sub(start.chars().count());
+            // Where little room is left for it, the text stands below.
+            if room < QUOTE {
+                room = width.saturating_sub(6);
+                write!(out, "{}\n      ", start.trim_end())?;
+            } else {
+                write!(out, "{start}")?;
+            }
             writeln!(
                 out,
-                "{start}{}",
+                "{}",
                 cut_middle(&visible(&brief(&citation.text)), room)
             )?;
         }
@@ -218,7 +228,8 @@ impl Page<'_> {
                 bar(incident),
             ]);
         }
-        write!(out, "\n{}", lines(&table))?;
+        let all = [0, 1, 2, 3, 4, 5, 6];
+        write!(out, "\n{}", laid_out(&mut table, &all, self.style.width))?;
         if hidden > 0 {
             writeln!(
                 out,
@@ -245,7 +256,12 @@ impl Page<'_> {
                 took.unwrap_or_else(|| "-".to_owned()),
             ]);
         }
-        write!(out, "\n{}", lines(&table))?;
+        let (id, took) = (0, 4);
+        write!(
+            out,
+            "\n{}",
+            laid_out(&mut table, &[id, took], self.style.width)
+        )?;
         match self.report.containers.len().saturating_sub(CONTAINERS) {
             0 => Ok(()),
             more => writeln!(
@@ -262,6 +278,7 @@ impl Page<'_> {
             .iter()
             .map(|source| self.source(source))
             .collect();
+        hide(&mut looked);
         looked.extend(looked::items(report));
         looked.extend(report.notes.iter().cloned());
         if looked.is_empty() {
@@ -272,6 +289,7 @@ impl Page<'_> {
             .iter()
             .map(|gap| format!("{}: {}", gap.what, gap.why))
             .collect();
+        hide(&mut gaps);
         if gaps.is_empty() {
             gaps.push("nothing".to_owned());
         }
@@ -369,8 +387,13 @@ impl Page<'_> {
     }
 }
 
-fn lines(table: &Table) -> String {
-    table.trim_fmt() + "\n"
+/// Leaves out what is too much to read, and says how much that is.
+fn hide(items: &mut Vec<String>) {
+    let more = items.len().saturating_sub(ITEMS);
+    if more > 0 {
+        items.truncate(ITEMS);
+        items.push(format!("… and {more} more (--format json has all)"));
+    }
 }
 
 fn base(path: &str) -> &str {
@@ -413,4 +436,22 @@ fn bar(incident: &Incident) -> String {
         .collect::<String>()
         .trim_end()
         .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_too_many_items_the_others_are_counted() {
+        let items = |many: usize| -> Vec<String> {
+            let mut items = (0..many).map(|n| n.to_string()).collect();
+            hide(&mut items);
+            items
+        };
+        assert_eq!(items(ITEMS).len(), ITEMS);
+        let shown = items(5000);
+        assert_eq!(shown.len(), ITEMS + 1);
+        assert_eq!(shown[ITEMS], "… and 4960 more (--format json has all)");
+    }
 }

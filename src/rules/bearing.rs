@@ -97,20 +97,19 @@ pub struct Scene<'a> {
 impl<'a> Scene<'a> {
     /// Returns the scene of the primary finding.
     pub fn of(evidence: &'a Evidence, primary: &Finding) -> Self {
-        let speaks_of = |outage: &&Incident, margin: TimeDelta| {
-            let (start, end) = (outage.start - margin, outage.last_line + margin);
+        let spoken_of = |outage: &Incident, slack: TimeDelta| {
+            let (start, end) = (outage.start - slack, outage.last_line + slack);
             let during = |&(from, to): &_| from <= end && to >= start;
             primary.spans.iter().any(during)
         };
+        let near = |outage: &&Incident| primary.spans.is_empty() || spoken_of(outage, CALL_TIMEOUT);
+        // Of a node that flaps no outage is open while it is Ready.
+        let open = |outage: &&Incident| outage.ongoing || spoken_of(outage, TimeDelta::zero());
         let incidents = evidence.log.iter().flat_map(|log| &log.incidents);
         let mut last_first = incidents.rev();
         let outage = match primary.active {
-            // Of a node that flaps no outage is open while it is Ready.
-            true => last_first
-                .next()
-                .filter(|outage| outage.ongoing || speaks_of(outage, TimeDelta::zero())),
-            false => last_first
-                .find(|outage| primary.spans.is_empty() || speaks_of(outage, CALL_TIMEOUT)),
+            true => last_first.next().filter(open),
+            false => last_first.find(near),
         };
         Self {
             evidence,
@@ -242,8 +241,13 @@ const PICKED: &[Kind] = &[
     Kind::PlegEvent,
 ];
 
-/// Whether somebody cut all but the lines on the PLEG out of the log: what it does not say means nothing then.
+/// Whether somebody cut all but the lines on the PLEG, the sync loop or the node's readiness out of the log: what it does
+/// not say means nothing then.
 pub(super) fn is_extract(log: &Log) -> bool {
+    let mut own = log.sources.iter().filter(|source| source.of_kubelet);
+    if own.clone().next().is_some() && own.all(|source| source.extract) {
+        return true;
+    }
     let lines: u64 = log.sources.iter().map(|source| source.lines).sum();
     let told: u64 = log.incidents.iter().map(|incident| incident.lines).sum();
     let of = |kind: Kind| log.counts.get(kind.id()).copied().unwrap_or(0);

@@ -252,7 +252,11 @@ fn who(seen: &Seen, suspects: &[&Process]) -> String {
             1 => ", and 1 process waits for it".to_owned(),
             more => format!(", and {more} processes wait for it"),
         };
-        return format!("By the kernel's table of locks {holder} holds it now{waiting}. ");
+        let holds = match lock.comm {
+            Some(_) => "holds it now",
+            None => "took it, and is not seen any more: what it started may hold it on",
+        };
+        return format!("By the kernel's table of locks {holder} {holds}{waiting}. ");
     }
     let old = match seen.old.len() {
         0 => return String::new(),
@@ -312,8 +316,10 @@ fn subject(seen: &Seen, suspects: &[&Process]) -> Option<Subject> {
     };
     match (seen.lock, suspects) {
         (_, [one]) => Some(process(one.pid, Some(&one.comm), one.uid.clone())),
-        (Some(lock), _) => Some(process(lock.holder, lock.comm.as_ref(), None)),
-        (None, _) => None,
+        (Some(lock), _) if lock.comm.is_some() => {
+            Some(process(lock.holder, lock.comm.as_ref(), None))
+        }
+        (Some(_) | None, _) => None,
     }
 }
 

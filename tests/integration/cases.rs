@@ -11,9 +11,11 @@ use plegdoctor::{
     gather::replay,
     render::{self, Style},
     report::{self, Report},
+    rules::RULES,
 };
 use serde_json::Value;
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
@@ -68,12 +70,16 @@ pub(crate) fn report(folder: &Path) -> Report {
 }
 
 fn printed(report: &Report, format: Format) -> String {
+    printed_at(80, report, format)
+}
+
+fn printed_at(width: u16, report: &Report, format: Format) -> String {
     let mut out = Vec::new();
     render::write(
         report,
         format,
         Style {
-            width: 80,
+            width,
             color: false,
         },
         &mut out,
@@ -334,6 +340,49 @@ fn text_reports_keep_to_eighty_columns_but_for_commands() {
             .collect();
         assert!(long.is_empty(), "{}: {long:#?}", folder.display());
         assert!(!text.contains('\x1b'), "{}", folder.display());
+    }
+}
+
+/// Returns what must not be broken: times, short ids, names of findings, whole commands; each with how often it is there.
+fn unbreakable<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, usize> {
+    let mut words = BTreeMap::new();
+    for line in lines {
+        let is_time =
+            |word: &str| word.len() == 8 && word.bytes().filter(|&byte| byte == b':').count() == 2;
+        let is_id = |word: &str| word.len() == 12 && word.bytes().all(|it| it.is_ascii_hexdigit());
+        let is_rule = |word: &str| RULES.iter().any(|rule| rule.id == word);
+        let all = line.split(|c: char| !(c.is_alphanumeric() || ":-/".contains(c)));
+        for word in all.map(|word| word.trim_matches(':')) {
+            if is_time(word) || is_id(word) || is_rule(word) {
+                *words.entry(word).or_default() += 1;
+            }
+        }
+    }
+    words
+}
+
+#[test]
+fn no_time_id_or_command_is_broken_however_narrow_the_terminal_is() {
+    for folder in folders() {
+        let report = report(&folder);
+        let wide = printed_at(2000, &report, Format::Text);
+        // Quoted lines are cut to the width.
+        let is_quote = |line: &&str| line.starts_with("    ") && !line.starts_with("       ");
+        let wanted = unbreakable(wide.lines().filter(|line| !is_quote(line)));
+        for width in [40, 60, 80, 100] {
+            let text = printed_at(width, &report, Format::Text);
+            let found = unbreakable(text.lines());
+            for (word, count) in &wanted {
+                let there = found.get(word).copied().unwrap_or(0);
+                let name = folder.display();
+                assert!(there >= *count, "{name}, {width} columns: {word}\n{text}");
+            }
+            let commands = report.findings.iter().flat_map(|it| &it.remedies);
+            for command in commands.map(|it| &it.command) {
+                let whole = |text: &str| text.lines().any(|line| line.trim() == command.trim());
+                assert_eq!(whole(&text), whole(&wide), "{command}");
+            }
+        }
     }
 }
 

@@ -12,10 +12,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
     fs,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
     os::unix::fs::PermissionsExt as _,
     path::Path,
     process::{Command, Stdio},
 };
+use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_plegdoctor");
 
@@ -260,6 +262,26 @@ fn any_envelope_and_a_condition_are_understood() {
 }
 
 #[test]
+fn lines_that_a_terminal_broke_are_put_together() {
+    let rows = fs::read("fixtures/cases/odd-rows/journal.txt").unwrap();
+    let json = explained(&fed(&["explain", "-", "--format", "json"], &rows));
+    let pasted = json.pasted.unwrap();
+    let stale = pasted.messages.iter().find(|it| it.id == "pleg-stale");
+    // The first is what a start says, and is another message.
+    assert_eq!(stale.unwrap().count, 18);
+    let stopped = pasted
+        .messages
+        .iter()
+        .find(|it| it.id == "stop-sandbox-failed");
+    assert!(
+        stopped.unwrap().examples[0]
+            .told
+            .join(" ")
+            .contains("b15929dfcea1")
+    );
+}
+
+#[test]
 fn what_is_no_message_is_said_and_has_a_code_of_its_own() {
     let told = fed(&["explain", "-"], b"hello\n\nworld \x1b[2J\xff\n");
     assert_eq!((told.code, told.err.as_str()), (1, ""));
@@ -331,6 +353,8 @@ fn on_a_terminal_it_goes_through_the_pager_and_nowhere_else() {
         ("pleg-stale", vec![("PAGER", "")]),
         ("pleg-stale", vec![("PAGER", "cat")]),
         ("pleg-stale", vec![("PAGER", "/no/such/pager -x")]),
+        ("pleg-stale", vec![("PAGER", "env no-such-pager")]),
+        ("pleg-stale", vec![("PAGER", "/")]),
     ] {
         let shown = terminal(args, &environment);
         assert!(!shown.contains("PAGED"), "{args}: {shown}");
@@ -353,4 +377,60 @@ fn a_pager_that_is_left_early_is_no_error() {
     assert!(shown.ends_with("code 0\r\n"), "{shown:?}");
     let left = terminal("; echo code $?", &[("PAGER", "true")]);
     assert!(left.ends_with("code 0\r\n"), "{left:?}");
+}
+
+/// Writes a pager that reads all, then does as `script` says.
+fn pager(dir: &TempDir, script: &str) -> String {
+    let path = dir.path().join("pager");
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path.display().to_string()
+}
+
+/// Explains on a terminal through that pager; types Ctrl-C once it shows `READY`. Returns what else is shown.
+fn interrupted(pager: &str) -> String {
+    let line = format!("trap : INT; {PROGRAM} explain pleg-stale; echo code $?");
+    let mut child = Command::new("script")
+        .args(["-qec", &line, "/dev/null"])
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("TERM", "xterm")
+        .env("PAGER", pager)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut typing = child.stdin.take().unwrap();
+    let mut shown = BufReader::new(child.stdout.take().unwrap());
+    let mut first = String::new();
+    while !first.contains("READY") {
+        first.clear();
+        assert!(shown.read_line(&mut first).unwrap() > 0, "it ended");
+    }
+    typing.write_all(b"\x03").unwrap();
+    let mut rest = String::new();
+    shown.read_to_string(&mut rest).unwrap();
+    child.wait().unwrap();
+    rest
+}
+
+#[test]
+fn in_a_pager_ctrl_c_is_the_pagers_and_where_that_ends_it_is_over() {
+    let dir = tempfile::tempdir().unwrap();
+    // As less: it goes on.
+    let caught = "trap seen=1 INT; cat >/dev/null; echo READY; \
+        while [ -z \"$seen\" ]; do sleep 0.1; done; sleep 0.3; echo GOES ON";
+    let rest = interrupted(&pager(&dir, caught));
+    assert!(rest.ends_with("GOES ON\r\ncode 0\r\n"), "{rest:?}");
+    // It has not read all that it is given, and ends.
+    let rest = interrupted(&pager(&dir, "echo READY; exec sleep 60"));
+    assert!(rest.ends_with("code 0\r\n"), "{rest:?}");
+}
+
+#[test]
+fn in_a_pager_sigterm_ends_the_program() {
+    let dir = tempfile::tempdir().unwrap();
+    let pager = pager(&dir, "cat >/dev/null; kill -TERM $PPID; sleep 1");
+    let shown = terminal("pleg-stale; echo code $?", &[("PAGER", &pager)]);
+    assert!(shown.ends_with("code 143\r\n"), "{shown:?}");
 }

@@ -50,15 +50,22 @@ impl Peer {
         let mut outcomes = Vec::new();
         for line in index.lines().filter(|line| !line.is_empty()) {
             let fields: Vec<&str> = line.split('\t').collect();
-            let [path, outcome, status, millis, body] = fields[..] else {
-                panic!("{line}")
+            let (path, outcome, status, millis, body, whole) = match fields[..] {
+                [path, outcome, status, millis, body] => (path, outcome, status, millis, body, 0),
+                [path, outcome, status, millis, body, whole] => {
+                    let whole = whole.parse().unwrap();
+                    (path, outcome, status, millis, body, whole)
+                }
+                _ => panic!("{line}"),
             };
             outcomes.push(outcome);
-            let body = match body {
+            let mut body = match body {
                 "-" => String::new(),
                 inline if inline.starts_with(['{', '[']) => inline.to_owned(),
                 file => fs::read_to_string(folder.join("docker").join(file)).unwrap(),
             };
+            // One of which a part was left out is as long as the whole was.
+            body.extend(std::iter::repeat_n(' ', whole.max(body.len()) - body.len()));
             let play = match outcome {
                 "timed_out" => Play::Never,
                 "answered" => {

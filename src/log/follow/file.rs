@@ -1,9 +1,14 @@
 //! A file that grows, is rotated (by a new file of its name, or by a copy and truncation), is gone, or not there yet.
 //!
 //! It is looked at several times a second: that sees what no notice of the kernel tells, on file systems of servers,
-//! too. What is written between the last look and a truncation is in the copy only, and that is said.
+//! too. What is written between the last look and a truncation is in the copy only, and that is said. A file that had the
+//! name between two looks only is found among the rotations.
 
-use super::{BLOCK, Message, Opening, open};
+use super::{
+    BLOCK, Message, Opening,
+    between::{Id, Known, Missed},
+    open,
+};
 use std::{
     fs::{self, File, Metadata},
     io,
@@ -25,13 +30,27 @@ struct Closed;
 /// The file, as far as it was read.
 struct Opened {
     file: File,
-    /// Device and inode.
-    id: (u64, u64),
+    id: Id,
     at: u64,
     /// Its first bytes.
     head: Vec<u8>,
     /// Its size and time at the last look.
     seen: Option<(u64, i64, i64)>,
+    /// What was beside it when it was opened, or truncated.
+    beside: Known,
+}
+
+impl Opened {
+    fn new(file: File, id: Id, beside: Known) -> Self {
+        Self {
+            file,
+            id,
+            at: 0,
+            head: Vec::new(),
+            seen: None,
+            beside,
+        }
+    }
 }
 
 struct Follower<'a> {
@@ -55,7 +74,7 @@ pub(super) fn follow(path: &Path, leash: &Weak<()>, to: &SyncSender<Message>) {
     }
 }
 
-fn id(metadata: &Metadata) -> (u64, u64) {
+fn id(metadata: &Metadata) -> Id {
     (metadata.dev(), metadata.ino())
 }
 
@@ -67,15 +86,35 @@ impl Follower<'_> {
         }
         self.read_on()?;
         // The old file stays as long as nobody writes to the new one: its writer may not know of it yet.
-        let new = fs::metadata(self.path).is_ok_and(|now| {
-            let other = self.opened.as_ref().is_some_and(|old| old.id != id(&now));
+        let new = fs::metadata(self.path).ok().filter(|now| {
+            let other = self.opened.as_ref().is_some_and(|old| old.id != id(now));
             other && now.is_file() && now.len() > 0
         });
-        if !new {
+        let Some(new) = new else {
             return Ok(());
-        }
+        };
         self.read_on()?;
+        self.read_between(id(&new))?;
         self.open()
+    }
+
+    /// Sends what had the name after the old file, and before the new one.
+    fn read_between(&mut self, new: Id) -> Result<(), Closed> {
+        let Some(old) = &self.opened else {
+            return Ok(());
+        };
+        let Missed { files, lost } = old.beside.missed(self.path, [old.id, new], &old.head);
+        if lost > 0 {
+            let why = format!("it was rotated so fast that {lost} files of it were not read");
+            self.send(Message::Told(why))?;
+        }
+        for file in files {
+            let Ok(about) = file.metadata() else { continue };
+            self.opened = Some(Opened::new(file, id(&about), Known::default()));
+            self.send(Message::Start(Opening::Start))?;
+            self.read_on()?;
+        }
+        Ok(())
     }
 
     /// Opens what has the name now, and reads it.
@@ -86,13 +125,7 @@ impl Follower<'_> {
         });
         match opened {
             Ok((file, id)) => {
-                self.opened = Some(Opened {
-                    file,
-                    id,
-                    at: 0,
-                    head: Vec::new(),
-                    seen: None,
-                });
+                self.opened = Some(Opened::new(file, id, Known::look(self.path)));
                 self.told.clear();
                 self.send(Message::Start(Opening::Start))?;
                 self.read_on()
@@ -115,6 +148,8 @@ impl Follower<'_> {
             Ok(Some(Change::Anew)) => {
                 (opened.at, opened.seen) = (0, None);
                 opened.head.clear();
+                // A copy was made of it.
+                opened.beside = Known::look(self.path);
                 let why = "it was truncated: what was written to it right before may be missing";
                 self.send(Message::Told(why.to_owned()))?;
                 self.send(Message::Start(Opening::Start))?;

@@ -5,7 +5,7 @@ use crate::{
     log::names::{self, Family},
     parser::Hints,
 };
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use std::{
     collections::BTreeSet,
     fs::{self, File},
@@ -18,6 +18,9 @@ use std::{
 /// How many files are kept open while they wait to be read; the usual limit is 1024 descriptors.
 const OPEN: usize = 256;
 
+/// Most logs that are read: each takes a KiB while it waits.
+const MOST: usize = 8192;
+
 /// What was found to read.
 #[derive(Default)]
 pub(in crate::log) struct Found {
@@ -27,6 +30,8 @@ pub(in crate::log) struct Found {
     pub(in crate::log) failures: Vec<Failure>,
     /// What is to be known of those that can.
     pub(in crate::log) notes: Vec<String>,
+    /// How many logs found no room.
+    left: usize,
     /// Device and inode of each pipe that was opened. To look at one again takes from it what is to be read.
     pipes: BTreeSet<(u64, u64)>,
 }
@@ -102,6 +107,13 @@ impl Found {
     /// Orders the logs by their first times; one that tells none stays after the one before it. Those of a compressed
     /// archive stay in its order where theirs would unpack it too often.
     pub(in crate::log) fn order(&mut self) {
+        if self.left > 0 {
+            let why = anyhow!(
+                "{} logs more than the {MOST} that can be read at once were left out: name fewer",
+                std::mem::take(&mut self.left)
+            );
+            self.failures.push(("the logs".to_owned(), why));
+        }
         let mut before = None;
         for log in &mut self.logs {
             log.place = log.first.or(before);
@@ -124,6 +136,10 @@ impl Found {
 
     pub(super) fn add(&mut self, mut log: Log) {
         if self.logs.iter().any(|other| other.id == log.id) {
+            return;
+        }
+        if self.logs.len() >= MOST {
+            self.left += 1;
             return;
         }
         // What is shared takes no descriptor of its own.

@@ -79,6 +79,7 @@ impl Log {
             first: log.first,
             place: None,
             form,
+            looks: log.looks,
             skip: 0,
         })
     }
@@ -138,7 +139,7 @@ impl Found {
             self.failures.push((name, anyhow!("{words}")));
         }
         if left > 0 {
-            let why = anyhow!("it holds more logs than can be read: {left} were left out");
+            let why = anyhow!("{}", members::too_many(left));
             self.failures.push((archive.name.clone(), why));
         }
         let mut inner: Option<(Within, Arc<Mutex<Deck>>)> = None;

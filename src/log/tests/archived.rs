@@ -402,3 +402,37 @@ fn an_archive_that_breaks_off_in_a_pipe_gives_what_came_before_and_one_gap() {
         );
     }
 }
+
+#[test]
+fn of_more_logs_than_find_room_the_others_are_counted() {
+    let entries: Vec<Entry> = (0..4200)
+        .map(|n| file(&format!("d{n}/kubelet.log"), 30))
+        .collect();
+    let tar = tar_of(&entries);
+    let (reading, _) = piped(tar.clone());
+    assert_eq!(reading.sources.len(), 4096);
+    let [gap] = &gaps(&reading)[..] else { panic!() };
+    assert!(
+        gap.ends_with("it holds more logs than can be read: 104 were left out"),
+        "{gap}"
+    );
+    // … and of several archives together.
+    let dir = directory_of(&[
+        ("a.tar", tar.clone()),
+        ("b.tar", tar.clone()),
+        ("c.tar", tar),
+    ]);
+    let paths = ["a.tar", "b.tar", "c.tar"].map(|name| dir.1.join(name));
+    let options: Vec<&str> = paths
+        .iter()
+        .flat_map(|path| ["--log", text(path)])
+        .collect();
+    let (reading, _) = outcome(&options).unwrap();
+    assert_eq!(reading.sources.len(), 8192);
+    let told = gaps(&reading);
+    assert!(
+        told.iter()
+            .any(|gap| gap.starts_with("the logs: 4096 logs more than the 8192")),
+        "{told:?}"
+    );
+}

@@ -82,6 +82,18 @@ fn the_plan_tells_what_goes_what_is_lost_and_what_stays() {
 }
 
 #[test]
+fn on_a_narrow_terminal_ids_and_ages_stay_whole() {
+    for width in [40, 60, 80] {
+        let shown = text(|out| plan(&example(), now(), width, out));
+        let ids = ["a", "b", "c", "d"].map(|digit| digit.repeat(12));
+        let words = ids.iter().map(String::as_str);
+        for word in words.chain(["3h12m", "30h", "(sandbox)", "--include-live-pods"]) {
+            assert!(shown.contains(word), "{width} {word}:\n{shown}");
+        }
+    }
+}
+
+#[test]
 fn an_empty_plan_says_so() {
     let shown = text(|out| plan(&Plan::default(), now(), 80, out));
     assert_eq!(shown, "Nothing to remove.\n");

@@ -1,9 +1,9 @@
 //! What a finding is to the trouble, what was ruled out, and what could not be judged: for people, in few lines.
 
-use super::{Page, lines};
+use super::Page;
 use crate::{
     finding::{Finding, Severity},
-    render::plain::{paragraph, visible},
+    render::plain::{laid_out, paragraph, visible},
     report::{Role, Undecided},
 };
 use std::io::{self, Write};
@@ -45,7 +45,8 @@ impl Page<'_> {
             for ruled_out in &report.ruled_out {
                 table.add_row([ruled_out.id.to_owned(), visible(&ruled_out.because)]);
             }
-            write!(out, "\n{}", lines(&table))?;
+            let id = 0;
+            write!(out, "\n{}", laid_out(&mut table, &[id], self.style.width))?;
         }
         let mut open: Vec<&Undecided> = report.undecided.iter().collect();
         if open.is_empty() {

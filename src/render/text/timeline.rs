@@ -1,10 +1,10 @@
 //! What happened in the outage that counts, a line each: for people.
 
-use super::{Page, lines};
+use super::Page;
 use crate::{
     duration,
     incident::Incident,
-    render::plain::visible,
+    render::plain::{laid_out, visible},
     report::{Moment, What},
 };
 use chrono::TimeDelta;
@@ -30,7 +30,12 @@ impl Page<'_> {
                 visible(&self.told(moment, incident)),
             ]);
         }
-        write!(out, "\n{}", lines(&table))
+        let (at, offset) = (1, 2);
+        write!(
+            out,
+            "\n{}",
+            laid_out(&mut table, &[at, offset], self.style.width)
+        )
     }
 
     fn told(&self, moment: &Moment, incident: &Incident) -> String {

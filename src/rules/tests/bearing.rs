@@ -1,5 +1,6 @@
 use super::*;
 use crate::{
+    digest::Source,
     evidence::Gap,
     node::{Bus, Disk, KernelKind, KernelLine, Settings, Systemd, Thread, pressure::DaemonLimits},
 };
@@ -183,6 +184,18 @@ fn the_silence_of_a_log_says_nothing_where_lines_are_missing() {
     let mut grepped = lines[3..].to_vec();
     grepped.extend([1, 2, 3].map(|n| line(&format!("03:39:4{n}"), &event)));
     assert_eq!(out(&evidence(&grepped, None)), ["not-pleg"]);
+    // Cut otherwise, as its lines show where they were looked at; another log beside it may be whole.
+    let mut searched = whole.clone();
+    let log = searched.log.as_mut().unwrap();
+    log.sources[0].extract = true;
+    assert_eq!(out(&searched), ["not-pleg"]);
+    let log = searched.log.as_mut().unwrap();
+    let beside = Source {
+        extract: false,
+        ..log.sources[0].clone()
+    };
+    log.sources.push(beside);
+    assert!(out(&searched).contains(&"runtime-down"));
     // The journal dropped some.
     let mut lossy = whole;
     lossy.gaps.push(Gap {

@@ -127,7 +127,7 @@ fn a_log_cut_to_the_lines_on_the_pleg_rules_nothing_out() {
     assert!(
         found
             .explanation
-            .contains("Nothing could be ruled out: all but the lines on the PLEG was cut out"),
+            .contains("Nothing could be ruled out: all but lines on the PLEG, the sync loop and readiness was cut out"),
         "{}",
         found.explanation
     );

@@ -1,6 +1,7 @@
 use super::*;
 use crate::{
     finding::{Confidence, Finding, Severity},
+    node::{FileLock, locks::flocks},
     rules::xtables_lock::RULE,
 };
 
@@ -25,6 +26,9 @@ fn once_or_twice_is_ordinary() {
     );
 }
 
+/// A process that is not there any more.
+const ENDED: u32 = 4711;
+
 fn run(pid: u32, seconds: u64, wchan: &str) -> Process {
     Process {
         start_ticks: 100_000 - seconds,
@@ -36,8 +40,13 @@ fn run(pid: u32, seconds: u64, wchan: &str) -> Process {
 /// The log, and these runs; `locks` is the kernel's table of locks, if it was read.
 fn beside(runs: Vec<Process>, locks: Option<&str>) -> Finding {
     let mut evidence = evidence(&lines(), None);
+    let named = |lock: FileLock| FileLock {
+        comm: Some("holder".to_owned()).filter(|_| lock.holder != ENDED),
+        ..lock
+    };
+    let locks = locks.map(|table| flocks(table).into_iter().map(named).collect());
     evidence.host = Some(Host {
-        locks: locks.map(crate::node::locks::flocks),
+        locks,
         ..host(runs)
     });
     only(&RULE, &evidence)
@@ -121,6 +130,17 @@ fn another_program_that_holds_it_is_named_and_not_to_be_ended() {
     // Each run waits a moment for the one before it.
     let finding = beside(waits(2), Some(table));
     assert_eq!(finding.confidence, Confidence::Suspected);
+}
+
+#[test]
+fn a_holder_that_has_ended_is_not_said_to_hold_it() {
+    let table = "\
+1: FLOCK  ADVISORY  WRITE 4711 00:17:1032 0 EOF
+1: -> FLOCK  ADVISORY  WRITE 13 00:17:1032 0 EOF
+";
+    let finding = beside(vec![run(13, 90, "locks_lock_inode_wait")], Some(table));
+    assert!(finding.explanation.contains("is not seen any more"));
+    assert_eq!((finding.subjects[0].pid, kills(&finding).len()), (None, 0));
 }
 
 #[test]

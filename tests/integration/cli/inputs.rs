@@ -1,7 +1,8 @@
 //! What is read, and what is said of what can't be.
 
 use super::{files, noon, ready, stale, text};
-use crate::support::program::{Told, fed, findings, run};
+use crate::support::program::{Told, fed, fed_to, findings, plegdoctor, run};
+use serde_json::Value;
 use std::fmt::Write as _;
 
 /// Diagnoses what is on standard input, as JSON.
@@ -254,4 +255,109 @@ fn the_present_and_the_zone_are_those_given() {
     assert_eq!(report["generated_at"], "2027-01-01T00:05:00+08:00");
     assert_eq!(report["incidents"][0]["start"], "2026-12-31T23:56:46+08:00");
     assert_eq!(findings(&report), ["pleg-unexplained"]);
+}
+
+#[test]
+fn times_of_the_machines_zone_go_by_its_rules_for_the_day_that_is_meant() {
+    let stamp = |time: &str| format!("{time} n kubelet[1]: I1130 11:00:00.000000 1 a.go:1] x\n");
+    let log = stamp("2026-03-29T00:00:00Z") + &stamp("2026-11-30T00:00:00Z");
+    let asked = |window: &[&str]| {
+        let report = in_berlin(window, &log);
+        let notes = report["notes"].as_array().unwrap().clone();
+        let note = notes.iter().find_map(|note| {
+            let words = note.as_str()?.strip_prefix("only what was logged ")?;
+            words.strip_suffix(" counts, as asked").map(str::to_owned)
+        });
+        note.unwrap()
+    };
+    for (window, words) in [
+        (
+            &["--since", "2026-07-01 12:00"][..],
+            "after 2026-07-01 12:00:00 +02:00",
+        ),
+        (
+            &["--since", "2026-01-10"],
+            "after 2026-01-10 00:00:00 +01:00",
+        ),
+        // Clocks went from 02:00 to 03:00.
+        (
+            &["--since", "2026-03-29 02:30"],
+            "after 2026-03-29 03:00:00 +02:00",
+        ),
+        (
+            &["--until", "2026-03-29 02:00"],
+            "before 2026-03-29 03:00:00 +02:00",
+        ),
+        (
+            &["--since", "2026-03-29 01:59:59"],
+            "after 2026-03-29 01:59:59 +01:00",
+        ),
+        // Clocks went from 03:00 back to 02:00: as much as both may mean.
+        (
+            &["--since", "2026-10-25 02:30", "--until", "2026-10-25 02:30"],
+            "between 2026-10-25 02:30:00 +02:00 and 2026-10-25 02:30:00 +01:00",
+        ),
+        // Seen from the day after, and from the day itself.
+        (
+            &[
+                "--now",
+                "2026-10-26 00:10",
+                "--since",
+                "yesterday",
+                "--until",
+                "today",
+            ],
+            "between 2026-10-25 00:00:00 +02:00 and 2026-10-26 00:00:00 +01:00",
+        ),
+        (
+            &[
+                "--now",
+                "2026-03-29 12:00",
+                "--since",
+                "01:30",
+                "--until",
+                "03:30",
+            ],
+            "between 2026-03-29 01:30:00 +01:00 and 2026-03-29 03:30:00 +02:00",
+        ),
+        // Another machine's present has its own zone.
+        (
+            &["--now", "2026-07-01T12:00:00+05:30", "--since", "11:00"],
+            "after 2026-07-01 11:00:00 +05:30",
+        ),
+    ] {
+        assert_eq!(asked(window), words, "{window:?}");
+    }
+}
+
+#[test]
+fn lines_without_a_zone_are_of_the_one_that_clocks_had_in_the_time_asked_for() {
+    let log = stale("11:54:50").replace("E1130", "E0701");
+    let start = |window: &[&str]| {
+        let window = [&["--now", "2026-11-30 12:00"], window].concat();
+        let report = in_berlin(&window, &log);
+        report["incidents"][0]["start"].as_str().map(str::to_owned)
+    };
+    let of = |zone: &str| Some(format!("2026-07-01T11:51:45.800+{zone}"));
+    assert_eq!(
+        start(&["--since", "2026-07-01", "--until", "2026-07-02"]),
+        of("02:00")
+    );
+    // Both are in the window: nothing tells which.
+    assert_eq!(start(&["--since", "2026-07-01"]), of("01:00"));
+}
+
+/// Diagnoses that log on a machine whose clocks show Berlin's time.
+fn in_berlin(window: &[&str], log: &str) -> Value {
+    let args = [
+        "diagnose",
+        "--no-docker",
+        "--no-host",
+        "--log",
+        "-",
+        "--format",
+        "json",
+    ];
+    let mut command = plegdoctor(&[&args[..], window].concat());
+    fed_to(command.env("TZ", "Europe/Berlin"), log.as_bytes()).report()
 }

@@ -182,6 +182,45 @@ fn a_file_that_is_not_there_yet_is_waited_for_and_a_rotation_by_renaming_loses_n
 }
 
 #[test]
+fn rotations_that_are_faster_than_the_looks_lose_nothing_and_repeat_nothing() {
+    let dir = files(&[
+        ("kubelet.log", stale(10).as_bytes()),
+        ("kubelet.log.1", stale(9).as_bytes()),
+        ("kubelet.log.2.gz", b"\x1f\x8b\x08"),
+    ]);
+    let at = |name: &str| dir.path().join(name);
+    let running = Running::of(&at("kubelet.log"));
+    assert_eq!(running.next(), ("10".to_owned(), 1));
+    let rotate = |minute: u8| {
+        // As logrotate does: the oldest first; the new log is another file.
+        for number in (1..5).rev() {
+            let _ = fs::rename(
+                at(&format!("kubelet.log.{number}")),
+                at(&format!("kubelet.log.{}", number + 1)),
+            );
+        }
+        fs::rename(at("kubelet.log"), at("kubelet.log.1")).unwrap();
+        append(&at("kubelet.log"), &stale(minute));
+    };
+    // What somebody copied is no rotation.
+    fs::copy(at("kubelet.log"), at("kubelet.log-20261130")).unwrap();
+    for minute in 11..14 {
+        rotate(minute);
+    }
+    for minute in 11..14 {
+        assert_eq!(running.next(), (minute.to_string(), 1));
+    }
+    // It goes on with the last one.
+    append(&at("kubelet.log"), &stale(14));
+    assert_eq!(running.next(), ("14".to_owned(), 2));
+    rotate(15);
+    assert_eq!(running.next(), ("15".to_owned(), 1));
+    assert!(running.is_silent());
+    let (status, err) = running.stop("INT");
+    assert_eq!((status.code(), err), (Some(0), vec![]));
+}
+
+#[test]
 fn a_truncation_is_noticed_and_said_even_where_the_file_grew_past_its_old_size_meanwhile() {
     let dir = files(&[("kubelet.log", stale(1).as_bytes())]);
     let log = dir.path().join("kubelet.log");

@@ -44,7 +44,11 @@ pub(crate) fn run<S: AsRef<OsStr>>(args: &[S]) -> Told {
 
 /// Runs it with that on standard input.
 pub(crate) fn fed(args: &[&str], input: &[u8]) -> Told {
-    let mut command = plegdoctor(args);
+    fed_to(&mut plegdoctor(args), input)
+}
+
+/// Runs a prepared command with that on standard input.
+pub(crate) fn fed_to(command: &mut Command, input: &[u8]) -> Told {
     let started = Instant::now();
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
