@@ -11,7 +11,9 @@ mod stacks;
 mod words;
 
 use super::{
-    Bearing, EACH, Judged, Rule, Scene, cite_probe,
+    Bearing, EACH, Judged, Rule, Scene,
+    bearing::is_extract,
+    cite_probe,
     holders::{self, Holder},
     hung_runtime, inspect_call, lasts,
     lines::Lines,
@@ -25,7 +27,7 @@ use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Severity, Subject, SubjectKind},
     id::ContainerId,
-    incident::CALL_TIMEOUT,
+    incident::{CALL_TIMEOUT, Incident},
     runtime::{Container, Outcome},
 };
 use chrono::TimeDelta;
@@ -140,11 +142,12 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
 }
 
 fn tell(evidence: &Evidence, suspects: &[Suspect]) -> Vec<Finding> {
-    if suspects.len() <= EACH {
-        let each = suspects.iter().map(std::slice::from_ref);
-        return each.map(|suspect| accuse(evidence, suspect)).collect();
-    }
-    let alike = |a: &Suspect, b: &Suspect| proof(evidence, a) == proof(evidence, b);
+    // Those that hold up the relist now do it together: it waits for one after the other, and all are to be freed. Of what
+    // is over, or held up besides, each has its own story.
+    let alike = |a: &Suspect, b: &Suspect| {
+        let (a, b) = (proof(evidence, a), proof(evidence, b));
+        a == b && (suspects.len() > EACH || (!a.over && (a.hangs || a.holds_up())))
+    };
     suspects
         .chunk_by(alike)
         .map(|some| accuse(evidence, some))
@@ -284,6 +287,19 @@ fn is_unkillable(suspect: &Suspect) -> bool {
     })
 }
 
+/// Whether its status was asked for in vain again and again, and the kubelet did not once call its PLEG unhealthy.
+fn stays_below(evidence: &Evidence, suspect: &Suspect) -> bool {
+    let times = suspect.deadlines.first().zip(last(suspect));
+    let Some((log, (first, last))) = evidence.log.as_ref().zip(times) else {
+        return false;
+    };
+    let during = |outage: &Incident| outage.start <= last && outage.last_line >= first;
+    has_status(suspect)
+        && last - first >= CALL_TIMEOUT * 3
+        && !log.incidents.iter().any(during)
+        && !is_extract(log)
+}
+
 /// Whether the runtime as a whole hung at that time, so that the deadlines say nothing about this container.
 fn is_runtime_wide(evidence: &Evidence, suspect: &Suspect) -> bool {
     let slack = CALL_TIMEOUT + TimeDelta::seconds(30);
@@ -315,7 +331,8 @@ fn accuse(evidence: &Evidence, suspects: &[Suspect]) -> Finding {
     let proofs = || suspects.iter().map(|suspect| proof(evidence, suspect));
     let active = proofs().any(|proof| !proof.over);
     let critical = |suspect: &Suspect| {
-        proof(evidence, suspect).holds_up() || (hangs(suspect) && held::is_held_for_long(suspect))
+        let holds_up = proof(evidence, suspect).holds_up() && !stays_below(evidence, suspect);
+        holds_up || (hangs(suspect) && held::is_held_for_long(suspect))
     };
     let all = || {
         Lines(

@@ -1,6 +1,8 @@
 //! The words of `hung-container`: what is told of one suspect, and of many.
 
-use super::{Proof, Suspect, hangs, has_status, held::is_held, is_unkillable, proof, subject};
+use super::{
+    Proof, Suspect, hangs, has_status, held::is_held, is_unkillable, proof, stays_below, subject,
+};
 use crate::{
     event::Kind,
     evidence::Evidence,
@@ -71,6 +73,13 @@ pub(super) fn explain(evidence: &Evidence, suspects: &[Suspect]) -> String {
         ),
         Some(Proof { over: true, .. }) => {
             "While it lasted the kubelet's relist, which asks one pod after the other, could not finish."
+        }
+        Some(Proof { logged: true, .. })
+            if suspects
+                .iter()
+                .all(|suspect| stays_below(evidence, suspect)) =>
+        {
+            "The kubelet's relist asks one pod after the other and waits for it each time, though never for so long that the kubelet called its PLEG unhealthy: from 1.32 on it asks a pod once, so that one such container alone costs a relist 2 minutes of the 3. Its pod is neither mended nor removed, and with a second one like it the node goes NotReady."
         }
         Some(Proof { logged: true, .. }) => {
             "The kubelet's relist asks one pod after the other, so it cannot finish, and after 3 minutes the node goes NotReady."
