@@ -15,6 +15,7 @@ pub use removals::Removal;
 pub use steps::Step;
 
 use crate::{
+    envelope::Program,
     event::{ErrorClass, Event, Kind, Time},
     id::{ContainerId, PodName, PodUid},
     incident::{Incident, Incidents},
@@ -52,6 +53,8 @@ pub struct Source {
     pub lines: u64,
     /// Whether some of them are the kubelet's.
     pub of_kubelet: bool,
+    /// The program that the kubelet is, or runs in, as its lines' envelopes tell.
+    pub program: Option<Program>,
     /// Time of the first of the kubelet's lines, of all read: `--since` leaves out events, and of lines those far away.
     pub first: Option<Time>,
     /// Time of the last of the kubelet's lines, of all read.

@@ -26,7 +26,7 @@ pub enum Owner {
     /// No envelope names a writer.
     Unnamed,
     /// The kubelet, or the program that it runs in.
-    Kubelet,
+    Kubelet(Program),
     /// The kernel itself.
     Kernel,
     /// systemd, the machine's or a user's.
@@ -36,10 +36,37 @@ pub enum Owner {
 }
 
 impl Owner {
+    /// Returns whether the kubelet wrote it, or the program that it runs in.
+    pub fn is_kubelet(self) -> bool {
+        matches!(self, Self::Kubelet(_))
+    }
+
     /// Returns whether it is known that the kubelet did not write it.
     pub fn is_another(self) -> bool {
         matches!(self, Self::Kernel | Self::Systemd | Self::Other)
     }
+}
+
+/// The program that a kubelet is, or runs in, as a syslog tag or a systemd unit names it. A tag is the program's name:
+/// `k3s` and `rke2` are server and agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// The kubelet by itself, or what tells nothing of its runtime.
+    Kubelet,
+    /// k3s, server or agent.
+    K3s,
+    /// k3s' unit on a worker.
+    K3sAgent,
+    /// RKE2, server or agent.
+    Rke2,
+    /// RKE2's unit on a server.
+    Rke2Server,
+    /// RKE2's unit on a worker.
+    Rke2Agent,
+    /// MicroK8s' kubelite.
+    MicroK8s,
+    /// OpenShift's wrapper from 4.11 on.
+    OpenShift,
 }
 
 /// A line without its envelopes.
@@ -118,7 +145,7 @@ pub fn peel_further(mut peeled: Peeled<'_>) -> Peeled<'_> {
         peeled.message = cut(peeled.message, start);
         peeled.header = klog::header(&peeled.message);
     }
-    if peeled.enveloped && peeled.owner == Owner::Kubelet {
+    if peeled.enveloped && peeled.owner.is_kubelet() {
         unescape_controls(&mut peeled.message);
     }
     peeled
@@ -218,32 +245,33 @@ pub fn owner_of(ident: &[u8]) -> Owner {
         .unwrap_or(ident);
     let ident = ident.strip_suffix(b".service").unwrap_or(ident);
     let ident = ident.rsplit(|&b| b == b'/').next().unwrap_or(ident);
-    match ident {
+    let program = match ident {
+        b"k3s" => Program::K3s,
+        b"k3s-agent" => Program::K3sAgent,
+        b"rke2" => Program::Rke2,
+        b"rke2-agent" => Program::Rke2Agent,
+        b"rke2-server" => Program::Rke2Server,
+        b"kubelite" | b"microk8s.daemon-kubelite" | b"snap.microk8s.daemon-kubelite" => {
+            Program::MicroK8s
+        }
+        b"kubenswrapper" => Program::OpenShift,
         b"kubelet"
         | b"kubelet-wrapper"
         | b"kubelet-containerd.sh"
         | b"start_kubelet.sh"
         | b"kubelet.sh"
-        | b"k3s"
-        | b"k3s-agent"
-        | b"rke2"
-        | b"rke2-agent"
-        | b"rke2-server"
         | b"origin-node"
         | b"atomic-openshift-node"
         | b"edged"
         | b"edgecore"
-        | b"kubelite"
-        | b"microk8s.daemon-kubelite"
-        | b"snap.microk8s.daemon-kubelite"
-        // OpenShift's, up to 4.10 and from then on.
-        | b"hyperkube"
-        | b"kubenswrapper" => Owner::Kubelet,
-        b"" => Owner::Unnamed,
-        b"kernel" => Owner::Kernel,
-        b"systemd" => Owner::Systemd,
-        _ => Owner::Other,
-    }
+        // OpenShift's up to 4.10, and others'.
+        | b"hyperkube" => Program::Kubelet,
+        b"" => return Owner::Unnamed,
+        b"kernel" => return Owner::Kernel,
+        b"systemd" => return Owner::Systemd,
+        _ => return Owner::Other,
+    };
+    Owner::Kubelet(program)
 }
 
 #[cfg(test)]

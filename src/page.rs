@@ -78,7 +78,7 @@ impl Look {
     /// The OCI runtime process that works on a container.
     pub const RUNTIME_PROCESS: Self = Self {
         what: "Which process works on it, since when, and where it waits",
-        command: "ps -eo pid,ppid,stat,etime,wchan:24,args | grep ID",
+        command: "ps -eo pid,ppid,stat,etime,wchan:24,args | grep -E 'ID|[r]unc init'",
     };
 }
 
@@ -98,7 +98,7 @@ impl Cure {
     /// The last resort.
     pub const RESTART_RUNTIME: Self = Self {
         what: "Restart the runtime, once the evidence is saved",
-        command: "systemctl restart docker # or containerd, or crio",
+        command: "systemctl restart docker # or containerd, crio, k3s, rke2-server: what the kubelet drives",
         cost: "Docker stops every container of the node unless live-restore is on; containerd and CRI-O leave them \
             running. Calls in flight fail, and the evidence is gone",
     };

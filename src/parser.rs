@@ -16,7 +16,7 @@ mod open;
 mod walk;
 
 use crate::{
-    envelope::{self, Entry, Peeled},
+    envelope::{self, Entry, Owner, Peeled, Program},
     event::{
         Event, Facts, Time,
         screen::{Hit, screen},
@@ -60,6 +60,8 @@ pub struct Told {
     pub last: Option<Time>,
     /// Names of hosts, as envelopes of the kubelet's lines and klog's file header tell them.
     pub hosts: BTreeSet<String>,
+    /// The program that the kubelet is, or runs in, as its envelopes last told.
+    pub program: Option<Program>,
     /// Lines that say that lines were lost: the first ones, each once.
     pub losses: Vec<String>,
     /// How many more of them there are.
@@ -244,7 +246,7 @@ impl Parser {
         let quiet = std::mem::take(&mut self.quiet);
         if quiet.line > self.last.map_or(0, |(line, _)| line) {
             let peeled = envelope::peel(&quiet.raw);
-            self.note_host(peeled.host.as_deref());
+            self.note_writer(&peeled);
             let (stamp, _) = times(&peeled);
             let when = self
                 .hold
@@ -360,7 +362,7 @@ impl Parser {
         self.flush(out);
         self.headers = true;
         self.told.of_kubelet = true;
-        self.note_host(peeled.host.as_deref());
+        self.note_writer(peeled);
         let stamp = header.map(|header| header.stamp);
         let when = self.see(stamp, peeled.stamp, record, line);
         if hit == Hit::Bulk && !self.wants_context() {
@@ -381,7 +383,7 @@ impl Parser {
             }
             return;
         }
-        self.note_host(peeled.host.as_deref());
+        self.note_writer(peeled);
         let when = self.see(None, peeled.stamp, None, line);
         self.open.start_bare(peeled, when, line);
     }
@@ -447,11 +449,19 @@ impl Parser {
     /// Takes time and host of a line of the kubelet that is not parsed.
     fn note_first(&mut self, raw: &[u8]) {
         let peeled = envelope::peel(raw);
-        self.note_host(peeled.host.as_deref());
+        self.note_writer(&peeled);
         let (stamp, _) = times(&peeled);
         let record = record_stamp(&peeled);
         let line = self.told.lines;
         self.see(stamp, peeled.stamp, record, line);
+    }
+
+    /// Takes note of the host and the program that a line of the kubelet's names.
+    fn note_writer(&mut self, peeled: &Peeled<'_>) {
+        self.note_host(peeled.host.as_deref());
+        if let Owner::Kubelet(program) = peeled.owner {
+            self.told.program = Some(program);
+        }
     }
 
     fn note_host(&mut self, host: Option<&str>) {

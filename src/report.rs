@@ -191,15 +191,28 @@ fn summary(evidence: &Evidence, verdict: Verdict, findings: &[Finding]) -> Strin
         Verdict::Problem => format!("{title}."),
         Verdict::Recovered => {
             let log = evidence.log.as_ref();
-            well_since(evidence, log.and_then(|log| log.well_since), title)
+            let since = log.and_then(|log| log.well_since);
+            well_since(
+                evidence,
+                since.filter(|since| is_after(*since, first)),
+                title,
+            )
         }
         Verdict::Unknown if first.is_some() => {
             format!("Nothing is known to be wrong now, but not all could be seen. Before: {title}.")
         }
         Verdict::Unknown => "Nothing wrong was found, but not all could be seen.".to_owned(),
+        // It tells what is wrong, though not with the PLEG.
+        Verdict::Healthy if first.is_some_and(|it| it.id == "not-pleg") => format!("{title}."),
         Verdict::Healthy if first.is_some() => format!("Nothing is wrong. {title}."),
         Verdict::Healthy => "Nothing is wrong.".to_owned(),
     }
+}
+
+/// Whether no line that the finding cites is later: a sign of health before the trouble says nothing of its end.
+fn is_after(since: Time, finding: Option<&Finding>) -> bool {
+    let mut cited = finding.into_iter().flat_map(|finding| &finding.citations);
+    cited.all(|line| line.is_call || line.time.is_none_or(|at| at <= since))
 }
 
 fn well_since(evidence: &Evidence, since: Option<Time>, title: &str) -> String {

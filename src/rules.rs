@@ -12,6 +12,7 @@ mod container_pileup;
 mod daemon_stacks;
 mod dead_container;
 mod disk_saturated;
+mod engine;
 mod evented_pleg;
 mod frozen_daemon;
 mod holders;
@@ -115,6 +116,7 @@ pub fn check_all(evidence: &Evidence) -> Vec<Finding> {
     kubelet::support(evidence, &mut findings);
     known_bad_version::support(evidence, &mut findings);
     confirm::offer(evidence, &mut findings);
+    windows_node::leave_out_commands(&mut findings);
     findings
 }
 

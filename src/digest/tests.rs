@@ -37,6 +37,7 @@ pub(crate) fn digest(lines: &[String]) -> Log {
         bytes: 0,
         lines: told.lines,
         of_kubelet: told.of_kubelet,
+        program: told.program,
         first: told.first,
         last: told.last,
         guessed_times: told.guessed_times,

@@ -106,7 +106,7 @@ impl Entry {
             }
         };
         let owner = match (fields.unit, fields.ident) {
-            (Some(Owner::Kubelet), _) => Owner::Kubelet,
+            (Some(unit), _) if unit.is_kubelet() => unit,
             (_, ident) => ident.unwrap_or(Owner::Unnamed),
         };
         Some(peel_further(Peeled {

@@ -46,7 +46,7 @@ pub(super) fn open(text: &[u8]) -> Option<Inner> {
     Some(Inner {
         stamp,
         host,
-        owner: if unit == Owner::Kubelet { unit } else { ident },
+        owner: if unit.is_kubelet() { unit } else { ident },
         message,
         partial,
     })

@@ -348,6 +348,7 @@ impl<'a> Intake<'a> {
             bytes: current.bytes,
             lines: told.lines,
             of_kubelet: told.of_kubelet,
+            program: told.program,
             first: told.first,
             last: told.last,
             guessed_times: told.guessed_times,

@@ -127,15 +127,14 @@ pub(crate) fn is_own(raw: &[u8]) -> bool {
     let tag = &head[start..end];
     let ident = memchr::memchr(b'[', tag).map_or(tag, |pid| &tag[..pid]);
     // The kubelet's line may be inside another program's.
-    envelope::owner_of(ident) == Owner::Kubelet
-        || (may_have_time(&raw[end + 2..]) && is_own_inside(raw))
+    envelope::owner_of(ident).is_kubelet() || (may_have_time(&raw[end + 2..]) && is_own_inside(raw))
 }
 
 /// Takes all envelopes off to see whether the kubelet wrote a line.
 fn is_own_inside(raw: &[u8]) -> bool {
     let peeled = envelope::peel(raw);
     match peeled.owner {
-        Owner::Kubelet => true,
+        Owner::Kubelet(_) => true,
         Owner::Kernel | Owner::Systemd | Owner::Other => false,
         Owner::Unnamed => peeled.header.is_some() || record_stamp(&peeled).is_some(),
     }

@@ -3,7 +3,7 @@
 //! A rule says all this for itself, beside its `check`; the report puts the findings in order by it and lists what is
 //! ruled out. What was not looked at speaks against nothing: it is told as open, with what would decide.
 
-use super::remedies::engine;
+use super::engine::{self, Engine, Setup, engine};
 use crate::{
     digest::Log,
     event::{ErrorClass, Kind},
@@ -83,7 +83,6 @@ impl Judged {
 /// What decides what only a look at the node can tell.
 pub(super) const LOOK: &str = "plegdoctor diagnose # as root, on the node";
 const AGAIN: &str = "plegdoctor diagnose # again, once the runtime answers";
-const ITS_OWN: &str = "timeout 10 crictl ps -a; crictl info # on the node: what the kubelet drives";
 /// So much of an outage a log must cover before its silence says something: what fails at once is logged each second.
 const COVERED: TimeDelta = TimeDelta::seconds(60);
 
@@ -183,16 +182,23 @@ impl<'a> Scene<'a> {
     /// The runtime was not asked in time, or did not answer; `decide` asks it.
     pub fn needs_runtime(&self, decide: &str) -> Judged {
         match &self.evidence.runtime {
-            Some(runtime) if !may_drive(self.evidence, runtime) => {
-                self.open("Docker is not known to be this kubelet's runtime", ITS_OWN)
-            }
+            Some(runtime) if !may_drive(self.evidence, runtime) => self.open(
+                "Docker is not known to be this kubelet's runtime",
+                &self.its_own(),
+            ),
             Some(_) => self.open("the runtime does not answer", AGAIN),
             None if self.now && engine(self.evidence).is_others() => Judged::Open {
                 why: "the runtime was not asked: plegdoctor asks Docker alone".to_owned(),
-                decide: Some(ITS_OWN.to_owned()),
+                decide: Some(self.its_own()),
             },
             None => self.open("the runtime was not asked", decide),
         }
+    }
+
+    /// What asks the kubelet's own runtime, where plegdoctor cannot.
+    fn its_own(&self) -> String {
+        let crictl = Setup::of(self.evidence).crictl();
+        format!("timeout 10 {crictl} info; time timeout 150 {crictl} --timeout 120s ps -aq | wc -l")
     }
 
     /// It could not be judged, and why; of a log alone, or of what is over, there is nothing special to say.
@@ -217,26 +223,12 @@ impl<'a> Scene<'a> {
 /// Whether Docker may be what this kubelet drives: the log or the kubelet's settings say so, or it has containers of
 /// pods. A Docker for other work may stand beside it, and its answers tell nothing of the kubelet's.
 pub(super) fn may_drive(evidence: &Evidence, runtime: &Runtime) -> bool {
-    let log = evidence.log.as_ref();
-    if log.is_some_and(|log| log.uses_docker.is_some()) {
-        return true;
-    }
-    if let Some(name) = log.and_then(|log| log.runtime_name.as_deref()) {
-        return name == "docker";
-    }
-    let host = evidence.host.as_ref();
-    let settings = host.and_then(|host| host.kubelet_settings.as_ref());
-    let endpoint = settings.and_then(|settings| settings.runtime_endpoint.as_deref());
-    if let Some(endpoint) = endpoint {
-        // dockershim.sock, cri-dockerd.sock
-        return endpoint.contains("docker");
+    if let Some(told) = engine::told(evidence) {
+        return told == Engine::Docker;
     }
     // What does not list may have some.
     let unlisted = runtime.list.outcome != Outcome::Answered;
-    unlisted
-        || runtime
-            .told()
-            .any(|it| it.pod.is_some() || it.uid.is_some())
+    unlisted || engine::has_pods(runtime)
 }
 
 /// What `grep PLEG` leaves beside the stale lines.

@@ -1,6 +1,6 @@
 //! What would confirm a suspicion that stands on a log alone, as the first thing to do.
 
-use super::{is_cause, pleg_unexplained, remedies::engine};
+use super::{engine::Setup, is_cause, pleg_unexplained};
 use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, SubjectKind},
@@ -31,21 +31,21 @@ pub(super) fn offer(evidence: &Evidence, findings: &mut [Finding]) {
 /// Returns what asks the runtime itself: ours where it can ask it, else the runtime's own.
 fn command(evidence: &Evidence, finding: &Finding) -> String {
     let own = "plegdoctor diagnose # as root";
-    if !engine(evidence).is_others() {
+    let setup = Setup::of(evidence);
+    if !setup.engine.is_others() {
         return own.to_owned();
     }
-    let asked =
-        |call: String| format!("timeout 10 crictl {call} > /dev/null; echo $? # 124: no answer");
     let first = finding.subjects.first();
     match (
         finding.id,
         first.and_then(|it| Some((it.kind, it.id.as_ref()?))),
     ) {
-        ("hung-runtime", _) => asked("ps -a".to_owned()),
+        ("hung-runtime", _) => setup.ask("ps -a"),
+        ("runtime-down", _) => setup.ask("version"),
         ("hung-container", Some((SubjectKind::Sandbox, id))) => {
-            asked(format!("inspectp {}", id.short()))
+            setup.ask(&format!("inspectp {}", id.short()))
         }
-        ("hung-container", Some((_, id))) => asked(format!("inspect {}", id.short())),
+        ("hung-container", Some((_, id))) => setup.ask(&format!("inspect {}", id.short())),
         _ => own.to_owned(),
     }
 }

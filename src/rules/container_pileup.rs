@@ -2,18 +2,21 @@
 
 use super::{
     Bearing, Judged, Rule, Scene, cite_probe, count,
+    engine::Setup,
     list_too_large::{self, stopped},
     node,
     remedies::{bound_dead_containers, clean_exited, remedy},
     room, stored, took,
 };
 use crate::{
+    duration,
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
     incident::Incident,
     page::{Cure, Look, Page},
     runtime::{Outcome, Runtime},
 };
+use chrono::TimeDelta;
 use std::time::Duration;
 
 pub(super) const RULE: Rule = Rule {
@@ -113,11 +116,10 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
         return Vec::new();
     }
     // An outage that goes on, in which no call failed: the relist works, and takes too long.
-    let slow_relist = |i: &Incident| i.ongoing && i.list_errors == 0 && i.culprits.is_empty();
-    let outage = evidence
-        .log
-        .as_ref()
-        .is_some_and(|log| log.incidents.iter().any(slow_relist));
+    let slow_relist = |i: &&Incident| i.ongoing && i.list_errors == 0 && i.culprits.is_empty();
+    let mut incidents = evidence.log.iter().flat_map(|log| &log.incidents);
+    let outage = incidents.find(slow_relist);
+    let adds_up = outage.is_some_and(|outage| adds_up(runtime, outage));
     let all = runtime.containers.len();
     // A relist lists twice: sandboxes, then containers.
     let relist = (runtime.list.took * 2).as_secs_f64();
@@ -128,19 +130,20 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
     vec![Finding {
         id: RULE.id,
         title: format!("{pile} stopped containers make every relist slow"),
-        severity: if outage {
+        severity: if outage.is_some() {
             Severity::Critical
         } else {
             Severity::Warning
         },
-        confidence: if outage {
+        confidence: if adds_up {
             Confidence::Confirmed
         } else {
             Confidence::Suspected
         },
         active: true,
         explanation: format!(
-            "Docker has {containers}, {pile} of them stopped. Listing them takes {list:.1} s and the kubelet lists twice each time, so a relist that should run every second takes {relist:.1} s at least; on top come its inspects, {median:.0} ms each while 16 were asked at a time. At 3 minutes the node goes NotReady.{room}"
+            "Docker has {containers}, {pile} of them stopped. Listing them takes {list:.1} s and the kubelet lists twice each time, so a relist that should run every second takes {relist:.1} s at least; on top come its inspects, {median:.0} ms each while 16 were asked at a time.{} At 3 minutes the node goes NotReady.{room}",
+            sum(runtime, outage.filter(|_| !adds_up))
         ),
         subjects: vec![node(evidence)],
         citations: vec![
@@ -156,6 +159,26 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
         remedies: remedies(evidence),
         spans: Vec::new(),
     }]
+}
+
+/// Whether the lag is what our own calls make of a relist in which many pods changed, in magnitude: of how many the
+/// statuses were asked for is not known, and the disk is not always equally slow.
+fn adds_up(runtime: &Runtime, outage: &Incident) -> bool {
+    let relist = TimeDelta::from_std(runtime.relist().all_changed());
+    relist.is_ok_and(|relist| relist * 2 >= outage.peak_lag)
+}
+
+/// Returns what the statuses of all pods come to; `beyond` is an outage that they do not explain.
+fn sum(runtime: &Runtime, beyond: Option<&Incident>) -> String {
+    let relist = TimeDelta::from_std(runtime.relist().all_changed());
+    let relist = duration::human(relist.unwrap_or(TimeDelta::MAX));
+    match beyond {
+        None => format!(" With the statuses of all pods a relist comes to {relist}."),
+        Some(outage) => format!(
+            " With the statuses of all pods a relist comes to {relist}, which does not explain the lag of {}: something else is slow, too.",
+            duration::human(outage.peak_lag)
+        ),
+    }
 }
 
 /// A list that will soon be too long, or is, whatever it takes now: then the kubelet can neither relist nor clean up.
@@ -174,7 +197,7 @@ fn near_the_limit(evidence: &Evidence, runtime: &Runtime) -> Finding {
             "The kubelet gets it as two lists, of sandboxes and of containers, and each is shorter than Docker's. If one of them exceeds the limit, the kubelet can neither list its containers nor remove old ones, and the node is NotReady; its log tells.",
         ),
     };
-    let see = beyond.then(see_the_kubelets_word);
+    let see = beyond.then(|| see_the_kubelets_word(evidence));
     Finding {
         id: RULE.id,
         title: format!("{pile} stopped containers {title}"),
@@ -219,11 +242,14 @@ fn behind_silence(evidence: &Evidence, found: &[Finding]) -> Option<Finding> {
 }
 
 /// Returns the look that tells whether the kubelet's own lists are too long.
-fn see_the_kubelets_word() -> Remedy {
+fn see_the_kubelets_word(evidence: &Evidence) -> Remedy {
     remedy(
         "See whether the kubelet gets them",
         Risk::Safe,
-        "journalctl -u kubelet --since -15min --no-pager | grep -c 'larger than max'",
+        format!(
+            "journalctl{} --since -15min --no-pager | grep -c 'larger than max'",
+            Setup::of(evidence).own_units().of_journal()
+        ),
         "nothing; 0 where its lists come",
     )
 }

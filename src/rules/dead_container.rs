@@ -4,22 +4,21 @@
 //! cause of a lag. Whether removal failed is told by inspect; the list lies both ways (moby up to 28.1).
 
 mod ids;
+mod remedies;
 mod stored;
 mod tries;
 
 use super::{
     Bearing, EACH, Judged, Rule, Scene, busy_mount, called, clock, count, holders, inspect_call,
-    lines::Lines,
-    remedies::{clean_dead, docker_command},
-    room, subject_from, subject_of,
+    lines::Lines, remedies::clean_dead, room, subject_from, subject_of,
 };
 use crate::{
     duration,
     event::Kind,
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject},
+    finding::{Citation, Confidence, Finding, Severity, Subject},
     id::ContainerId,
-    node::{Remains, holder::Place},
+    node::Remains,
     page::{Cure, Look, Page},
     runtime::{Container, Runtime},
 };
@@ -100,10 +99,6 @@ pub(super) const CALLS: &[Kind] = &[
     Kind::RemoveSandboxFailed,
     Kind::ContainerGcFailed,
 ];
-/// Looks that serve where the reason is not known.
-const LOOK: &str = "If it says that something is still mounted: see which process holds the mount";
-const IMMUTABLE: &str =
-    "If it says that an operation is not permitted: look for an immutable file in its layer";
 /// The kubelet's clean-up tries again each minute; silence for longer shows that it got rid of it.
 pub(super) const RETRIES: TimeDelta = TimeDelta::minutes(5);
 
@@ -167,7 +162,7 @@ fn refer(finding: &mut Finding, held: &Finding) {
     if number == finding.subjects.len() {
         finding
             .remedies
-            .retain(|remedy| remedy.title != LOOK && remedy.title != IMMUTABLE);
+            .retain(|remedy| remedy.title != remedies::LOOK && remedy.title != remedies::IMMUTABLE);
     }
 }
 
@@ -209,7 +204,7 @@ fn from_docker(evidence: &Evidence, dead: &[&Container], about: &Lines) -> Findi
         explanation: explain(evidence, dead, about),
         subjects: dead.iter().map(|container| subject_of(container)).collect(),
         citations,
-        remedies: remedies(evidence, dead),
+        remedies: remedies::of_dead(evidence, dead),
         spans: about.spans(),
     }
 }
@@ -369,13 +364,16 @@ fn from_log(evidence: &Evidence, logged: &Lines) -> Finding {
         explanation: format!(
             "The kubelet tried {tries} to remove what is left of it and the runtime refused: \"{reason}\".{over} A container that cannot be removed was never shown to hold up the relist by itself; many of them slow it down.{room}"
         ),
-        subjects,
         citations: logged.cite(6),
         remedies: if active {
-            clean_dead(evidence).unwrap_or_default()
+            let ids: Vec<_> = subjects.iter().filter_map(|it| it.id.as_ref()).collect();
+            let look = remedies::look_by(evidence, reason, &ids);
+            let clean = clean_dead(evidence).unwrap_or_default();
+            look.into_iter().chain(clean).collect()
         } else {
             Vec::new()
         },
+        subjects,
         spans: logged.spans(),
     }
 }
@@ -391,40 +389,4 @@ fn span(evidence: &Evidence, logged: &Lines) -> String {
     let lasted = duration::human(last - first);
     let (first, last) = (clock(evidence, Some(first)), clock(evidence, Some(last)));
     format!(" ({first} to {last}, for {lasted})")
-}
-
-fn remedies(evidence: &Evidence, dead: &[&Container]) -> Vec<Remedy> {
-    let mut remedies = clean_dead(evidence).unwrap_or_default();
-    let Some(short) = dead.first().map(|container| container.id.short()) else {
-        return remedies;
-    };
-    let docker = docker_command(evidence);
-    remedies.push(Remedy {
-        title: LOOK.to_owned(),
-        risk: Risk::Safe,
-        command: format!("grep -l {} /proc/[0-9]*/mountinfo", patterns(dead, short)),
-        cost: "nothing; restart what holds it, then remove the container again".to_owned(),
-        actions: Vec::new(),
-    });
-    remedies.push(Remedy {
-        title: IMMUTABLE.to_owned(),
-        risk: Risk::Safe,
-        command: format!(
-            "lsattr -R $({docker} inspect -f '{{{{.GraphDriver.Data.UpperDir}}}}' {short}) | grep -e '-i-'"
-        ),
-        cost: "nothing; chattr -i takes the mark away".to_owned(),
-        actions: Vec::new(),
-    });
-    remedies
-}
-
-/// Returns what to look for in a `mountinfo`: the first one's id, and its layer's name.
-fn patterns(dead: &[&Container], short: &str) -> String {
-    let inspected = dead.first().and_then(|first| first.inspected.as_ref());
-    let layers = inspected.into_iter().flat_map(|it| &it.layers);
-    let names = layers.filter_map(|place| match place {
-        Place::Layer(name) => Some(format!(" -e {name}")),
-        Place::Container(_) => None,
-    });
-    format!("-e {short}{}", names.collect::<String>())
 }

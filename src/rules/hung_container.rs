@@ -6,26 +6,20 @@
 
 mod held;
 mod page;
+mod remedies;
 mod shape;
 mod stacks;
 mod words;
 
 use super::{
-    Bearing, EACH, Judged, Rule, Scene,
-    bearing::is_extract,
-    cite_probe,
-    holders::{self, Holder},
-    hung_runtime, inspect_call, lasts,
-    lines::Lines,
-    remedies::{end_runtime_process, restart_runtime, save_stacks, see_runtime_process, see_whose},
-    subject_from, subject_of,
+    Bearing, EACH, Judged, Rule, Scene, bearing::is_extract, cite_probe, holders::Holder,
+    hung_runtime, inspect_call, lasts, lines::Lines, subject_from, subject_of,
 };
 use crate::{
-    action::Action,
     digest::{Group, Log, PAUSE},
     event::{ErrorClass, Kind, Time},
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Severity, Subject, SubjectKind},
     id::ContainerId,
     incident::{CALL_TIMEOUT, Incident},
     runtime::{Container, Outcome},
@@ -383,7 +377,7 @@ fn accuse(evidence: &Evidence, suspects: &[Suspect]) -> Finding {
             .collect(),
         citations,
         remedies: if active {
-            remedies(evidence, suspects)
+            remedies::all(evidence, suspects)
         } else {
             Vec::new()
         },
@@ -415,45 +409,4 @@ fn subject(suspect: &Suspect) -> Subject {
             pid: None,
         },
     }
-}
-
-/// Returns the actions that end what holds them up: only of those that did not answer this look, which is the first of
-/// the two observations that a kill needs.
-fn ends(suspects: &[Suspect]) -> Vec<Action> {
-    let hung = suspects.iter().filter(|suspect| hangs(suspect));
-    hung.filter_map(|suspect| suspect.holder?.end()).collect()
-}
-
-fn remedies(evidence: &Evidence, suspects: &[Suspect]) -> Vec<Remedy> {
-    let process = suspects.first().map(|suspect| suspect.id.short());
-    let holders: Vec<_> = suspects.iter().filter_map(|s| s.holder).collect();
-    let (see, end) = match holders.first() {
-        // Of a thread that waits for a file system there is no process to end.
-        Some(holder) => {
-            let end = holders::end(&holders).map(|remedy| Remedy {
-                actions: ends(suspects),
-                ..remedy
-            });
-            (Some(holder.look()), end)
-        }
-        None => (
-            process.map(see_runtime_process),
-            process
-                .filter(|_| !stacks::waits_for_logs(evidence, suspects))
-                .map(end_runtime_process),
-        ),
-    };
-    let unnamed = suspects.iter().find(|suspect| {
-        let subject = subject(suspect);
-        subject.pod.is_none() && subject.name.is_none()
-    });
-    let whose = unnamed.map(|suspect| see_whose(evidence, suspect.id.short()));
-    let save = save_stacks(evidence);
-    whose
-        .into_iter()
-        .chain(see)
-        .chain([save])
-        .chain(end)
-        .chain([restart_runtime(evidence)])
-        .collect()
 }

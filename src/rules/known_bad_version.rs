@@ -5,7 +5,9 @@
 
 mod table;
 
-use super::{Bearing, Rule, holders, hung_runtime, is_behind, node, remedies::remedy};
+use super::{
+    Bearing, Rule, engine::engine, holders, hung_runtime, is_behind, node, remedies::remedy,
+};
 use crate::{
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
@@ -22,7 +24,6 @@ pub(super) const RULE: Rule = Rule {
         feeds: &[
             "hung-container",
             "leaked-shim",
-            "disk-saturated",
             "systemd-unresponsive",
             "log-driver-blocked",
             "cni-hang",
@@ -118,7 +119,12 @@ pub(super) fn support(evidence: &Evidence, findings: &mut [Finding]) {
     let running = running(evidence);
     for (release, it) in matches(&running).filter(|(release, _)| release.told == Told::Within) {
         let shows = |finding: &&mut Finding| {
-            release.behind.contains(&finding.id) && finding.active && shows(evidence, finding)
+            let shows = match release.program {
+                // With Docker it mounts no layers, and has none to unmount.
+                Program::Tool(Tool::Containerd) => engine(evidence).is_others(),
+                _ => shows(evidence, finding),
+            };
+            release.behind.contains(&finding.id) && finding.active && shows
         };
         for finding in findings.iter_mut().filter(shows) {
             let told = format!(

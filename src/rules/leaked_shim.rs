@@ -298,16 +298,13 @@ fn remedies(evidence: &Evidence, cases: &[Case<'_>], frozen: bool) -> Vec<Remedy
     }
     let ids: Vec<_> = cases.iter().filter_map(Case::short).collect();
     match first.kind {
-        Kind::Childless | Kind::Shimless => {
-            remedies.push(disruptive(
-                "Stop it: Docker finds out that it is gone",
-                format!("{} stop {}", docker_command(evidence), ids.join(" ")),
-                "what may still run of it; each takes some 10 seconds longer than its grace period",
-            ));
-            if first.kind == Kind::Shimless {
-                remedies.push(restart_runtime(evidence));
-            }
-        }
+        Kind::Childless => remedies.push(disruptive(
+            "Stop it: Docker finds out that it is gone",
+            format!("{} stop {}", docker_command(evidence), ids.join(" ")),
+            "what may still run of it; each takes some 10 seconds longer than its grace period",
+        )),
+        // A stop would wait in vain, as any does.
+        Kind::Shimless => remedies.push(restart_runtime(evidence)),
         Kind::Finished => {}
         Kind::Unknown => remedies.extend(delete(&shims)),
     }

@@ -200,7 +200,7 @@ fn explain(
 }
 
 fn remedies(evidence: &Evidence) -> Vec<Remedy> {
-    let mut remedies = clean_exited(evidence).unwrap_or_else(|| vec![count_containers()]);
+    let mut remedies = clean_exited(evidence).unwrap_or_else(|| vec![count_containers(evidence)]);
     remedies.push(bound_dead_containers(evidence));
     remedies
 }

@@ -59,8 +59,10 @@ pub(super) const RULE: Rule = Rule {
                 cost: "nothing; all that waits goes on",
             },
             Cure {
-                what: "Let output be dropped in place of waiting (`mode=non-blocking`), or write it to files \
-                    (json-file), in `/etc/docker/daemon.json`",
+                what: "Write output to files (local or json-file), or let the driver connect without a wait \
+                    (fluentd's fluentd-async, syslog's udp://), in `/etc/docker/daemon.json`. \
+                    mode=non-blocking is not enough: what is written is dropped then in place of waiting, but a \
+                    start still waits for the connection",
                 command: "",
                 cost: "Docker restarts; counts for containers that are created from then on",
             },
@@ -70,6 +72,7 @@ pub(super) const RULE: Rule = Rule {
         see: &["hung-container", "known-bad-version", "hung-runtime"],
         sources: &[
             "moby:daemon/logger/copier.go",
+            "moby:container/container.go",
             "moby:container/monitor.go",
             "run: Docker 20.10.24 (a start whose log driver gets no connection)",
         ],
@@ -327,6 +330,18 @@ fn explain(runtime: &Runtime, blocked: &Blocked) -> String {
     text.join(" ")
 }
 
+/// Returns the setting by which a driver does not wait for its connection, if it has one. `mode=non-blocking` puts a
+/// buffer behind a driver that is connected already (moby:container/container.go `StartLogger`).
+fn without_wait(driver: &str) -> &'static str {
+    match driver {
+        "fluentd" => {
+            ", or \"log-opts\": {\"fluentd-async\": \"true\"} (before Docker 20.10: fluentd-async-connect)"
+        }
+        "syslog" => ", or \"log-opts\": {\"syslog-address\": \"udp://HOST:514\"}",
+        _ => "",
+    }
+}
+
 fn remedies(evidence: &Evidence, blocked: &Blocked) -> Vec<Remedy> {
     let mut remedies = vec![
         remedy(
@@ -341,10 +356,13 @@ fn remedies(evidence: &Evidence, blocked: &Blocked) -> Vec<Remedy> {
         remedies.push(restart_runtime(evidence));
     }
     remedies.push(remedy(
-        "Never wait for it again: let output be dropped, or write it to a file",
+        "Never wait for it again: write to a file of this machine, or connect without a wait",
         Risk::Node,
-        "# in /etc/docker/daemon.json: \"log-driver\": \"json-file\", or \"log-opts\": {\"mode\": \"non-blocking\"}; then: systemctl restart docker",
-        "counts for containers that are created from then on; drain the node first",
+        format!(
+            "# in /etc/docker/daemon.json: \"log-driver\": \"local\"{}; then: systemctl restart docker",
+            without_wait(&blocked.driver)
+        ),
+        "counts for containers that are created from then on; drain the node first. \"mode\": \"non-blocking\" would not do: it drops output in place of waiting, but a start still waits for the connection",
     ));
     remedies
 }

@@ -88,6 +88,7 @@ const STALLED: f64 = 10.0;
 const LOW: u64 = 100 << 20;
 
 fn judge(scene: &Scene) -> Judged {
+    const SEE: &str = "dmesg -T | grep -iE 'out of memory|oom-kill' | tail # as root";
     let pressure = scene.host().map(|host| &host.pressure);
     // It may have run out before, and have been given back by those that were killed.
     let killed = pressure.is_none_or(|pressure| pressure.oom_kills != Some(0));
@@ -98,16 +99,38 @@ fn judge(scene: &Scene) -> Judged {
     match pressure.and_then(|pressure| pressure.memory_available.zip(pressure.memory_total)) {
         Some(_) if killed && unread => scene.open(
             "the kernel's messages were not read, and it may have killed for memory before",
-            "dmesg -T | grep -iE 'out of memory|oom-kill' | tail # as root",
+            SEE,
+        ),
+        Some(_) if killed && scene.host().is_some_and(tells_no_kill) => scene.open(
+            "memory that is left now says nothing of kills before, and the kernel's messages that were seen tell of none",
+            SEE,
         ),
         Some((left, total)) => {
             let (left, total) = (left >> 20, total >> 20);
-            Judged::out(
-                format!("{left} MiB of memory are left of {total}"),
-                "meminfo",
-            )
+            match killed {
+                true => Judged::out(
+                    format!("{left} MiB of memory are left of {total}"),
+                    "meminfo",
+                ),
+                false => Judged::Out {
+                    because: format!(
+                        "the kernel has killed nobody for memory since its start, and {left} MiB of {total} are left"
+                    ),
+                    by: ["vmstat", "meminfo"].map(str::to_owned).to_vec(),
+                },
+            }
         }
         None => scene.needs_host(),
+    }
+}
+
+/// Whether the kernel may have killed, and what is there of its messages does not show whom and when: its buffer forgets,
+/// and kernels before 4.13 do not count.
+fn tells_no_kill(host: &Host) -> bool {
+    let mut lines = host.kernel_lines.iter();
+    match host.pressure.oom_kills {
+        Some(_) => lines.all(|line| line.kind != KernelKind::OutOfMemory),
+        None => lines.len() == 0,
     }
 }
 

@@ -13,7 +13,7 @@ use super::{
     holders::{self, Task, doing},
     hung_container,
     lines::Lines,
-    remedies::restart_runtime,
+    remedies::{remedy, restart_runtime},
     shares::{self, Share},
 };
 use crate::{
@@ -256,12 +256,36 @@ fn cite(evidence: &Evidence, task: &Stuck) -> Citation {
     holders::cite(evidence, format!("process {}", task.process.pid), text)
 }
 
+/// Returns the end of a FUSE connection. The kernel counts who waits for it: where only one thing points to it, that is
+/// asked first.
+fn abort(connection: &str, twice: bool) -> Remedy {
+    let folder = format!("/sys/fs/fuse/connections/{connection}");
+    let (title, command) = match twice {
+        true => (
+            "Give the server up: all who wait get an error",
+            format!("echo 1 > {folder}/abort"),
+        ),
+        false => (
+            "Give the server up if somebody waits for it: all who do get an error",
+            format!("[ $(cat {folder}/waiting) -gt 0 ] && echo 1 > {folder}/abort"),
+        ),
+    };
+    remedy(
+        title,
+        Risk::Disruptive,
+        command,
+        "the pods that use this mount lose it until it is mounted again (the file is there once fusectl is mounted: mount -t fusectl none /sys/fs/fuse/connections)",
+    )
+}
+
 fn remedies(
     evidence: &Evidence,
     stuck: &[Stuck],
     mounts: &[&Mount],
     (told, sure): (bool, bool),
 ) -> Vec<Remedy> {
+    // Nothing is given up on the word of one alone: the runtime or the kernel says so, too.
+    let twice = sure && (told || evidence.host.as_ref().is_some_and(is_silent));
     let mut remedies = Vec::new();
     if let Some(task) = stuck.first() {
         remedies.push(Remedy {
@@ -292,23 +316,26 @@ fn remedies(
                     .to_owned(),
                 risk: Risk::Safe,
                 command: format!("ping -c 3 -W 2 {}", mount.server()),
-                cost: "nothing".to_owned(),
+                cost: match twice {
+                    true => "nothing".to_owned(),
+                    false => "nothing; to detach its mount by force is not offered: one thing alone points to it".to_owned(),
+                },
                 actions: Vec::new(),
             },
         });
     }
-    // Nor on the word of one alone: the runtime or the kernel says so, too.
-    let twice = sure && (told || evidence.host.as_ref().is_some_and(is_silent));
-    if let ([mount], true) = (mounts, twice) {
-        remedies.push(match mount.fuse_connection() {
-            Some(connection) => Remedy {
-                title: "Give the server up: all who wait get an error".to_owned(),
-                risk: Risk::Disruptive,
-                command: format!("echo 1 > /sys/fs/fuse/connections/{connection}/abort"),
-                cost: "the pods that use this mount lose it until it is mounted again (the file is there once fusectl is mounted: mount -t fusectl none /sys/fs/fuse/connections)".to_owned(),
-                actions: Vec::new(),
-            },
-            None => Remedy {
+    if mounts.len() > 1 && mounts.iter().all(|mount| mount.fuse_connection().is_some()) {
+        remedies.push(remedy(
+            "See for which of them somebody waits",
+            Risk::Safe,
+            "grep -H . /sys/fs/fuse/connections/*/waiting",
+            "nothing; it is one whose number stays above 0, and 1 written into the file abort beside it gives its server up. Which one it is was not seen, so no more is offered",
+        ));
+    }
+    if let [mount] = mounts {
+        match mount.fuse_connection() {
+            Some(connection) => remedies.push(abort(connection, twice)),
+            None if twice => remedies.push(Remedy {
                 title: "Give the server up: detach its mount, by force".to_owned(),
                 risk: Risk::Disruptive,
                 command: format!(
@@ -320,8 +347,9 @@ fn remedies(
                 ),
                 cost: "the pods that use this mount lose it until it is mounted again; data not yet written is lost".to_owned(),
                 actions: Vec::new(),
-            },
-        });
+            }),
+            None => {}
+        }
     }
     let daemons = holders::daemons(evidence);
     let own = |task: &Stuck| daemons.iter().any(|own| own.pid == task.process.pid);

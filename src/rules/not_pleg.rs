@@ -2,10 +2,11 @@
 
 mod fatal;
 mod silent;
+mod unmade;
 
 use super::{
-    Bearing, Judged, Rule, Scene, clock, clock_step::EXPIRED, count, distinct, is_cause,
-    lines::Lines, node,
+    Bearing, Judged, Rule, Scene, clock, clock_step::EXPIRED, count, distinct, engine::Setup,
+    is_cause, lines::Lines, node,
 };
 use crate::{
     digest::{Group, Log},
@@ -29,10 +30,11 @@ pub(super) const RULE: Rule = Rule {
     },
     page: Page {
         means: "The node is NotReady, or Unknown, and the reason given is not PLEG: the pod network is not ready, the kubelet \
-            cannot reach the API server, the kubelet ends with a fatal error, or the runtime is down without a stale PLEG.",
+            cannot reach the API server, the kubelet ends with a fatal error, or the runtime is down without a stale PLEG. As information: new \
+            sandboxes fail one after the other while relists go on.",
         matters: "It does not: the relist works, or there is no kubelet to do one. What heals PLEG does not heal this. Unknown \
-            with `NodeStatusUnknown` means that the control plane has heard nothing for 40 s; an unhealthy PLEG says False \
-            with `KubeletNotReady`.",
+            with `NodeStatusUnknown` means that the control plane has heard nothing for 40 s (50 s in newer releases), by \
+            default; an unhealthy PLEG says False with `KubeletNotReady`.",
         confirm: &[
             Look {
                 what: "What the API server holds: status, reason and message of Ready",
@@ -91,7 +93,7 @@ struct Other<'a> {
     beside: Lines<'a>,
     title: &'static str,
     explanation: &'static str,
-    look: &'static str,
+    look: String,
 }
 
 fn judge(scene: &Scene) -> Judged {
@@ -122,6 +124,9 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
     if !explained(&causes) && !explained(&findings) {
         findings.extend(not_ready(evidence, log));
     }
+    if !explained(&findings) {
+        findings.extend(unmade::tell(evidence, log, found));
+    }
     findings
 }
 
@@ -135,20 +140,24 @@ fn others<'a>(evidence: &'a Evidence, log: &'a Log, found: &[Finding]) -> Vec<Ot
                 .collect(),
         )
     };
+    let setup = Setup::of(evidence);
+    let (crictl, units) = (setup.crictl(), setup.own_units());
+    let (status, journal) = (units.status(), units.of_journal());
+    let own = format!("{status}; journalctl{journal} -n 50 --no-pager");
     vec![
         Other {
             lines: outside(network(evidence, log)),
             beside: Lines::default(),
             title: "The node is NotReady because its network is not ready, not because of the PLEG",
             explanation: "The kubelet reports that the runtime's network plugin (CNI) is not set up. Its relist works.",
-            look: "ls -l /etc/cni/net.d; crictl info",
+            look: format!("ls -l /etc/cni/net.d; {crictl} info"),
         },
         Other {
             lines: unknown(evidence),
             beside: Lines::default(),
             title: "The kubelet stopped reporting: the node's state is Unknown, which is not the PLEG",
             explanation: "The condition says NodeStatusUnknown: the control plane heard nothing from the kubelet. A kubelet with an unhealthy PLEG still reports, with the reason KubeletNotReady.",
-            look: "systemctl status kubelet --no-pager; journalctl -u kubelet -n 50 --no-pager",
+            look: own.clone(),
         },
         match outside(cut_off(evidence)) {
             lines if lines.say(EXPIRED) => Other {
@@ -156,14 +165,14 @@ fn others<'a>(evidence: &'a Evidence, log: &'a Log, found: &[Finding]) -> Vec<Ot
                 beside: Lines::default(),
                 title: "The kubelet cannot report its node's status: a certificate is not valid by its clock; it is not the PLEG",
                 explanation: "The kubelet's updates of its node or lease fail, since by this machine's clock a certificate is over or not valid yet: the clock is wrong, or the certificate was not renewed.",
-                look: "timedatectl; openssl x509 -noout -dates -in /var/lib/kubelet/pki/kubelet-client-current.pem; openssl s_client -connect API-SERVER:6443 </dev/null | openssl x509 -noout -dates",
+                look: "timedatectl; openssl x509 -noout -dates -in /var/lib/kubelet/pki/kubelet-client-current.pem; openssl s_client -connect API-SERVER:6443 </dev/null | openssl x509 -noout -dates".to_owned(),
             },
             lines => Other {
                 lines,
                 beside: Lines::default(),
                 title: "The kubelet cannot report its node's status, which is not the PLEG",
-                explanation: "The kubelet's updates of its node or lease fail: the API server or the way to it is in trouble. After 40 s without an update the control plane calls the node NotReady or Unknown, although its relist works.",
-                look: "curl -k --max-time 5 https://API-SERVER:6443/readyz",
+                explanation: "The kubelet's updates of its node or lease fail: the API server or the way to it is in trouble. After 40 s without an update (50 s in newer releases), by default, the control plane calls the node NotReady or Unknown, although its relist works.",
+                look: "curl -k --max-time 5 https://API-SERVER:6443/readyz".to_owned(),
             },
         },
         Other {
@@ -171,14 +180,14 @@ fn others<'a>(evidence: &'a Evidence, log: &'a Log, found: &[Finding]) -> Vec<Ot
             beside: fatal::ends(evidence),
             title: "The kubelet ends with a fatal error, which is not the PLEG",
             explanation: "The kubelet ended with an error; systemd starts it again, and it ends again until what it says is mended.",
-            look: "systemctl status kubelet --no-pager; journalctl -u kubelet -n 50 --no-pager",
+            look: own,
         },
         Other {
             lines: outside(says_down(evidence, log, found)),
             beside: Lines::default(),
             title: "The kubelet says that the container runtime is down; the log does not tell whether it hangs or is gone",
             explanation: "For more than 30 s the kubelet's question after the runtime's state was not answered with a yes, so the node goes NotReady without a PLEG line. No line tells how the question ended.",
-            look: "systemctl status docker containerd crio --no-pager; crictl info",
+            look: format!("{}; {crictl} info", setup.units().status()),
         },
     ]
 }
@@ -282,7 +291,7 @@ fn tell(evidence: &Evidence, other: &Other) -> Finding {
     let look = Remedy {
         title: "Look there".to_owned(),
         risk: Risk::Safe,
-        command: other.look.to_owned(),
+        command: other.look.clone(),
         cost: "nothing".to_owned(),
         actions: Vec::new(),
     };

@@ -1,14 +1,17 @@
 //! `orphan-sandbox`: a sandbox or container outlives its pod.
 
 use super::{
-    Bearing, EACH, Rule, called, clock, count, lines::Lines, remedies::stop_container,
+    Bearing, EACH, Rule, called, clock, count,
+    lines::Lines,
+    remedies::{remedy, stop_container},
     subject_from, subject_of,
 };
 use crate::{
     digest::{Group, Log},
-    event::{ErrorClass, Event, Kind},
+    event::{ErrorClass, ErrorTail, Event, Kind},
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject},
+    id::ContainerId,
     page::{Cure, Look, Page},
     runtime::{Container, stored::Life},
 };
@@ -109,6 +112,10 @@ struct Left {
     status: Option<String>,
     /// Whether it runs only by what Docker last wrote of it.
     stored: bool,
+    /// Why it cannot be stopped or removed, where the log says so.
+    error: Option<ErrorTail>,
+    /// Whether the log shows that it has ended since.
+    ended: bool,
     active: bool,
 }
 
@@ -143,6 +150,8 @@ fn in_docker(evidence: &Evidence, log: &Log) -> Vec<Left> {
             citations: vec![removal.citation.clone()],
             status: Some(container.listed_status.clone()),
             stored: container.inspected.is_none(),
+            error: None,
+            ended: false,
             active: true,
         })
     };
@@ -193,8 +202,18 @@ fn stuck_in_log(evidence: &Evidence, log: &Log, group: &Group) -> Option<Left> {
         citations,
         status: None,
         stored: false,
+        error: group.last.error.clone(),
+        ended: has_ended(log, id),
         active: lines.are_recent(evidence, RETRIES),
     })
+}
+
+/// Whether the last event of the relist about it is its end.
+fn has_ended(log: &Log, id: &ContainerId) -> bool {
+    let about = |group: &&Group| group.last.subject().is_some_and(|it| it.matches(id));
+    let events = log.of(&[Kind::PlegEvent]).filter(about);
+    let last = events.max_by_key(|group| group.last.at);
+    last.is_some_and(|group| group.last.detail.as_deref() == Some("ContainerDied"))
 }
 
 fn tell(evidence: &Evidence, left: &[Left]) -> Finding {
@@ -219,8 +238,9 @@ fn tell(evidence: &Evidence, left: &[Left]) -> Finding {
         },
         active,
         explanation: format!(
-            "The kubelet was told to remove the pod at {since}{}. What is left of a pod holds its resources and its mounts, and each failed try to remove it costs a call to the runtime. It does not hold up the relist unless its inspect hangs.",
-            status.or(stored).unwrap_or_default()
+            "The kubelet was told to remove the pod at {since}{}.{} What is left of a pod holds its resources and its mounts, and each failed try to remove it costs a call to the runtime. It does not hold up the relist unless its inspect hangs.",
+            status.or(stored).unwrap_or_default(),
+            why(first)
         ),
         subjects: left.iter().map(|one| one.subject.clone()).collect(),
         citations: left
@@ -229,7 +249,7 @@ fn tell(evidence: &Evidence, left: &[Left]) -> Finding {
             .flat_map(|one| one.citations.clone())
             .collect(),
         remedies: if active {
-            remedies(evidence, &first.subject)
+            remedies(evidence, first)
         } else {
             Vec::new()
         },
@@ -237,7 +257,32 @@ fn tell(evidence: &Evidence, left: &[Left]) -> Finding {
     }
 }
 
-fn remedies(evidence: &Evidence, subject: &Subject) -> Vec<Remedy> {
+/// Returns why it is still there, in the words of whoever failed.
+fn why(left: &Left) -> String {
+    let Some(error) = &left.error else {
+        return String::new();
+    };
+    let ended = match left.ended {
+        true => " It has ended itself: what fails is to clean up after it.",
+        false => "",
+    };
+    format!(" The last try failed with: \"{}\".{ended}", error.text)
+}
+
+/// Returns the look at what a network plugin and dockershim keep of a sandbox: an empty file cannot be read, and fails each
+/// try (kubernetes pkg/kubelet/dockershim/docker_checkpoint.go; containernetworking libcni).
+fn see_kept(id: &ContainerId) -> Remedy {
+    let id = id.as_str();
+    remedy(
+        "See whether what is kept of its network is empty or cut off",
+        Risk::Safe,
+        format!("ls -l /var/lib/dockershim/sandbox/{id} /var/lib/cni/cache/results/*{id}*"),
+        "nothing; a file of 0 bytes can be moved away: the next try goes without it",
+    )
+}
+
+fn remedies(evidence: &Evidence, left: &Left) -> Vec<Remedy> {
+    let subject = &left.subject;
     let look = subject.pod.as_ref().map(|pod| Remedy {
         title: "See first whether the pod is really gone".to_owned(),
         risk: Risk::Safe,
@@ -245,6 +290,11 @@ fn remedies(evidence: &Evidence, subject: &Subject) -> Vec<Remedy> {
         cost: "nothing; a pod that is still terminating may be using its grace".to_owned(),
         actions: Vec::new(),
     });
-    let stop = subject.id.as_ref().map(|id| stop_container(evidence, id));
-    look.into_iter().chain(stop).collect()
+    let of_network = left.error.as_ref().is_some_and(ErrorTail::is_of_network);
+    let next = subject.id.as_ref().and_then(|id| match of_network {
+        true => Some(see_kept(id)),
+        // What has ended is not to be stopped.
+        false => (!left.ended).then(|| stop_container(evidence, id)),
+    });
+    look.into_iter().chain(next).collect()
 }

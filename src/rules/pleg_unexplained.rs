@@ -9,7 +9,7 @@ use super::{
     clock, is_cause, lasts,
     lines::Lines,
     node,
-    remedies::save_stacks,
+    remedies::{Setup, remedy, save_stacks},
 };
 use crate::{
     digest::Log,
@@ -136,6 +136,7 @@ fn tell(evidence: &Evidence, incident: &Incident, number: usize) -> Finding {
         RULE.title
     };
     let ruled_out = ruled_out(evidence);
+    let start = Some(incident.start);
     let mut citations = vec![incident.first.clone(), incident.last.clone()];
     citations.dedup();
     Finding {
@@ -147,7 +148,7 @@ fn tell(evidence: &Evidence, incident: &Incident, number: usize) -> Finding {
         explanation: format!("{what} {ruled_out}{others}"),
         subjects: vec![node(evidence)],
         citations,
-        remedies: remedies(evidence, active),
+        remedies: remedies(evidence, active, start),
         spans: Vec::new(),
     }
 }
@@ -193,7 +194,7 @@ fn tell_evented(evidence: &Evidence, full: &Lines) -> Finding {
         ),
         subjects: vec![node(evidence)],
         citations: full.cite(3),
-        remedies: remedies(evidence, active),
+        remedies: remedies(evidence, active, full.first()),
         spans: Vec::new(),
     }
 }
@@ -217,7 +218,7 @@ fn tell_untimed(evidence: &Evidence, lines: &Lines) -> Finding {
         ),
         subjects: vec![node(evidence)],
         citations: lines.cite(1),
-        remedies: remedies(evidence, true),
+        remedies: remedies(evidence, true, None),
         spans: Vec::new(),
     }
 }
@@ -262,25 +263,54 @@ fn ruled_out(evidence: &Evidence) -> String {
     }
 }
 
-/// Returns what to save before anybody restarts anything; of an outage that is over only the logs are left.
-fn remedies(evidence: &Evidence, active: bool) -> Vec<Remedy> {
-    let logs = Remedy {
-        title: "Save the logs".to_owned(),
-        risk: Risk::Safe,
-        command: "journalctl -u kubelet -u docker -u containerd -k --since '-2h' --no-pager > journal.txt".to_owned(),
-        cost: "nothing".to_owned(),
-        actions: Vec::new(),
-    };
-    let processes = Remedy {
-        title: "Save what the processes wait for".to_owned(),
-        risk: Risk::Safe,
-        command: "ps -eLo pid,tid,ppid,stat,etime,wchan:32,args > processes.txt".to_owned(),
-        cost: "nothing".to_owned(),
-        actions: Vec::new(),
-    };
-    if active {
-        vec![save_stacks(evidence), processes, logs]
-    } else {
-        vec![logs]
+/// How long before an outage its cause may have begun to show.
+const BEFORE: TimeDelta = TimeDelta::hours(1);
+
+/// Returns what to save before anybody restarts anything; of an outage that is over only the logs are left. `start` is
+/// when it began.
+fn remedies(evidence: &Evidence, active: bool, start: Option<Time>) -> Vec<Remedy> {
+    let all = remedy(
+        "Save the evidence",
+        Risk::Safe,
+        "plegdoctor collect -o node.tar.gz # as root, on the node",
+        "nothing; some seconds, and it only reads",
+    );
+    let processes = remedy(
+        "Save what the processes wait for",
+        Risk::Safe,
+        "ps -eLo pid,tid,ppid,stat,etime,wchan:32,args > processes.txt",
+        "nothing",
+    );
+    let logs = save_logs(evidence, start);
+    match active {
+        true => vec![all, save_stacks(evidence), processes, logs],
+        false => vec![logs],
     }
+}
+
+/// Returns what saves the logs of all who may have had a part, the kernel and systemd among them. `-k` beside `-u` finds
+/// nothing: journalctl takes a line then only if it is both.
+fn save_logs(evidence: &Evidence, start: Option<Time>) -> Remedy {
+    let setup = Setup::of(evidence);
+    let mut units: Vec<&str> = setup.own_units().all.to_vec();
+    units.extend(setup.units().all);
+    units.dedup();
+    let units: Vec<_> = units
+        .iter()
+        .map(|unit| format!("_SYSTEMD_UNIT={unit}.service"))
+        .collect();
+    let since = start.and_then(|start| start.checked_sub_signed(BEFORE));
+    let since = match since.filter(|since| evidence.now - *since > BEFORE * 2) {
+        Some(since) => format!("{} UTC", since.naive_utc().format("%F %T")),
+        None => "-2h".to_owned(),
+    };
+    remedy(
+        "Save the logs",
+        Risk::Safe,
+        format!(
+            "journalctl {} + _TRANSPORT=kernel + _PID=1 --since '{since}' --no-pager > journal.txt",
+            units.join(" + ")
+        ),
+        "nothing",
+    )
 }

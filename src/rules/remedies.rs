@@ -9,37 +9,8 @@ use crate::{
     runtime::{DEFAULT_ENDPOINT, Outcome, Runtime},
 };
 
+pub(super) use super::engine::{Engine, Setup, engine};
 use std::collections::BTreeSet;
-
-/// The container runtimes whose commands differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Engine {
-    Docker,
-    Containerd,
-    Crio,
-    /// Neither asked nor named by the log.
-    Unknown,
-}
-
-impl Engine {
-    /// Returns whether it is known to be another runtime than Docker: one that plegdoctor does not ask.
-    pub(super) fn is_others(self) -> bool {
-        matches!(self, Self::Containerd | Self::Crio)
-    }
-}
-
-/// Returns the runtime that this node's kubelet drives.
-pub(super) fn engine(evidence: &Evidence) -> Engine {
-    let log = evidence.log.as_ref();
-    let named = log.and_then(|log| log.runtime_name.as_deref());
-    match named {
-        _ if log.is_some_and(|log| log.uses_docker.is_some()) => Engine::Docker,
-        Some("containerd") => Engine::Containerd,
-        Some("cri-o") => Engine::Crio,
-        _ if evidence.runtime.is_some() => Engine::Docker,
-        _ => Engine::Unknown,
-    }
-}
 
 /// Returns a remedy that plegdoctor itself does not apply.
 pub(super) fn remedy(
@@ -88,8 +59,10 @@ pub(super) fn see_runtime_process(short: &str) -> Remedy {
     remedy(
         "See which OCI runtime process holds it, and since when",
         Risk::Safe,
-        format!("ps -eo pid,ppid,stat,etime,wchan:24,args | grep {short}"),
-        "nothing; it only looks",
+        format!(
+            "ps -eo pid,ppid,stat,etime,wchan:24,args | grep -E '{short}|[r]unc init'; grep -l {short} /proc/[0-9]*/cgroup"
+        ),
+        "nothing; a `runc init` names no container: it is this one's if its process is among the cgroups found",
     )
 }
 
@@ -102,10 +75,14 @@ pub(super) fn see_whose(evidence: &Evidence, short: &str) -> Remedy {
             docker_command(evidence)
         ),
         Engine::Containerd | Engine::Crio => {
-            format!("timeout 10 crictl pods | grep {short}; timeout 10 crictl ps -a | grep {short}")
+            let crictl = Setup::of(evidence).crictl();
+            format!(
+                "timeout 10 {crictl} pods | grep {short}; timeout 10 {crictl} ps -a | grep {short}"
+            )
         }
         Engine::Unknown => {
-            format!("journalctl -u kubelet --no-pager | grep -m 1 'PLEG.*{short}'")
+            let units = Setup::of(evidence).own_units().of_journal();
+            format!("journalctl{units} --no-pager | grep -m 1 'PLEG.*{short}'")
         }
     };
     remedy(
@@ -116,13 +93,16 @@ pub(super) fn see_whose(evidence: &Evidence, short: &str) -> Remedy {
     )
 }
 
-/// Returns the remedy that ends the OCI runtime process of a container, by its short id. A shim's command line names
+/// Returns the remedy that ends the OCI runtime process of a container, by its short id. `runc init`, which is what mostly
+/// hangs, is known by its cgroup alone. A shim's command line names
 /// the id too, and killing the shim would lose the container: the pattern matches from the line's start.
 pub(super) fn end_runtime_process(short: &str) -> Remedy {
     remedy(
         "End that one OCI runtime process",
         Risk::Disruptive,
-        format!("pkill -f '^([^ ]*/)?(runc|crun) .*{short}'"),
+        format!(
+            "pkill -f '^([^ ]*/)?(runc|crun) .*{short}'; for pid in $(pgrep -fx '([^ ]*/)?runc init'); do grep -q {short} /proc/$pid/cgroup && kill -9 $pid; done"
+        ),
         "that one start, stop or exec fails, and the kubelet tries again",
     )
 }
@@ -189,19 +169,24 @@ pub(super) fn restart_runtime(evidence: &Evidence) -> Remedy {
     const GO_ON: &str =
         "containers go on running; calls in flight fail, and the evidence is destroyed";
     let docker = cost_of_restart(evidence.runtime.as_ref());
-    let (title, command, cost) = match engine(evidence) {
-        Engine::Docker => (
-            "Restart Docker",
-            "systemctl restart docker",
-            docker.as_str(),
+    let setup = Setup::of(evidence);
+    let (title, cost) = match setup.engine {
+        Engine::Docker => ("Restart Docker", docker.as_str()),
+        Engine::Containerd if setup.is_one() => (
+            "Restart the program that runs kubelet and containerd",
+            "containers go on running; the kubelet restarts, too, and on a server the API server; calls in flight fail, and the evidence is destroyed",
         ),
-        Engine::Containerd => ("Restart containerd", "systemctl restart containerd", GO_ON),
-        Engine::Crio => ("Restart CRI-O", "systemctl restart crio", GO_ON),
+        Engine::Containerd => ("Restart containerd", GO_ON),
+        Engine::Crio => ("Restart CRI-O", GO_ON),
         Engine::Unknown => (
             "Restart the container runtime",
-            "systemctl restart docker # or containerd, or crio",
             "Docker stops every container of the node unless live-restore is on; the evidence is destroyed",
         ),
+    };
+    let command = match setup.engine {
+        // What hangs is Docker, whatever stands before it.
+        Engine::Docker => "systemctl restart docker".to_owned(),
+        _ => format!("systemctl restart {}", setup.units().first()),
     };
     Remedy {
         actions: unit(evidence).map_or_else(Vec::new, |unit| restart(evidence, unit)),
@@ -211,47 +196,42 @@ pub(super) fn restart_runtime(evidence: &Evidence) -> Remedy {
 
 /// Returns the unit of the runtime that the kubelet asks, where it is known and may be restarted.
 fn unit(evidence: &Evidence) -> Option<Unit> {
-    match engine(evidence) {
+    let setup = Setup::of(evidence);
+    match setup.engine {
         Engine::Docker => Some(Unit::Docker),
-        Engine::Containerd => Some(Unit::Containerd),
-        Engine::Crio | Engine::Unknown => None,
-    }
-}
-
-/// Returns the units of the runtime, the one that the kubelet asks first.
-fn units(evidence: &Evidence) -> &'static [&'static str] {
-    match engine(evidence) {
-        Engine::Docker => &["docker", "containerd"],
-        Engine::Containerd => &["containerd"],
-        Engine::Crio => &["crio"],
-        Engine::Unknown => &["docker", "containerd", "crio"],
+        Engine::Containerd if setup.is_plain() => Some(Unit::Containerd),
+        Engine::Containerd | Engine::Crio | Engine::Unknown => None,
     }
 }
 
 /// Returns the look at why the runtime ended.
 pub(super) fn look_why_it_ended(evidence: &Evidence) -> Remedy {
-    let units = units(evidence);
-    let journals: String = units.iter().map(|unit| format!(" -u {unit}")).collect();
+    let units = Setup::of(evidence).units();
+    let (status, journals) = (units.status(), units.of_journal());
     remedy(
         "See why it ended",
         Risk::Safe,
-        format!(
-            "systemctl status {} --no-pager; journalctl{journals} -n 100 --no-pager",
-            units.join(" ")
-        ),
+        format!("{status}; journalctl{journals} -n 100 --no-pager"),
         "nothing",
     )
 }
 
 /// Returns the remedy that starts the runtime.
 pub(super) fn start_runtime(evidence: &Evidence) -> Remedy {
-    let others = match engine(evidence) {
-        Engine::Unknown => " # or containerd, or crio",
-        _ => "",
+    let setup = Setup::of(evidence);
+    let verb = match setup.is_one() {
+        // The kubelet within it runs: only its child is gone.
+        true => "restart",
+        false => "start",
     };
-    let name = units(evidence).first().copied().unwrap_or("docker");
     // moby daemon/daemon.go restore; seen with 20.10.
-    let cost = match engine(evidence) {
+    let cost = match setup.engine {
+        Engine::Docker if setup.lacks_cri_dockerd => {
+            "little: it is not running; Docker and its containers go on"
+        }
+        Engine::Containerd if setup.is_one() => {
+            "containers go on running; the kubelet restarts, too, and on a server the API server"
+        }
         Engine::Docker | Engine::Unknown => {
             "Docker first ends the containers that have run on without it, unless live-restore is on; stopped ones may start again"
         }
@@ -260,11 +240,14 @@ pub(super) fn start_runtime(evidence: &Evidence) -> Remedy {
         }
     };
     Remedy {
-        actions: unit(evidence).map_or_else(Vec::new, |unit| restart(evidence, unit)),
+        actions: match setup.lacks_cri_dockerd {
+            true => Vec::new(),
+            false => unit(evidence).map_or_else(Vec::new, |unit| restart(evidence, unit)),
+        },
         ..remedy(
             "Start it",
             Risk::Node,
-            format!("systemctl start {name}{others}"),
+            format!("systemctl {verb} {}", setup.units().first()),
             cost,
         )
     }
@@ -361,11 +344,14 @@ pub(super) fn bound_dead_containers(evidence: &Evidence) -> Remedy {
 }
 
 /// Returns the look at how many containers a containerd has, which its CRI cannot list any more.
-pub(super) fn count_containers() -> Remedy {
+pub(super) fn count_containers(evidence: &Evidence) -> Remedy {
     remedy(
         "See how many containers there are (crictl runs into the same limit)",
         Risk::Safe,
-        "ctr -n k8s.io containers ls -q | wc -l",
+        format!(
+            "{} -n k8s.io containers ls -q | wc -l",
+            Setup::of(evidence).ctr()
+        ),
         "nothing",
     )
 }
@@ -374,7 +360,8 @@ pub(super) fn count_containers() -> Remedy {
 pub(super) fn stop_container(evidence: &Evidence, id: &ContainerId) -> Remedy {
     let command = match engine(evidence) {
         Engine::Containerd | Engine::Crio => {
-            format!("crictl stopp {0} || crictl stop {0}", id.short())
+            let (crictl, id) = (Setup::of(evidence).crictl(), id.short());
+            format!("{crictl} stopp {id} || {crictl} stop {id}")
         }
         Engine::Docker | Engine::Unknown => {
             format!("{} stop {}", docker_command(evidence), id.short())

@@ -12,7 +12,7 @@ use super::{
     Bearing, Rule, clock,
     lines::Lines,
     node,
-    remedies::{Engine, docker_command, engine, remedy},
+    remedies::{Engine, Setup, docker_command, engine, remedy},
 };
 use crate::{
     digest::PAUSE,
@@ -229,7 +229,10 @@ fn restart_kubelet(evidence: &Evidence, id: &ContainerId) -> Vec<Remedy> {
     let id = id.as_str();
     let see = match engine(evidence) {
         Engine::Docker => format!("{} ps -a --no-trunc | grep {id}", docker_command(evidence)),
-        _ => format!("crictl pods --no-trunc | grep {id}; crictl ps -a --no-trunc | grep {id}"),
+        _ => {
+            let crictl = Setup::of(evidence).crictl();
+            format!("{crictl} pods --no-trunc | grep {id}; {crictl} ps -a --no-trunc | grep {id}")
+        }
     };
     vec![
         remedy(
@@ -241,7 +244,10 @@ fn restart_kubelet(evidence: &Evidence, id: &ContainerId) -> Vec<Remedy> {
         remedy(
             "Let the kubelet begin with a fresh list",
             Risk::Node,
-            "systemctl restart kubelet".to_owned(),
+            format!(
+                "systemctl restart {}",
+                Setup::of(evidence).own_units().first()
+            ),
             "containers go on running",
         ),
     ]

@@ -9,7 +9,7 @@ use super::{
     Bearing, Judged, Rule, Scene, cite_probe, clock, daemon,
     lines::Lines,
     probe_text,
-    remedies::{Engine, engine, look_why_it_ended, remedy, start_runtime},
+    remedies::{Engine, Setup, look_why_it_ended, remedy, start_runtime},
     stored, took,
 };
 use crate::{
@@ -90,7 +90,8 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-const CALLS: &[Kind] = &[
+/// The calls that fail at once where nothing listens.
+pub(super) const CALLS: &[Kind] = &[
     Kind::ListSandboxesFailed,
     Kind::ListContainersFailed,
     Kind::ListStreamFailed,
@@ -137,7 +138,7 @@ fn judge(scene: &Scene) -> Judged {
     }
     match scene.without(CALLS, ErrorClass::Unavailable) {
         Some((log, _)) => Judged::silent(log, "no call was refused, and without a runtime each is"),
-        None => scene.needs_runtime("systemctl status docker containerd crio --no-pager"),
+        None => scene.needs_runtime(&Setup::of(scene.evidence).units().status()),
     }
 }
 
@@ -176,8 +177,10 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let ended = ended::told(evidence, &logged);
     citations.extend(ended.iter().flat_map(|(_, cited)| cited.clone()));
     citations.extend(runtime.map(|runtime| cite_probe("docker ping", runtime, &runtime.ping)));
-    let name = match engine(evidence) {
+    let setup = Setup::of(evidence);
+    let name = match setup.engine {
         _ if behind => "containerd",
+        Engine::Docker if setup.lacks_cri_dockerd => "cri-dockerd",
         Engine::Docker => "dockerd",
         Engine::Containerd => "containerd",
         Engine::Crio => "crio",

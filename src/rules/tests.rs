@@ -8,6 +8,7 @@ mod confirm;
 mod container_pileup;
 mod dead_container;
 mod disk_saturated;
+mod engine;
 mod evented_pleg;
 mod frozen_daemon;
 mod hung_container;

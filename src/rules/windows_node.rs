@@ -75,7 +75,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
         confidence: Confidence::Suspected,
         active: true,
         explanation: format!(
-            "{} What is known here of Docker, containerd, processes and mounts is Linux': what else this report says of causes may not hold, and its commands do not fit. On Windows the container service (HCS) itself is what mostly hangs, and a removal of a container with it.",
+            "{} What is known here of Docker, containerd, processes and mounts is Linux': what else this report says of causes may not hold, and the commands that it would offer are left out, since they do not fit. On Windows the container service (HCS) itself is what mostly hangs, and a removal of a container with it.",
             reasons.join(" ")
         ),
         subjects: vec![node(evidence)],
@@ -83,6 +83,18 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
         remedies: Vec::new(),
         spans: Vec::new(),
     }]
+}
+
+/// Takes Linux' commands from all findings of a node that is Windows': `kubectl` alone runs elsewhere.
+pub(super) fn leave_out_commands(findings: &mut [Finding]) {
+    if !findings.iter().any(|finding| finding.id == RULE.id) {
+        return;
+    }
+    for finding in findings {
+        let mut remedies = std::mem::take(&mut finding.remedies);
+        remedies.retain(|remedy| remedy.command.starts_with("kubectl "));
+        finding.remedies = remedies;
+    }
 }
 
 fn worded(log: &Log) -> Option<&Group> {

@@ -40,12 +40,12 @@ pub(super) const RULE: Rule = Rule {
                 command: "lsof /run/xtables.lock",
             },
             Look {
-                what: "Who holds it, by the kernel's table: the line above the arrows",
+                what: "Who holds it while others wait, by the kernel's table: the line above the arrows",
                 command: "grep -B 1 -E '^[0-9]+: +-> FLOCK' /proc/locks",
             },
             Look {
                 what: "Which runs of iptables there are, and how old",
-                command: "ps -eo pid,ppid,etime,args | grep -E 'ip6?tables' | sort -k3",
+                command: "ps -eo etimes,pid,ppid,args | grep -E '[i]p6?tables' | sort -n",
             },
             Look {
                 what: "How many rules there are",
@@ -169,7 +169,7 @@ fn judge(scene: &Scene) -> Judged {
         ),
         Some(_) => scene.open(
             "iptables may have waited for it, and who held it was not seen",
-            "lsof /run/xtables.lock; grep FLOCK /proc/locks",
+            "grep FLOCK /proc/locks; ls -i /run/xtables.lock",
         ),
         None => scene.needs_host(),
     }
@@ -327,8 +327,8 @@ fn remedies(seen: &Seen) -> Vec<Remedy> {
     let mut remedies = vec![remedy(
         "See who holds the lock, and how many rules there are",
         Risk::Safe,
-        "lsof /run/xtables.lock; grep FLOCK /proc/locks; ps -eo pid,ppid,etime,wchan:24,args | grep -E 'ip6?tables' | sort -k3; iptables-save | wc -l",
-        "nothing; tens of thousands of rules make each run take long: fewer services, or kube-proxy by nftables or IPVS, cure that",
+        "grep FLOCK /proc/locks; ls -i /run/xtables.lock; ps -eo etimes,pid,ppid,wchan:24,args | grep -E '[i]p6?tables' | sort -n; iptables-save | wc -l",
+        "nothing; the process in the line with that file's number holds it, those behind -> wait; tens of thousands of rules make each run take long: fewer services, or kube-proxy by nftables or IPVS, cure that",
     )];
     // One that only waits ends by itself, and to kill it frees nobody.
     if let Some(process) = seen.holder() {

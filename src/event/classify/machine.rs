@@ -119,7 +119,7 @@ fn unit(message: &str) -> Option<Facts> {
 /// Whether it is the kubelet's unit, or one of a daemon of a runtime.
 fn is_ours(unit: &str) -> bool {
     let name = unit.strip_suffix(".service");
-    owner_of(unit.as_bytes()) == Owner::Kubelet || name.is_some_and(|name| RUNTIMES.contains(&name))
+    owner_of(unit.as_bytes()).is_kubelet() || name.is_some_and(|name| RUNTIMES.contains(&name))
 }
 
 /// The units of runtimes' daemons.

@@ -59,7 +59,7 @@ pub(super) const NODE_NOT_READY: Page = Page {
 
 pub(super) const READY_CONDITION: Page = Page {
     means: "The Ready condition as `kubectl` shows it. `False` with `KubeletNotReady` is the kubelet's own word, with its \
-        reasons. `Unknown` with `NodeStatusUnknown` is the node controller's: the kubelet has not reported for 40 s \
+        reasons. `Unknown` with `NodeStatusUnknown` is the node controller's: the kubelet has not reported for 40 s (50 s in newer releases) \
         and more.",
     matters: "False and `PLEG is not healthy`: look at the runtime. Unknown: the kubelet is dead, frozen, or cut off from \
         the API server; that is another illness.",

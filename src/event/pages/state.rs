@@ -123,6 +123,7 @@ pub(super) const VERSION_FAILED: Page = Page {
 pub(super) const STATUS_FAILED: Page = Page {
     means: "The CRI client's own line about a status call that failed; the kubelet's line about the same is \
         `runtime-sanity-failed`.",
+    versions: "All; structured text since 1.21.",
     ..SANITY_FAILED
 };
 

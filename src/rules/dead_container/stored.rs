@@ -50,7 +50,7 @@ pub(super) fn tell(evidence: &Evidence, dead: &[&Container], about: &Lines) -> F
         ),
         subjects: dead.iter().map(|container| subject_of(container)).collect(),
         citations,
-        remedies: once_it_answers(remedies(evidence, dead)),
+        remedies: once_it_answers(remedies::of_dead(evidence, dead)),
         spans: about.spans(),
     }
 }

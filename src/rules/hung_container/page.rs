@@ -21,7 +21,11 @@ pub(super) const PAGE: Page = Page {
         },
         Look {
             what: "Which OCI runtime process works on it, since when, and where it sleeps",
-            command: "ps -eo pid,ppid,stat,etime,wchan:24,args | grep ID",
+            command: "ps -eo pid,ppid,stat,etime,wchan:24,args | grep -E 'ID|[r]unc init'",
+        },
+        Look {
+            what: "Whose a `runc init` is, which names no container",
+            command: "grep -l ID /proc/[0-9]*/cgroup",
         },
         Look {
             what: "Which call holds the lock, and what that waits for: dockerd's own stacks",

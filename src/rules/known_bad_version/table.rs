@@ -37,7 +37,7 @@ pub(super) enum Told {
     Always,
     /// Only beside a finding that it may be behind.
     Beside,
-    /// Only within that finding's explanation: it explains what is seen, and harms nobody by itself.
+    /// Only within that finding's explanation: it explains what is seen, or makes it worse, and is behind nothing.
     Within,
 }
 
@@ -170,13 +170,13 @@ pub(super) const RELEASES: &[Release] = &[
         without: &[],
         brings: None,
         range: "before 1.6.25, and 1.7.0 to 1.7.8",
-        breaks: "on a slow disk its clean-up of containers waits for whole file systems to be written, runs into its own deadlines, and leaves shims behind",
+        breaks: "such a disk harms it more than later releases: its clean-up of containers waits for whole file systems to be written, runs into its own deadlines, and leaves shims behind",
         certainty: Certainty::Mended,
         source: "containerd 1.6.25 and 1.7.9; public incidents with slow disks",
         mended: "containerd 1.6.25 or 1.7.9",
         command: "apt-get install --only-upgrade containerd.io # or: yum update containerd",
         behind: &["disk-saturated"],
-        told: Told::Beside,
+        told: Told::Within,
     },
     Release {
         program: Program::Tool(Tool::Containerd),

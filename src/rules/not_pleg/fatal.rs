@@ -2,7 +2,7 @@
 
 use crate::{
     digest::Group,
-    envelope::{Owner, owner_of},
+    envelope::owner_of,
     event::Kind,
     evidence::Evidence,
     rules::{lines::Lines, removal_race},
@@ -31,7 +31,7 @@ pub(super) fn words(evidence: &Evidence) -> Lines<'_> {
 pub(super) fn ends(evidence: &Evidence) -> Lines<'_> {
     let of_kubelet = |group: &&Group| {
         let unit = group.last.detail.as_deref();
-        unit.is_some_and(|unit| owner_of(unit.as_bytes()) == Owner::Kubelet)
+        unit.is_some_and(|unit| owner_of(unit.as_bytes()).is_kubelet())
     };
     let lines = Lines::of(evidence, &[Kind::UnitEnded]).0.into_iter();
     Lines(lines.filter(of_kubelet).collect())

@@ -49,7 +49,7 @@ pub(super) fn tell(evidence: &Evidence) -> Option<Finding> {
         },
         active: true,
         explanation: format!(
-            "The kubelet takes connections for its health check and gives {told}. {why} After 40 s without its reports the control plane calls the node Unknown, whatever its runtime does."
+            "The kubelet takes connections for its health check and gives {told}. {why} After 40 s without its reports (50 s in newer releases), by default, the control plane calls the node Unknown, whatever its runtime does."
         ),
         subjects: vec![subject],
         citations: cite(evidence, &told, process),

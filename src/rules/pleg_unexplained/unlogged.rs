@@ -47,7 +47,7 @@ pub(super) fn tell(evidence: &Evidence, ruled_out: &str) -> Option<Finding> {
         explanation: format!("{what} {ruled_out}"),
         subjects: vec![node(evidence)],
         citations,
-        remedies: remedies(evidence, true),
+        remedies: remedies(evidence, true, None),
         spans: Vec::new(),
     })
 }

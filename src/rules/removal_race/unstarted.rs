@@ -11,7 +11,7 @@ use crate::{
         called, clock,
         lines::Lines,
         lower, node,
-        remedies::{Engine, docker_command, engine, remedy},
+        remedies::{Engine, Setup, docker_command, engine, remedy},
         subject_of,
     },
     runtime::Container,
@@ -122,10 +122,13 @@ fn remove_orphans(evidence: &Evidence, id: &str) -> Vec<Remedy> {
                 format!("{docker} rm $({docker} ps -aq {filter})"),
             )
         }
-        _ => (
-            format!("crictl ps -a --pod {id}"),
-            format!("crictl rm $(crictl ps -aq --pod {id})"),
-        ),
+        _ => {
+            let crictl = Setup::of(evidence).crictl();
+            (
+                format!("{crictl} ps -a --pod {id}"),
+                format!("{crictl} rm $({crictl} ps -aq --pod {id})"),
+            )
+        }
     };
     vec![
         remedy(

@@ -2,7 +2,7 @@
 
 use crate::{
     digest::Group,
-    envelope::{Owner, owner_of},
+    envelope::owner_of,
     event::Kind,
     evidence::Evidence,
     finding::Citation,
@@ -19,7 +19,7 @@ pub(super) fn told(evidence: &Evidence, refused: &Lines) -> Option<(String, Vec<
     let (first, last) = refused.first().zip(refused.last())?;
     let mut ends = Lines::of(evidence, &[Kind::UnitEnded]);
     ends.0.retain(|group| {
-        let of_kubelet = |unit: &str| owner_of(unit.as_bytes()) == Owner::Kubelet;
+        let of_kubelet = |unit: &str| owner_of(unit.as_bytes()).is_kubelet();
         let during = |group: &Group| {
             group.last.at.is_some_and(|at| at >= first - BEFORE)
                 && group.first.at.is_some_and(|at| at <= last)

@@ -2,7 +2,7 @@ use super::*;
 use crate::{
     digest::Source,
     evidence::Gap,
-    node::{Bus, Disk, Settings, Systemd, Thread, pressure::DaemonLimits},
+    node::{Bus, Disk, KernelKind, KernelLine, Settings, Systemd, Thread, pressure::DaemonLimits},
 };
 
 /// What each rule says of this evidence, where it found nothing.
@@ -43,6 +43,7 @@ fn well() -> Host {
     host.pressure.daemons = daemons.to_vec();
     host.pressure.memory_total = Some(16 << 30);
     host.pressure.memory_available = Some(8 << 30);
+    host.pressure.oom_kills = Some(0);
     (host.pressure.tasks, host.pressure.tasks_limit) = (Some(300), Some(32_768));
     host.systemd = Some(Systemd {
         bus: Bus::Answered(Duration::from_millis(2), None),
@@ -364,6 +365,32 @@ fn memory_that_is_left_now_says_nothing_of_kills_that_nobody_could_read() {
 }
 
 #[test]
+fn kills_that_the_kernels_messages_do_not_show_leave_memory_open() {
+    let seen = |kills, lines: &[(KernelKind, &str)]| {
+        changed(|it| {
+            let host = machine(it);
+            host.pressure.oom_kills = kills;
+            let lines = lines.iter().map(|(kind, text)| KernelLine {
+                ago: Some(Duration::from_secs(7200)),
+                kind: *kind,
+                text: (*text).to_owned(),
+            });
+            host.kernel_lines = lines.collect();
+        })
+    };
+    let hung = (KernelKind::HungTask, "INFO: task x:1 blocked");
+    let killed = (
+        KernelKind::OutOfMemory,
+        "Out of memory: Killed process 7 (x)",
+    );
+    assert!(open(&seen(Some(3), &[hung]), "memory-starved").contains("kills before"));
+    assert!(open(&seen(None, &[]), "memory-starved").contains("kills before"));
+    for (kills, lines) in [(Some(1), killed), (None, hung)] {
+        assert!(out(&seen(kills, &[lines])).contains(&"memory-starved"));
+    }
+}
+
+#[test]
 fn a_socket_that_systemd_holds_is_no_daemon() {
     let silent = |processes: Vec<Process>| {
         changed(|it| {
@@ -405,7 +432,7 @@ fn of_a_runtime_that_is_never_asked_its_own_tool_decides() {
         let Judged::Open { decide, .. } = verdict(&told, "container-pileup") else {
             panic!("judged");
         };
-        assert!(decide.unwrap().contains("crictl ps -a"));
+        assert!(decide.unwrap().contains("crictl --timeout 120s ps -aq"));
     }
 }
 

@@ -90,10 +90,31 @@ fn an_outage_that_is_over_or_had_list_errors_confirms_nothing() {
 
 #[test]
 fn an_outage_that_no_container_explains_confirms() {
-    let found = only(&RULE, &evidence(&outage(), Some(pile(400, 2000, 10))));
+    // 401 statuses of 600 ms are 4 minutes: so much is the lag.
+    let found = only(&RULE, &evidence(&outage(), Some(pile(400, 2000, 600))));
     assert_eq!(
         (found.severity, found.confidence),
         (Severity::Critical, Confidence::Confirmed)
+    );
+    assert!(
+        found.explanation.contains("a relist comes to 4m4s"),
+        "{}",
+        found.explanation
+    );
+}
+
+#[test]
+fn calls_that_do_not_come_to_the_lag_confirm_no_pile() {
+    // 4 s for the lists and 4 s for the statuses, and the lag is over 3 minutes.
+    let found = only(&RULE, &evidence(&outage(), Some(pile(400, 2000, 10))));
+    assert_eq!(
+        (found.severity, found.confidence),
+        (Severity::Critical, Confidence::Suspected)
+    );
+    assert!(
+        found.explanation.contains("does not explain the lag"),
+        "{}",
+        found.explanation
     );
 }
 

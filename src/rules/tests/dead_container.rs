@@ -213,3 +213,39 @@ fn a_removal_that_is_tried_for_hours_is_told_whatever_the_reason() {
     );
     quiet(&RULE, &evidence(&fails("03:00:00", 60), None));
 }
+
+#[test]
+fn a_removal_that_failed_is_not_advised_again_before_a_look_at_its_reason() {
+    let found = only(&RULE, &evidence(&[remove_failed(ID)], None));
+    let commands: Vec<_> = found.remedies.iter().map(|it| &*it.command).collect();
+    assert_eq!(
+        commands[0],
+        "grep -l -e b15929dfcea1 -e aa /proc/[0-9]*/mountinfo"
+    );
+    assert!(commands[1].starts_with("plegdoctor clean --dead"));
+    let immutable = remove_failed(ID).replace(
+        "aa/merged: device or resource busy",
+        "bb/diff/x: operation not permitted",
+    );
+    let found = only(&RULE, &evidence(&[immutable], None));
+    assert_eq!(
+        found.remedies[0].command,
+        "lsattr -R /var/lib/docker/overlay2/bb/diff | grep -e '-i-'"
+    );
+    let found = only(&RULE, &evidence(&[], Some(daemon_with(vec![dead()]))));
+    let first = |word: &str| {
+        let mut commands = found.remedies.iter().map(|it| &it.command);
+        commands.position(|it| it.starts_with(word)).unwrap()
+    };
+    assert!(first("grep -l") < first("plegdoctor clean"));
+}
+
+#[test]
+fn what_a_layers_name_says_goes_into_no_command_unless_it_is_a_name() {
+    let hostile = remove_failed(ID).replace("overlay2/aa/", "overlay2/$(reboot)/");
+    let found = only(&RULE, &evidence(&[hostile], None));
+    assert_eq!(
+        found.remedies[0].command,
+        "grep -l -e b15929dfcea1 /proc/[0-9]*/mountinfo"
+    );
+}

@@ -47,6 +47,11 @@ fn seen(disk: Disk, thread: Option<Thread>, runtime: Option<Runtime>) -> Evidenc
     evidence
 }
 
+/// A full disk, and a daemon that waits for it.
+pub(super) fn saturated() -> Evidence {
+    seen(full(), Some(thread("jbd2_log_wait_commit", true)), None)
+}
+
 /// A daemon that takes so many milliseconds for its list.
 fn daemon(millis: u64) -> Option<Runtime> {
     Some(Runtime {

@@ -159,3 +159,25 @@ fn a_log_tells_the_kernel_and_the_runtime() {
     let changed = [start("1.7.14"), start("1.7.16")].concat();
     quiet(&RULE, &evidence(&changed, None));
 }
+
+#[test]
+fn a_containerd_that_a_slow_disk_harms_more_is_told_there_and_not_with_docker() {
+    let told = |log: &[String], runtime: Option<Runtime>| {
+        let mut seen = disk_saturated::saturated();
+        seen.log = evidence(log, None).log;
+        seen.runtime = runtime;
+        let host = seen.host.as_mut().unwrap();
+        let version = Version::parse("1.6.20~ds1");
+        host.versions.learn(crate::node::Tool::Containerd, version);
+        let findings = check_all(&seen);
+        assert!(findings.iter().all(|it| it.id != RULE.id), "{findings:#?}");
+        let disk = findings.iter().find(|it| it.id == "disk-saturated");
+        disk.unwrap().explanation.contains("harms it more")
+    };
+    let start = line(
+        "03:00:00",
+        "Container runtime containerd initialized, version: 1.6.20, apiVersion: v1",
+    );
+    assert!(told(&[start], None));
+    assert!(!told(&[], Some(daemon_with(Vec::new()))));
+}

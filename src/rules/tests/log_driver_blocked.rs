@@ -135,3 +135,13 @@ fn dockers_default_says_nothing_of_a_container_that_does_not_answer() {
     };
     assert!(because.contains("by dockerd's own stacks"), "{because}");
 }
+
+#[test]
+fn what_never_waits_for_a_receiver_is_advised_and_no_buffer_behind_it() {
+    let daemon = with_stacks(daemon_of(Some("syslog")), "log-driver");
+    let finding = only(&RULE, &evidence(&[], Some(daemon)));
+    let last = finding.remedies.last().unwrap();
+    assert!(last.command.contains("\"log-driver\": \"local\""));
+    assert!(last.command.contains("udp://") && !last.command.contains("fluentd"));
+    assert!(!last.command.contains("non-blocking"), "{}", last.command);
+}

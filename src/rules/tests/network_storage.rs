@@ -256,3 +256,32 @@ fn a_fuse_connection_may_be_aborted() {
         "{commands:?}"
     );
 }
+
+#[test]
+fn a_fuse_server_is_given_up_before_docker_is_restarted_if_somebody_waits_for_it() {
+    let fuse = mounts(&[("fuse", "/srv")]);
+    let alone = only(
+        &RULE,
+        &seen(dockerd("request_wait_answer", true), fuse, None),
+    );
+    let at = |word: &str| {
+        let mut commands = alone.remedies.iter().map(|it| &it.command);
+        commands.position(|it| it.contains(word)).unwrap()
+    };
+    assert!(at("waiting) -gt 0 ] && echo 1 >") < at("systemctl restart"));
+    let several = mounts(&[("fuse", "/srv"), ("fuse", "/other")]);
+    let found = only(
+        &RULE,
+        &seen(dockerd("request_wait_answer", true), several, None),
+    );
+    let commands: Vec<_> = found.remedies.iter().map(|it| &*it.command).collect();
+    assert!(
+        commands.iter().all(|it| !it.contains("/abort")),
+        "{commands:?}"
+    );
+    assert!(
+        commands
+            .iter()
+            .any(|it| it.ends_with("connections/*/waiting"))
+    );
+}

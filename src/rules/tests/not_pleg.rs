@@ -1,4 +1,5 @@
 use super::*;
+use crate::finding::Severity;
 use crate::rules::not_pleg::RULE;
 
 fn network(time: &str) -> String {
@@ -137,4 +138,58 @@ fn a_node_that_is_not_ready_at_the_logs_end_is_never_healthy() {
     let mut well = lines.to_vec();
     well.push(ready("03:36:00"));
     quiet(&RULE, &evidence(&well, None));
+}
+
+/// `number` sandboxes that could not be made, one every ten seconds from 03:30:00 on.
+fn unmade(number: usize, error: &str) -> Vec<String> {
+    (0..number)
+        .map(|n| {
+            line(
+                &format!("03:{}:{:02}", 30 + n / 6, n % 6 * 10),
+                &format!("RunPodSandbox from runtime service failed: rpc error: code = Unknown desc = {error}"),
+            )
+        })
+        .collect()
+}
+
+const NETWORK: &str = "failed to setup network for sandbox \"x\": plugin type=\"cilium-cni\" failed (add): unable to connect to Cilium daemon";
+
+#[test]
+fn sandboxes_that_fail_one_after_the_other_are_good_to_know_and_no_trouble_of_the_pleg() {
+    let found = only(&RULE, &evidence(&unmade(24, NETWORK), None));
+    assert_eq!((found.severity, found.active), (Severity::Info, true));
+    assert!(
+        found
+            .explanation
+            .contains("from 03:30:00 to 03:33:50 (24 lines)")
+            && found
+                .explanation
+                .contains("unable to connect to Cilium daemon"),
+        "{}",
+        found.explanation
+    );
+    // A boot's, or what went by.
+    quiet(&RULE, &evidence(&unmade(19, NETWORK), None));
+    let mut over = unmade(24, NETWORK);
+    over.push(ready("03:50:00"));
+    quiet(&RULE, &evidence(&over, None));
+}
+
+#[test]
+fn sandboxes_that_fail_with_the_runtime_itself_are_another_finding() {
+    for error in [
+        "context deadline exceeded",
+        "connection error: desc = \"transport: Error while dialing: dial unix /run/containerd/containerd.sock: connect: connection refused\"",
+    ] {
+        let lines = unmade(24, error);
+        let lines: Vec<_> = lines
+            .iter()
+            .map(|line| match error.starts_with("context") {
+                true => line.replace("Unknown", "DeadlineExceeded"),
+                false => line.replace("Unknown", "Unavailable"),
+            })
+            .collect();
+        let infos = found(&RULE, &evidence(&lines, None));
+        assert!(infos.iter().all(|it| it.severity != Severity::Info));
+    }
 }

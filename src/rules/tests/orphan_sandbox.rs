@@ -106,3 +106,50 @@ fn a_stop_that_is_not_tried_again_is_over() {
     ];
     assert!(!only(&RULE, &evidence(&lines, None)).active);
 }
+
+#[test]
+fn the_reason_is_quoted_and_what_has_ended_is_not_to_be_stopped() {
+    let stop = |error: &str| {
+        vec![
+            deleted("03:00:00", UID),
+            line(
+                "03:00:05",
+                &format!(
+                    "PodSandboxStatus of sandbox \"{ID}\" for pod \"web-2_default({UID})\" error: rpc error: code = Unknown desc = x"
+                ),
+            ),
+            line(
+                "03:20:01",
+                &format!(
+                    "StopPodSandbox \"{ID}\" from runtime service failed: rpc error: code = Unknown desc = {error}"
+                ),
+            ),
+        ]
+    };
+    let commands = |lines: &[String]| {
+        let found = only(&RULE, &evidence(lines, None));
+        let remedies = found.remedies.into_iter().map(|it| it.command);
+        (found.explanation, remedies.collect::<Vec<_>>().join("\n"))
+    };
+    let (told, commands_of_network) = commands(&stop(
+        "networkPlugin cni failed to teardown pod \"web-2_default\" network: could not retrieve port mappings: unexpected end of JSON input",
+    ));
+    assert!(told.contains("unexpected end of JSON input"), "{told}");
+    assert!(commands_of_network.contains("/var/lib/dockershim/sandbox/b15929"));
+    assert!(!commands_of_network.contains("docker stop"));
+    let plain = stop("something else");
+    assert!(commands(&plain).1.contains("docker stop"));
+    let mut ended = plain;
+    ended.insert(
+        2,
+        line(
+            "03:00:06",
+            &format!(
+                "SyncLoop (PLEG): \"web-2_default({UID})\", event: &pleg.PodLifecycleEvent{{ID:\"{UID}\", Type:\"ContainerDied\", Data:\"{ID}\"}}"
+            ),
+        ),
+    );
+    let (told, commands) = commands(&ended);
+    assert!(told.contains("It has ended itself"), "{told}");
+    assert!(!commands.contains("docker stop"), "{commands}");
+}

@@ -51,3 +51,19 @@ fn the_words_of_its_container_service_tell_it_too() {
     assert_eq!(found(&RULE, &evidence(&lines, None)).len(), 1);
     quiet(&RULE, &evidence(&[status_deadline("03:00:00", ID)], None));
 }
+
+#[test]
+fn no_command_of_linux_is_offered_there() {
+    let lines = [line(
+        "03:00:00",
+        &format!(
+            "StartContainer \"{ID}\" from runtime service failed: rpc error: code = Unknown desc = hcs::CreateComputeSystem {ID}: {DEADLINE}"
+        ),
+    )];
+    let findings = check_all(&evidence(&lines, None));
+    assert!(findings.len() > 1, "{findings:#?}");
+    assert!(
+        findings.iter().all(|it| it.remedies.is_empty()),
+        "{findings:#?}"
+    );
+}
