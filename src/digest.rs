@@ -180,8 +180,14 @@ impl Log {
     /// Returns whether the log shows that a list succeeded after `time`: relists came to an end, or one began of which
     /// the lag is told. That a status call blocks does not speak against it.
     pub fn lists_after(&self, time: Time) -> bool {
-        let began = self.incidents.iter().filter_map(Incident::last_relist);
-        began.max().is_some_and(|began| began > time) || self.recovery_after(time).is_some()
+        self.relists_after(time) > 0 || self.recovery_after(time).is_some()
+    }
+
+    /// Returns how many relists that lags tell of began after `time`. Where there are two, the first came to its end, and
+    /// each pod that it asked had answered or had its time-out.
+    pub fn relists_after(&self, time: Time) -> usize {
+        let begun = self.incidents.iter().flat_map(Incident::relists);
+        begun.filter(|began| *began > time).count()
     }
 
     /// Returns when the log shows the last event of this pod.

@@ -31,6 +31,8 @@ pub const START_UP: TimeDelta = TimeDelta::seconds(60);
 /// A lag may be this much shorter than the time passed would make it and still count as the same rise: klog
 /// stamps the line a little after the lag was computed.
 const JITTER: TimeDelta = TimeDelta::seconds(3);
+/// A pause this long between stale lines, while no relist succeeds, is no pause: lines are missing.
+const HOLE: TimeDelta = TimeDelta::seconds(60);
 /// Samples of the lag that an incident keeps for its bar; beyond, every second one is dropped.
 const SAMPLES: usize = 256;
 /// Incidents kept; beyond, the earliest gives way.
@@ -94,11 +96,39 @@ pub struct Incident {
 }
 
 impl Incident {
-    /// Returns when, at the earliest, the last relist began that could list, by the last lag that is kept; `None` where
-    /// none did.
-    pub fn last_relist(&self) -> Option<Time> {
-        let began = self.samples.iter().map(|(at, lag)| *at - *lag - JITTER);
-        began.max().filter(|_| !self.never)
+    /// Returns when, at the earliest, relists began that could list: those that a lag tells of, in their order.
+    pub fn relists(&self) -> Vec<Time> {
+        let mut begun: Vec<Time> = Vec::new();
+        for (at, lag) in self.samples.iter().filter(|_| !self.never) {
+            let began = *at - *lag - JITTER;
+            if begun.last().is_none_or(|last| began - *last > JITTER * 2) {
+                begun.push(began);
+            }
+        }
+        begun
+    }
+}
+
+impl Incident {
+    /// Returns whether lines are missing that an unhealthy kubelet writes: one every 5 s, from the threshold on. `begin` is
+    /// the time of the log's first line.
+    pub fn has_holes(&self, begin: Option<Time>) -> bool {
+        // Of a long one not all samples are kept; so many lines have no such holes.
+        if self.samples.len() as u64 != self.lines {
+            return false;
+        }
+        let one_rise = |&(at, lag): &(Time, TimeDelta), &(then, before): &(Time, TimeDelta)| {
+            ((at - lag) - (then - before)).abs() <= JITTER * 2
+        };
+        let gap = self.samples.windows(2).any(|two| match two {
+            [one, next] => one_rise(next, one) && next.0 - one.0 > HOLE,
+            _ => false,
+        });
+        let late = self.samples.first().is_some_and(|(at, lag)| {
+            let due = *at - *lag + self.threshold.unwrap_or(THRESHOLD);
+            *at - due > HOLE && begin.is_some_and(|begin| begin < due)
+        });
+        gap || late
     }
 }
 

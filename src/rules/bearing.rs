@@ -244,8 +244,8 @@ const PICKED: &[Kind] = &[
     Kind::PlegEvent,
 ];
 
-/// Whether somebody cut all but the lines on the PLEG, the sync loop or the node's readiness out of the log: what it does
-/// not say means nothing then.
+/// Whether somebody cut all but the lines on the PLEG, the sync loop or the node's readiness out of the log, or some of
+/// those, too, or there is no more than the node's condition: what it does not say means nothing then.
 pub(super) fn is_extract(log: &Log) -> bool {
     let mut own = log.sources.iter().filter(|source| source.of_kubelet);
     if own.clone().next().is_some() && own.all(|source| source.extract) {
@@ -256,4 +256,9 @@ pub(super) fn is_extract(log: &Log) -> bool {
     let of = |kind: Kind| log.counts.get(kind.id()).copied().unwrap_or(0);
     let picked: u64 = PICKED.iter().map(|&kind| of(kind)).sum();
     lines <= of(Kind::SkipSync).max(told) + picked
+        || (told > 0 && told <= of(Kind::ReadyCondition))
+        || log
+            .incidents
+            .last()
+            .is_some_and(|outage| outage.has_holes(log.first))
 }

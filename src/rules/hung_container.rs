@@ -5,11 +5,14 @@
 //! was looked at, the process that does not end is named.
 
 mod held;
+mod in_turn;
 mod page;
 mod remedies;
 mod shape;
 mod stacks;
 mod words;
+
+pub(super) use in_turn::in_turn;
 
 use super::{
     Bearing, EACH, Judged, Rule, Scene, bearing::is_extract, cite_probe, holders::Holder,
@@ -25,6 +28,7 @@ use crate::{
     runtime::{Container, Outcome},
 };
 use chrono::TimeDelta;
+use in_turn::has_answered;
 use std::cmp::Reverse;
 
 pub(super) const RULE: Rule = Rule {
@@ -176,7 +180,11 @@ fn suspects(evidence: &Evidence) -> Vec<Suspect<'_>> {
     for suspect in &mut suspects {
         suspect.pod_errors = pod_errors(evidence, suspect);
     }
-    suspects.retain(|suspect| hangs(suspect) || !is_runtime_wide(evidence, suspect));
+    let slow = in_turn(evidence).is_some();
+    suspects.retain(|suspect| {
+        let of_all = is_runtime_wide(evidence, suspect) || (slow && has_status(suspect));
+        hangs(suspect) || !of_all
+    });
     for (id, container) in held::containers(evidence) {
         if !suspects.iter().any(|suspect| suspect.id.matches(id)) {
             suspects.push(Suspect::new(id, container));
@@ -263,6 +271,7 @@ fn goes_on(evidence: &Evidence, suspect: &Suspect) -> bool {
     !suspect.deadlines.is_empty()
         && repeated
         && (in_vain || lasts(evidence, last))
+        && !(has_status(suspect) && log.is_some_and(|log| has_answered(log, &suspect.deadlines)))
         && !log.is_some_and(sign)
 }
 

@@ -1,5 +1,7 @@
 //! `hung-runtime`: the daemon takes connections and does not answer, or only in part.
 
+mod scattered;
+
 use super::{
     Bearing, Judged, Rule, Scene, cite_probe, clock, count, daemon,
     daemon_stacks::{cite, waited_for},
@@ -166,7 +168,8 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let runtime = evidence.runtime.as_ref();
     let silent = runtime.map(silent_calls).unwrap_or_default();
     if logged.is_empty() && silent.is_empty() {
-        return slow_starts(evidence).into_iter().collect();
+        let slow = scattered::told(evidence).or_else(|| slow_starts(evidence));
+        return slow.into_iter().collect();
     }
     let well = runtime.is_some_and(|r| {
         r.own_calls()

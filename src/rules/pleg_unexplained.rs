@@ -253,7 +253,7 @@ fn ruled_out(evidence: &Evidence) -> String {
     if out.is_empty() {
         let cut = evidence.log.as_ref().is_some_and(is_extract);
         let cut = if cut {
-            ": all but lines on the PLEG, the sync loop and readiness was cut out of the log"
+            ": there are only lines on the PLEG, cut out of the log"
         } else {
             ""
         };
