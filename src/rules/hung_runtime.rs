@@ -1,6 +1,7 @@
 //! `hung-runtime`: the daemon takes connections and does not answer, or only in part.
 
 mod scattered;
+mod starts;
 
 use super::{
     Bearing, Judged, Rule, Scene, cite_probe, clock, count, daemon,
@@ -10,14 +11,12 @@ use super::{
 };
 use crate::{
     action::Unit,
-    digest::Group,
     event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
     page::{Cure, Look, Page},
     runtime::{Outcome, Probe, Runtime},
 };
-use chrono::TimeDelta;
 
 pub(super) const RULE: Rule = Rule {
     id: "hung-runtime",
@@ -98,12 +97,6 @@ pub(super) const CALLS: &[Kind] = &[
     Kind::RuntimeStatusFailed,
     Kind::RuntimeSanityFailed,
 ];
-/// The calls that make something.
-const STARTS: &[Kind] = &[Kind::RunSandboxFailed, Kind::CreateContainerFailed];
-/// One that takes too long is an everyday matter: a large image, a busy disk.
-const MANY_STARTS: u64 = 6;
-/// RunPodSandbox has twice the request time-out (CRI client); with the back-off after it nothing is tried for longer.
-const START_TIMEOUT: TimeDelta = TimeDelta::minutes(10);
 /// So many containers must be silent, and none answer, before the daemon is blamed rather than a container.
 const SILENT: usize = 3;
 
@@ -168,7 +161,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let runtime = evidence.runtime.as_ref();
     let silent = runtime.map(silent_calls).unwrap_or_default();
     if logged.is_empty() && silent.is_empty() {
-        let slow = scattered::told(evidence).or_else(|| slow_starts(evidence));
+        let slow = scattered::told(evidence).or_else(|| starts::slow(evidence));
         return slow.into_iter().collect();
     }
     let well = runtime.is_some_and(|r| {
@@ -227,73 +220,6 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
         },
         spans: all.spans(),
     }]
-}
-
-/// Sandboxes and containers that are not made in time, while all else answers: a slow disk, a network plugin, a
-/// runtime that hangs in part.
-fn slow_starts(evidence: &Evidence) -> Option<Finding> {
-    let mut all = Lines::failed(evidence, STARTS, ErrorClass::Deadline);
-    let overload = overload(evidence);
-    all.0.extend(overload.0.iter().copied());
-    let logged = all.latest();
-    if logged.number() < MANY_STARTS {
-        return None;
-    }
-    let active = logged.go_on(evidence) && logged.are_recent(evidence, START_TIMEOUT);
-    let (first, last) = (
-        clock(evidence, logged.first()),
-        clock(evidence, logged.last()),
-    );
-    let lines = logged.counted();
-    let failed = match overload.is_empty() {
-        true => "timed out",
-        false => "timed out, or found the try before still going on",
-    };
-    let loaded = match overload.is_empty() {
-        true => "a slow disk, a network plugin that hangs, or the runtime itself can be behind it. The relist does not wait for these calls.".to_owned(),
-        false => format!(
-            "CRI-O itself says that requests time out in it due to the system's load ({}): a slow disk, or too little of processors. Then its answers to the relist are late, too.",
-            overload.counted()
-        ),
-    };
-    Some(Finding {
-        id: RULE.id,
-        title: match overload.is_empty() {
-            true => "The container runtime does not make sandboxes and containers in time",
-            false => "CRI-O says that requests time out in it due to the system's load",
-        }
-        .to_owned(),
-        severity: match active && !overload.is_empty() {
-            true => Severity::Critical,
-            false => Severity::Warning,
-        },
-        confidence: Confidence::Suspected,
-        active,
-        explanation: format!(
-            "The kubelet's calls that make a sandbox or a container {failed} ({lines}, {first} to {last}), while no list and no status call did. New pods do not start; {loaded}"
-        ),
-        subjects: vec![daemon(culprit(evidence, Part::Itself))],
-        citations: logged.cite(6),
-        remedies: if active {
-            vec![save_stacks(evidence)]
-        } else {
-            Vec::new()
-        },
-        spans: overload.spans(),
-    })
-}
-
-/// What CRI-O says of a name that an earlier try still holds (cri-o server/container_create.go, sandbox_run.go).
-const OVERLOAD: &str = "due to system load";
-
-/// Returns the lines in which CRI-O says that it is too slow for its load.
-fn overload(evidence: &Evidence) -> Lines<'_> {
-    let says = |group: &&Group| {
-        let error = group.last.error.as_ref();
-        error.is_some_and(|error| error.text.contains(OVERLOAD))
-    };
-    let lines = Lines::of(evidence, STARTS).0.into_iter();
-    Lines(lines.filter(says).collect())
 }
 
 /// Returns the calls that got no answer. Containers count only if all were asked and none answered.
