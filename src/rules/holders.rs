@@ -199,12 +199,24 @@ impl Holder<'_> {
         }
     }
 
-    /// Returns the remedy that looks at it again.
-    pub(super) fn look(&self) -> Remedy {
+    /// Returns the remedy that looks at it again, and at `others` like it.
+    pub(super) fn look(&self, others: &[Holder]) -> Remedy {
+        let pid = |holder: &Holder| match holder {
+            Holder::Runtime(process) => Some(process.pid.to_string()),
+            Holder::Thread(..) => None,
+        };
         let (title, command) = match self {
-            Self::Runtime(process) => (
+            Self::Runtime(_) => (
                 "See that the process is still there, and still the same",
-                format!("ps -o pid,ppid,stat,etime,wchan:24,args -p {}", process.pid),
+                format!(
+                    "ps -o pid,ppid,stat,etime,wchan:24,args -p {}",
+                    [self]
+                        .into_iter()
+                        .chain(others)
+                        .filter_map(pid)
+                        .collect::<Vec<_>>()
+                        .join(",")
+                ),
             ),
             Self::Thread(daemon, thread) => (
                 "See where in the kernel the thread waits",

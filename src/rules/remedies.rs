@@ -54,13 +54,17 @@ pub(super) fn save_stacks(evidence: &Evidence) -> Remedy {
     )
 }
 
-/// Returns the look at the OCI runtime process that may hold a container, by its short id.
+/// Returns the look at the OCI runtime process that may hold a container, by its short id; of several, by theirs with a `|` between.
 pub(super) fn see_runtime_process(short: &str) -> Remedy {
+    let listed = match short.contains('|') {
+        true => format!("grep -lE '{short}'"),
+        false => format!("grep -l {short}"),
+    };
     remedy(
         "See which OCI runtime process holds it, and since when",
         Risk::Safe,
         format!(
-            "ps -eo pid,ppid,stat,etime,wchan:24,args | grep -E '{short}|[r]unc init'; grep -l {short} /proc/[0-9]*/cgroup"
+            "ps -eo pid,ppid,stat,etime,wchan:24,args | grep -E '{short}|[r]unc init'; {listed} /proc/[0-9]*/cgroup"
         ),
         "nothing; a `runc init` names no container: it is this one's if its process is among the cgroups found",
     )
@@ -93,17 +97,28 @@ pub(super) fn see_whose(evidence: &Evidence, short: &str) -> Remedy {
     )
 }
 
-/// Returns the remedy that ends the OCI runtime process of a container, by its short id. `runc init`, which is what mostly
-/// hangs, is known by its cgroup alone. A shim's command line names
-/// the id too, and killing the shim would lose the container: the pattern matches from the line's start.
+/// Returns the remedy that ends the OCI runtime process of a container, by its short id (of several as above). `runc init`,
+/// which is what mostly hangs, is known by its cgroup alone. A shim's command line names the id too, and killing the shim
+/// would lose the container: the pattern matches from the line's start.
 pub(super) fn end_runtime_process(short: &str) -> Remedy {
+    let several = short.contains('|');
+    let (named, found) = match several {
+        true => (format!("({short})"), format!("grep -qE '{short}'")),
+        false => (short.to_owned(), format!("grep -q {short}")),
+    };
     remedy(
-        "End that one OCI runtime process",
+        match several {
+            true => "End those OCI runtime processes",
+            false => "End that one OCI runtime process",
+        },
         Risk::Disruptive,
         format!(
-            "pkill -f '^([^ ]*/)?(runc|crun) .*{short}'; for pid in $(pgrep -fx '([^ ]*/)?runc init'); do grep -q {short} /proc/$pid/cgroup && kill -9 $pid; done"
+            "pkill -f '^([^ ]*/)?(runc|crun) .*{named}'; for pid in $(pgrep -fx '([^ ]*/)?runc init'); do {found} /proc/$pid/cgroup && kill -9 $pid; done"
         ),
-        "that one start, stop or exec fails, and the kubelet tries again",
+        match several {
+            true => "those starts, stops or execs fail, and the kubelet tries again",
+            false => "that one start, stop or exec fails, and the kubelet tries again",
+        },
     )
 }
 

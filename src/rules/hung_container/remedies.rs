@@ -13,6 +13,9 @@ use crate::{
     },
 };
 
+/// Containers that one command names.
+const IN_ONE: usize = 8;
+
 /// Returns the actions that end what holds them up: only of those that did not answer this look, which is the first of
 /// the two observations that a kill needs.
 fn ends(suspects: &[Suspect]) -> Vec<Action> {
@@ -22,16 +25,19 @@ fn ends(suspects: &[Suspect]) -> Vec<Action> {
 
 /// Returns them, the mildest first.
 pub(super) fn all(evidence: &Evidence, suspects: &[Suspect]) -> Vec<Remedy> {
-    let process = suspects.first().map(|suspect| suspect.id.short());
+    let few = suspects.iter().take(IN_ONE);
+    let ids: Vec<_> = few.map(|suspect| suspect.id.short()).collect();
+    let process = (!ids.is_empty()).then(|| ids.join("|"));
+    let process = process.as_deref();
     let holders: Vec<_> = suspects.iter().filter_map(|s| s.holder).collect();
-    let (see, end) = match holders.first() {
+    let (see, end) = match holders.split_first() {
         // Of a thread that waits for a file system there is no process to end.
-        Some(holder) => {
+        Some((holder, others)) => {
             let end = holders::end(&holders).map(|remedy| Remedy {
                 actions: ends(suspects),
                 ..remedy
             });
-            (Some(holder.look()), end)
+            (Some(holder.look(others)), end)
         }
         None => (
             process.map(see_runtime_process),
