@@ -537,10 +537,11 @@ impl DockerArgs {
     }
 }
 
-/// Returns how many columns standard output has.
+/// Returns how many columns standard output has. A terminal that does not know (a serial console, `script`) says 0.
 pub fn width() -> u16 {
     comfy_table::Table::new()
         .width()
+        .filter(|columns| *columns > 0)
         .unwrap_or(WIDTH)
         .clamp(40, 120)
 }

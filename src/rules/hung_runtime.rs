@@ -3,6 +3,8 @@
 mod scattered;
 mod starts;
 
+pub(super) use starts::is_slow_start;
+
 use super::{
     Bearing, Judged, Rule, Scene, cite_probe, clock, count, daemon,
     daemon_stacks::{cite, waited_for},

@@ -6,7 +6,7 @@ mod unlogged;
 use super::{
     Bearing, Rule,
     bearing::{is_extract, may_drive},
-    clock, is_cause, lasts,
+    clock, hung_runtime, is_cause, lasts,
     lines::Lines,
     node,
     remedies::{Setup, remedy, save_stacks},
@@ -68,7 +68,10 @@ pub(super) const RULE: Rule = Rule {
 const RELIST: TimeDelta = TimeDelta::seconds(60);
 
 fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
-    let causes: Vec<&Finding> = found.iter().filter(|finding| is_cause(finding)).collect();
+    let causes: Vec<&Finding> = found
+        .iter()
+        .filter(|finding| is_cause(finding) && !hung_runtime::is_slow_start(finding))
+        .collect();
     let caused = causes.iter().any(|cause| cause.active);
     let Some(log) = &evidence.log else {
         return unlogged(evidence, caused);
