@@ -107,9 +107,7 @@ impl Incident {
         }
         begun
     }
-}
 
-impl Incident {
     /// Returns whether lines are missing that an unhealthy kubelet writes: one every 5 s, from the threshold on. `begin` is
     /// the time of the log's first line.
     pub fn has_holes(&self, begin: Option<Time>) -> bool {

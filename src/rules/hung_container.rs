@@ -263,8 +263,7 @@ fn goes_on(evidence: &Evidence, suspect: &Suspect) -> bool {
     };
     // What hangs is tried again; only a status call may wait in silence, and then the PLEG is called unhealthy.
     let log = evidence.log.as_ref();
-    let stale = log.is_some_and(|log| log.incidents.iter().any(|outage| outage.ongoing));
-    let waits = has_status(suspect) && stale;
+    let waits = has_status(suspect) && log.is_some_and(Log::has_outage);
     let repeated = waits || suspect.deadlines.are_recent(evidence, PAUSE);
     // A relist at work says nothing of calls that it does not wait for and that were tried in vain again.
     let in_vain = !has_status(suspect) && is_tried_again(suspect);
@@ -283,11 +282,7 @@ fn is_tried_again(suspect: &Suspect) -> bool {
 
 /// Whether its runtime says that a killed process did not end (containerd#10755).
 fn is_unkillable(suspect: &Suspect) -> bool {
-    let mut groups = suspect.deadlines.0.iter();
-    groups.any(|group| {
-        let error = group.last.error.as_ref();
-        error.is_some_and(|error| error.text.contains("to be killed"))
-    })
+    suspect.deadlines.say("to be killed")
 }
 
 /// Whether its status was asked for in vain again and again, and the kubelet did not once call its PLEG unhealthy.

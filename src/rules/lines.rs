@@ -12,6 +12,16 @@ use chrono::TimeDelta;
 #[derive(Clone, Default)]
 pub(super) struct Lines<'a>(pub(super) Vec<&'a Group>);
 
+/// An episode of failed calls.
+pub(super) struct Episode<'a> {
+    pub(super) lines: Lines<'a>,
+    /// Whether it may go on.
+    pub(super) active: bool,
+    /// Times of day of the first line and of the last one.
+    pub(super) first: String,
+    pub(super) last: String,
+}
+
 impl<'a> Lines<'a> {
     /// Returns the lines of these messages that ended in an error of this class, of the runtime's: what a network plugin
     /// says of its agent or of the API server tells nothing of a runtime that passes it on.
@@ -63,6 +73,23 @@ impl<'a> Lines<'a> {
     /// Returns how many lines there are.
     pub(super) fn number(&self) -> u64 {
         self.0.iter().map(|group| group.count).sum()
+    }
+
+    /// Returns the last episode, if it has at least `often` lines; over where the kubelet would have repeated them within
+    /// `period`.
+    pub(super) fn episode(
+        &self,
+        evidence: &Evidence,
+        often: u64,
+        period: TimeDelta,
+    ) -> Option<Episode<'a>> {
+        let lines = self.latest();
+        (lines.number() >= often).then(|| Episode {
+            active: lines.go_on(evidence) && lines.are_recent(evidence, period),
+            first: super::clock(evidence, lines.first()),
+            last: super::clock(evidence, lines.last()),
+            lines,
+        })
     }
 
     /// Returns whether one of the errors holds these words.

@@ -6,7 +6,11 @@ use crate::{
     event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::{Confidence, Finding, Severity},
-    rules::{clock, daemon, lines::Lines, remedies::save_stacks},
+    rules::{
+        daemon,
+        lines::{Episode, Lines},
+        remedies::save_stacks,
+    },
 };
 use chrono::TimeDelta;
 
@@ -30,15 +34,12 @@ pub(super) fn slow(evidence: &Evidence) -> Option<Finding> {
     let mut all = Lines::failed(evidence, STARTS, ErrorClass::Deadline);
     let overload = overload(evidence);
     all.0.extend(overload.0.iter().copied());
-    let logged = all.latest();
-    if logged.number() < MANY_STARTS {
-        return None;
-    }
-    let active = logged.go_on(evidence) && logged.are_recent(evidence, START_TIMEOUT);
-    let (first, last) = (
-        clock(evidence, logged.first()),
-        clock(evidence, logged.last()),
-    );
+    let Episode {
+        lines: logged,
+        active,
+        first,
+        last,
+    } = all.episode(evidence, MANY_STARTS, START_TIMEOUT)?;
     let lines = logged.counted();
     let failed = match overload.is_empty() {
         true => "timed out",

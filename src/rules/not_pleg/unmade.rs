@@ -21,7 +21,7 @@ const RETRIES: TimeDelta = TimeDelta::minutes(5);
 /// Returns what is to be said of it, where nothing worse is found.
 pub(super) fn tell(evidence: &Evidence, log: &Log, found: &[Finding]) -> Option<Finding> {
     let worse = |finding: &Finding| finding.active && finding.severity != Severity::Info;
-    if found.iter().any(worse) || log.incidents.iter().any(|incident| incident.ongoing) {
+    if found.iter().any(worse) || log.has_outage() {
         return None;
     }
     let mut lines = Lines::of(evidence, &[Kind::RunSandboxFailed]);

@@ -7,7 +7,7 @@ use crate::{
     digest::PAUSE,
     evidence::Evidence,
     finding::{Confidence, Finding, Severity, Subject},
-    rules::{clock, daemon},
+    rules::{daemon, lines::Episode},
 };
 
 /// The words that tell of an answer that did not come. That a unit could not be started has other reasons, too.
@@ -23,15 +23,12 @@ const OFTEN: u64 = 2;
 /// Returns the finding, where several calls in one episode failed so.
 pub(super) fn by_the_log(evidence: &Evidence) -> Option<Finding> {
     let all = naming(evidence, WAITED);
-    let logged = all.latest();
-    if logged.number() < OFTEN {
-        return None;
-    }
-    let active = logged.go_on(evidence) && logged.are_recent(evidence, PAUSE);
-    let (first, last) = (
-        clock(evidence, logged.first()),
-        clock(evidence, logged.last()),
-    );
+    let Episode {
+        lines: logged,
+        active,
+        first,
+        last,
+    } = all.episode(evidence, OFTEN, PAUSE)?;
     let while_it_lasted = match active {
         true => "",
         false => " It is over.",

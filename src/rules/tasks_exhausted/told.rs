@@ -8,7 +8,10 @@ use crate::{
     event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::{Confidence, Finding, Severity},
-    rules::{clock, lines::Lines, node},
+    rules::{
+        lines::{Episode, Lines},
+        node,
+    },
 };
 
 /// fork(2)'s EAGAIN, as Go, C and shells spell it.
@@ -37,15 +40,12 @@ pub(super) fn by_the_log(evidence: &Evidence) -> Option<Finding> {
     };
     let lines = Lines::of(evidence, CALLS).0.into_iter();
     let all = Lines(lines.filter(spelled).collect());
-    let logged = all.latest();
-    if logged.number() < OFTEN {
-        return None;
-    }
-    let active = logged.go_on(evidence) && logged.are_recent(evidence, PAUSE);
-    let (first, last) = (
-        clock(evidence, logged.first()),
-        clock(evidence, logged.last()),
-    );
+    let Episode {
+        lines: logged,
+        active,
+        first,
+        last,
+    } = all.episode(evidence, OFTEN, PAUSE)?;
     let over = match active {
         true => "",
         false => " It is over.",
