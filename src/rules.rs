@@ -50,7 +50,6 @@ use crate::{
     event::{Event, Time},
     evidence::Evidence,
     finding::{Citation, Finding, Subject, SubjectKind},
-    page::Page,
     runtime::{Container, ContainerKind, Outcome, Probe, Runtime},
 };
 
@@ -65,8 +64,8 @@ pub struct Rule {
     pub explains: bool,
     /// How it bears on the other rules, and what speaks against it.
     pub bearing: Bearing,
-    /// What there is to know about it: `plegdoctor explain`.
-    pub page: Page,
+    /// Its page, as Markdown: `docs/findings/<id>.md`.
+    pub page: &'static str,
     /// Looks for the cause, knowing what the rules before it found. Returns nothing where it is not at work.
     pub check: fn(&Evidence, &[Finding]) -> Vec<Finding>,
 }

@@ -82,7 +82,6 @@ const CORE: &[&str] = &[
     "explain",
     "finding",
     "node",
-    "page",
     "plan",
     "report",
     "rules",
