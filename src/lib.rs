@@ -66,3 +66,9 @@ pub mod stacks;
 // Out: the edges that speak and act.
 pub mod apply;
 pub mod render;
+
+// Cases of `fixtures`, for the unit tests.
+#[cfg(test)]
+#[path = "../tests/integration/support/case.rs"]
+#[expect(dead_code, reason = "the tests of whole cases use the rest")]
+mod case;
