@@ -22,10 +22,7 @@ use crate::{
         Host, Tool, Version,
         observe::{self, remains},
     },
-    runtime::{
-        Runtime,
-        docker::{self, Ask},
-    },
+    runtime::{Runtime, docker},
     syntax::{duration::human, id::ContainerId},
 };
 use again::Again;
@@ -52,7 +49,7 @@ pub fn gather(
     moments: &Moments,
     keep: Option<&Keep>,
     gauge: &Gauge,
-    ask: &dyn Fn(&Ask<'_>) -> anyhow::Result<Runtime>,
+    ask: &dyn Fn(&docker::Ask<'_>) -> anyhow::Result<Runtime>,
     read_files: &ReadFiles<'_>,
 ) -> anyhow::Result<Evidence> {
     let metrics = kubelet::named(args)?;
@@ -119,7 +116,7 @@ pub fn gather(
         None => {
             let (began, before) = (begin(keep, "docker"), evidence.gaps.len());
             let ask = |first: &[ContainerId]| {
-                ask(&Ask {
+                ask(&docker::Ask {
                     endpoint: &endpoint,
                     probe_timeout: args.probe_timeout,
                     max_unanswered: usize::from(args.max_unanswered),
