@@ -13,14 +13,17 @@ use super::{
     lines::Lines, remedies::clean_dead, room, subject_from, subject_of,
 };
 use crate::{
-    duration,
-    event::Kind,
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Severity, Subject},
-    id::ContainerId,
+    finding::{Confidence, Finding, Severity, Subject},
+    kubelet::event::Kind,
     node::Remains,
-    page::{Cure, Look, Page},
     runtime::{Container, Runtime},
+    syntax::{
+        citation::Citation,
+        duration,
+        id::ContainerId,
+        page::{Cure, Look, Page},
+    },
 };
 use chrono::TimeDelta;
 use ids::Ids;

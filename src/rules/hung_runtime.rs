@@ -12,12 +12,15 @@ use super::{
     remedies::{Engine, cost_of_containerd, engine, restart, restart_runtime, save_stacks},
 };
 use crate::{
-    action::Unit,
-    event::{ErrorClass, Kind},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
-    page::{Cure, Look, Page},
-    runtime::{Outcome, Probe, Runtime},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, action::Unit},
+    io::probe::{Outcome, Probe},
+    kubelet::event::{ErrorClass, Kind},
+    runtime::Runtime,
+    syntax::{
+        citation::Citation,
+        page::{Cure, Look, Page},
+    },
 };
 
 pub(super) const RULE: Rule = Rule {

@@ -10,9 +10,12 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity},
     node::{Tool, Version},
-    page::{Cure, Look, Page},
+    syntax::{
+        citation::Citation,
+        page::{Cure, Look, Page},
+    },
 };
 use table::{Certainty, Program, RELEASES, Release, Told};
 

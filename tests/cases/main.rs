@@ -23,7 +23,7 @@ mod stories;
 use case::Case;
 use judge::{Unpacked, meets, printed, printed_at, report};
 use libtest_mimic::{Arguments, Failed, Trial};
-use plegdoctor::{cli::Format, report::Report, rules::RULES};
+use plegdoctor::{render::Format, report::Report, rules::RULES};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,

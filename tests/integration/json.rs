@@ -8,7 +8,7 @@ use crate::support::{
     program::{plegdoctor, told},
     replay::{Play, Played},
 };
-use plegdoctor::cli::Format;
+use plegdoctor::render::Format;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 use types::{Clean, Finding, Report, RoleKind, Severity, Verdict};

@@ -2,7 +2,7 @@
 
 use crate::support::judge::{case, printed, report};
 use clap::Parser as _;
-use plegdoctor::cli::{Cli, Format};
+use plegdoctor::{cli::Cli, render::Format};
 use std::{fs, path::Path, process::Command};
 
 fn root() -> &'static Path {

@@ -8,7 +8,7 @@ use crate::{
         program::{fed, plegdoctor, run, told},
     },
 };
-use plegdoctor::cli::Format;
+use plegdoctor::render::Format;
 use std::{
     fs::File,
     io::{self, BufRead as _, BufReader},

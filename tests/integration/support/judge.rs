@@ -5,9 +5,9 @@ use super::case::{self, Case};
 use clap::Parser as _;
 use plegdoctor::{
     capture::Capture,
-    cli::{Cli, Command, Format},
-    gather::replay,
-    render::{self, Style},
+    cli::{Cli, Command},
+    commands::observe::replay,
+    render::{self, Format, Style},
     report::{self, Report},
 };
 use serde_json::Value;
