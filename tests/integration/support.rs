@@ -4,6 +4,8 @@
 pub(crate) mod case;
 /// A private Docker daemon, and ways to break it.
 pub(crate) mod daemon;
+/// A file system whose server can be stopped.
+pub(crate) mod fuse;
 /// A client that shares no code with the program.
 pub(crate) mod http;
 /// Output against its schema.
