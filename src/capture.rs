@@ -10,7 +10,7 @@
 //! | `host/` | what the kernel told (`host::files`) |
 //! | others | whatever `Keep::add` was given, read with `Capture::file` |
 //!
-//! The folders of `fixtures/cases` have the same form, without a manifest. To keep one more thing: add its top folder
+//! The cases of `fixtures/cases` have the same form, most without a manifest. To keep one more thing: add its top folder
 //! to `PARTS`, `Keep::add` it where it is seen, and read it with `Capture::file` in `gather::replay`. What is read of
 //! the host through a `Tree` needs nothing of that.
 //!
@@ -18,7 +18,6 @@
 
 mod keep;
 pub mod manifest;
-mod packed;
 mod privacy;
 mod read;
 mod redact;
@@ -27,7 +26,6 @@ mod write;
 
 pub use keep::{Keep, Kept};
 pub use manifest::Manifest;
-pub use packed::Packed;
 pub use privacy::Privacy;
 pub use read::Capture;
 pub use saving::{Saving, receive};

@@ -3,22 +3,13 @@
 pub mod shims;
 
 use crate::{
-    digest::Log,
-    event::Time,
-    kubelet::Kubelet,
+    io::{gap::Gap, probe::Outcome},
+    kubelet::{Kubelet, summary::Log},
     node::Host,
-    runtime::{Outcome, Runtime},
+    runtime::Runtime,
+    syntax::time::Time,
 };
 use chrono::TimeDelta;
-
-/// Something that could not be seen. Never taken for health.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Gap {
-    /// What could not be seen.
-    pub what: String,
-    /// Why, and what would cure it.
-    pub why: String,
-}
 
 /// All that was observed.
 #[derive(Clone, Debug)]

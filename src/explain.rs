@@ -8,7 +8,7 @@ pub mod notes;
 pub mod page;
 pub mod paste;
 
-use crate::{event::Kind, rules::RULES};
+use crate::{kubelet::event::Kind, rules::RULES};
 use page::Page;
 
 pub use describe::describe;

@@ -15,13 +15,16 @@ use super::{
     remedies::{self, cost_of_unit, docker_command},
 };
 use crate::{
-    action::{Action, Unit},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{
+        Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind,
+        action::{Action, Unit},
+    },
     node::{
         Host, Namespace,
         holder::{Held, Keeper},
     },
+    syntax::citation::Citation,
 };
 use std::time::Duration;
 use trouble::Trouble;

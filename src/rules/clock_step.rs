@@ -6,11 +6,13 @@
 
 use super::{Bearing, Rule, clock, distinct, lines::Lines, node};
 use crate::{
-    digest::{Log, PAUSE, Step},
-    duration,
-    event::{Event, Kind, Time},
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity},
+    kubelet::{
+        event::{Event, Kind},
+        summary::{Log, PAUSE, Step},
+    },
+    syntax::{duration, time::Time},
 };
 use chrono::TimeDelta;
 

@@ -9,12 +9,15 @@ use super::{
     subject_from,
 };
 use crate::{
-    digest::Log,
-    event::{ErrorClass, Kind},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
-    incident::CALL_TIMEOUT,
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    kubelet::{
+        event::{ErrorClass, Kind},
+        incident::CALL_TIMEOUT,
+        summary::Log,
+    },
     node::{Host, Process, Role, State},
+    syntax::citation::Citation,
 };
 use chrono::TimeDelta;
 

@@ -9,11 +9,12 @@ use super::{
     room, stored, took,
 };
 use crate::{
-    duration,
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
-    incident::Incident,
-    runtime::{Outcome, Runtime},
+    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    io::probe::Outcome,
+    kubelet::incident::Incident,
+    runtime::Runtime,
+    syntax::{citation::Citation, duration},
 };
 use chrono::TimeDelta;
 use std::time::Duration;

@@ -13,13 +13,12 @@ use super::{
     lines::Lines, remedies::clean_dead, room, subject_from, subject_of,
 };
 use crate::{
-    duration,
-    event::Kind,
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Severity, Subject},
-    id::ContainerId,
+    finding::{Confidence, Finding, Severity, Subject},
+    kubelet::event::Kind,
     node::Remains,
     runtime::{Container, Runtime},
+    syntax::{citation::Citation, duration, id::ContainerId},
 };
 use chrono::TimeDelta;
 use ids::Ids;

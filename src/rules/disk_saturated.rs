@@ -11,11 +11,13 @@ use super::{
     lines::Lines,
 };
 use crate::{
-    event::ErrorClass,
     evidence::{Evidence, FRESH},
-    finding::{Citation, Confidence, Finding, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Severity, Subject, SubjectKind},
+    io::probe::Outcome,
+    kubelet::event::ErrorClass,
     node::{Disk, Host, KernelKind, KernelLine, Process, Role, State, waits_for_disk},
-    runtime::{Outcome, Runtime},
+    runtime::Runtime,
+    syntax::citation::Citation,
 };
 use std::time::Duration;
 

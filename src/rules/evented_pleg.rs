@@ -12,11 +12,14 @@ use super::{
     subject_of,
 };
 use crate::{
-    digest::PAUSE,
-    event::{ErrorClass, Kind},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    kubelet::{
+        event::{ErrorClass, Kind},
+        summary::PAUSE,
+    },
     runtime::{Container, ContainerKind, Runtime},
+    syntax::citation::Citation,
 };
 use chrono::TimeDelta;
 use std::collections::BTreeMap;
@@ -77,7 +80,7 @@ impl Seen<'_> {
     }
 
     fn misses_events(&self) -> bool {
-        let kinds = |group: &&crate::digest::Group| MISSED.contains(&group.first.kind);
+        let kinds = |group: &&crate::kubelet::summary::Group| MISSED.contains(&group.first.kind);
         self.lines.0.iter().copied().any(|group| kinds(&group)) || self.lines.number() >= BROKEN
     }
 

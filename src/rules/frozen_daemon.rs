@@ -13,11 +13,12 @@ use super::{
     remedies::restart_runtime,
 };
 use crate::{
-    event::ErrorClass,
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity},
+    io::probe::Outcome,
+    kubelet::event::ErrorClass,
     node::{Process, Role, State},
-    runtime::{Outcome, Runtime},
+    runtime::Runtime,
 };
 
 pub(super) const RULE: Rule = Rule {

@@ -12,11 +12,12 @@ use super::{
     remedies::{Engine, cost_of_containerd, engine, restart, restart_runtime, save_stacks},
 };
 use crate::{
-    action::Unit,
-    event::{ErrorClass, Kind},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
-    runtime::{Outcome, Probe, Runtime},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, action::Unit},
+    io::probe::{Outcome, Probe},
+    kubelet::event::{ErrorClass, Kind},
+    runtime::Runtime,
+    syntax::citation::Citation,
 };
 
 pub(super) const RULE: Rule = Rule {

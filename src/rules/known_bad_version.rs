@@ -10,8 +10,9 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity},
     node::{Tool, Version},
+    syntax::citation::Citation,
 };
 use table::{Certainty, Program, RELEASES, Release, Told};
 

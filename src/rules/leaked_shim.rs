@@ -22,10 +22,10 @@ use crate::{
         Evidence,
         shims::{self, Odds},
     },
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
-    id::ContainerId,
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
     node::{Process, State},
     runtime::{Container, Inspected},
+    syntax::{citation::Citation, id::ContainerId},
 };
 
 pub(super) const RULE: Rule = Rule {

@@ -8,10 +8,11 @@ use super::{
     room, stored,
 };
 use crate::{
-    event::{ErrorClass, Kind},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Severity},
+    finding::{Confidence, Finding, Remedy, Severity},
+    kubelet::event::{ErrorClass, Kind},
     runtime::{Runtime, room::LIMIT},
+    syntax::citation::Citation,
 };
 
 pub(super) const RULE: Rule = Rule {

@@ -11,13 +11,16 @@ use super::{
     runtime_down, subject_of,
 };
 use crate::{
-    digest::PAUSE,
-    event::ErrorClass,
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    io::probe::Outcome,
+    kubelet::{event::ErrorClass, summary::PAUSE},
     node::Version,
-    runtime::{Container, Outcome, Runtime},
-    stacks::{Call, Verb, Wait},
+    runtime::{
+        Container, Runtime,
+        stacks::{Call, Verb, Wait},
+    },
+    syntax::citation::Citation,
 };
 
 pub(super) const RULE: Rule = Rule {

@@ -13,12 +13,16 @@ use super::{
     remedies::remedy,
 };
 use crate::{
-    digest::Log,
-    event::{ErrorClass, Kind},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    io::probe::Outcome,
+    kubelet::{
+        event::{ErrorClass, Kind},
+        summary::Log,
+    },
     node::{Host, KernelKind, KernelLine, Process, Role, Version},
-    runtime::{Container, Outcome},
+    runtime::Container,
+    syntax::citation::Citation,
 };
 use chrono::TimeDelta;
 use std::time::Duration;
@@ -412,7 +416,7 @@ mod tests {
             Role::OciRuntime(OciCommand::Init),
             seconds,
         );
-        init.container = crate::id::ContainerId::parse(ID);
+        init.container = crate::syntax::id::ContainerId::parse(ID);
         init.threads.waiting = vec![Thread {
             tid: 31,
             state: State::Uninterruptible,

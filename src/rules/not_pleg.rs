@@ -9,11 +9,14 @@ use super::{
     is_cause, lines::Lines, node,
 };
 use crate::{
-    digest::{Group, Log},
-    event::{ErrorClass, Event, Kind, Time},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
-    incident::START_UP,
+    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    kubelet::{
+        event::{ErrorClass, Event, Kind},
+        incident::START_UP,
+        summary::{Group, Log},
+    },
+    syntax::{citation::Citation, time::Time},
 };
 use chrono::TimeDelta;
 

@@ -7,12 +7,14 @@ use super::{
     subject_from, subject_of,
 };
 use crate::{
-    digest::{Group, Log},
-    event::{ErrorClass, ErrorTail, Event, Kind},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject},
-    id::ContainerId,
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject},
+    kubelet::{
+        event::{ErrorClass, ErrorTail, Event, Kind},
+        summary::{Group, Log},
+    },
     runtime::{Container, stored::Life},
+    syntax::{citation::Citation, id::ContainerId},
 };
 use chrono::TimeDelta;
 

@@ -12,13 +12,15 @@ use super::{
     remedies::{Setup, remedy, save_stacks},
 };
 use crate::{
-    digest::Log,
-    duration,
-    event::{Event, Kind, Time},
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity},
-    incident::{CALL_TIMEOUT, Incident, Shape},
-    runtime::Outcome,
+    io::probe::Outcome,
+    kubelet::{
+        event::{Event, Kind},
+        incident::{CALL_TIMEOUT, Incident, Shape},
+        summary::Log,
+    },
+    syntax::{duration, time::Time},
 };
 use chrono::TimeDelta;
 

@@ -15,12 +15,13 @@ use super::{
     remedies::{Engine, Setup, docker_command, engine, remedy},
 };
 use crate::{
-    digest::PAUSE,
-    duration,
-    event::{ErrorClass, Event, Kind, Time},
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
-    id::ContainerId,
+    kubelet::{
+        event::{ErrorClass, Event, Kind},
+        summary::PAUSE,
+    },
+    syntax::{duration, id::ContainerId, time::Time},
 };
 use chrono::TimeDelta;
 

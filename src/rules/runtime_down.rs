@@ -13,14 +13,12 @@ use super::{
     stored, took,
 };
 use crate::{
-    event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity},
+    io::probe::Outcome,
+    kubelet::event::{ErrorClass, Kind},
     node::Role,
-    runtime::{
-        Outcome,
-        stored::{Disk, Life, Stored},
-    },
+    runtime::stored::{Disk, Life, Stored},
 };
 use again::Again;
 use chrono::TimeDelta;

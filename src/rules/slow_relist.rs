@@ -5,12 +5,12 @@
 
 use super::{Bearing, Rule, cite_probe, count, is_cause, kubelet, kubelet::cite, node, took};
 use crate::{
-    digest::Log,
-    duration,
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
-    kubelet::{Age, Kubelet, Metrics, Spread, spread::human},
-    runtime::{Probe, Runtime},
+    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    io::probe::Probe,
+    kubelet::{Age, Kubelet, Metrics, Spread, spread::human, summary::Log},
+    runtime::Runtime,
+    syntax::{citation::Citation, duration},
 };
 use chrono::TimeDelta;
 use std::time::Duration;

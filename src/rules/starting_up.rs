@@ -4,10 +4,9 @@
 
 use super::{Bearing, Rule, clock, lines::Lines, node};
 use crate::{
-    event::Kind,
     evidence::Evidence,
     finding::{Confidence, Finding, Severity},
-    incident::START_UP,
+    kubelet::{event::Kind, incident::START_UP},
 };
 
 pub(super) const RULE: Rule = Rule {

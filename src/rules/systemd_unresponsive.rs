@@ -13,10 +13,9 @@ use super::{
     remedies::remedy,
 };
 use crate::{
-    action::Action,
-    event::Event,
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, action::Action},
+    kubelet::event::Event,
     node::{Bus, Host, Process, Role, State, Systemd},
 };
 use std::time::Duration;

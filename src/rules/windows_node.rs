@@ -5,9 +5,10 @@
 
 use super::{Bearing, Rule, node};
 use crate::{
-    digest::{Group, Log},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Severity},
+    finding::{Confidence, Finding, Severity},
+    kubelet::summary::{Group, Log},
+    syntax::citation::Citation,
 };
 use chrono::TimeDelta;
 use std::collections::BTreeSet;

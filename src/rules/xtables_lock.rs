@@ -10,11 +10,14 @@ use super::{
     remedies::remedy,
 };
 use crate::{
-    digest::{Group, PAUSE},
-    event::{ErrorTail, Kind},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    kubelet::{
+        event::{ErrorTail, Kind},
+        summary::{Group, PAUSE},
+    },
     node::{FileLock, Process, Role},
+    syntax::citation::Citation,
 };
 use std::time::Duration;
 

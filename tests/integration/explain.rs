@@ -5,16 +5,16 @@ mod pages;
 
 use crate::support::{
     json::{schema, validate},
+    judge::case,
     program::{Told, fed, plegdoctor, run, told},
 };
-use plegdoctor::{event::MESSAGES, rules::RULES};
+use plegdoctor::{kubelet::event::MESSAGES, rules::RULES};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
     fs,
     io::{BufRead as _, BufReader, Read as _, Write as _},
     os::unix::fs::PermissionsExt as _,
-    path::Path,
     process::{Command, Stdio},
 };
 use tempfile::TempDir;
@@ -185,11 +185,9 @@ fn an_unknown_id_is_one_line_that_names_the_nearest() {
 
 #[test]
 fn pasted_lines_are_told_by_message_with_what_they_hold() {
-    let log = fs::read(
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cases/sandbox-flaps/kubelet.log"),
-    )
-    .unwrap();
-    let told = fed(&["explain", "-"], &log);
+    let case = case("sandbox-flaps");
+    let log = case.text("kubelet.log").as_bytes();
+    let told = fed(&["explain", "-"], log);
     assert_eq!((told.code, told.err.as_str()), (0, ""));
     for words in [
         "sandbox-status-failed  message of the kubelet\n",
@@ -202,7 +200,7 @@ fn pasted_lines_are_told_by_message_with_what_they_hold() {
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains(&words), "{words:?}");
     }
-    let json = explained(&fed(&["explain", "-", "--format", "json"], &log));
+    let json = explained(&fed(&["explain", "-", "--format", "json"], log));
     let pasted = json.pasted.unwrap();
     let ids: Vec<_> = pasted
         .messages
@@ -263,8 +261,9 @@ fn any_envelope_and_a_condition_are_understood() {
 
 #[test]
 fn lines_that_a_terminal_broke_are_put_together() {
-    let rows = fs::read("fixtures/cases/odd-rows/journal.txt").unwrap();
-    let json = explained(&fed(&["explain", "-", "--format", "json"], &rows));
+    let case = case("odd-rows");
+    let rows = case.text("journal.txt").as_bytes();
+    let json = explained(&fed(&["explain", "-", "--format", "json"], rows));
     let pasted = json.pasted.unwrap();
     let stale = pasted.messages.iter().find(|it| it.id == "pleg-stale");
     // The first is what a start says, and is another message.

@@ -4,10 +4,10 @@
 use crate::{
     evidence::Evidence,
     finding::{Remedy, Risk},
-    id::ContainerId,
     node::holder::Place,
     rules::remedies::{clean_dead, docker_command, remedy},
     runtime::Container,
+    syntax::id::ContainerId,
 };
 
 /// Looks that serve where the reason is not known.

@@ -5,8 +5,9 @@ use super::{RULE, plain_reason, remedies};
 use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Severity},
+    io::probe::Outcome,
     rules::{EACH, called, count, lines::Lines, lower, stored::cite, subject_of},
-    runtime::{Container, Outcome},
+    runtime::Container,
 };
 
 /// Returns those whose removal did not come to its end, as Docker last wrote it.

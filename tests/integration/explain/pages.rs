@@ -497,7 +497,7 @@ fn the_index_names_each_page() {
     assert_eq!(listed, expected);
     for (sort, count) in [
         (Sort::Finding, plegdoctor::rules::RULES.len()),
-        (Sort::Message, plegdoctor::event::MESSAGES.len()),
+        (Sort::Message, plegdoctor::kubelet::event::MESSAGES.len()),
     ] {
         let files = fs::read_dir(docs().join(folder(sort))).unwrap();
         assert_eq!(files.count(), count, "files without an entry");
