@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     action::{RuntimeProcess, Unit},
-    finding::{Confidence, Remedy, Severity},
+    finding::{Confidence, Remedy, Severity, Variant},
     id::ContainerId,
     kubelet::Metrics,
     node::Host,
@@ -47,6 +47,7 @@ fn remedy(risk: Risk, actions: &[Action]) -> Remedy {
 fn finding(id: &'static str, remedies: Vec<Remedy>) -> Finding {
     Finding {
         id,
+        variant: Variant::Plain,
         title: id.to_owned(),
         severity: Severity::Warning,
         confidence: Confidence::Suspected,

@@ -12,7 +12,7 @@ use crate::{
     capture::{Capture, Keep, Manifest, manifest::Options},
     cli::{LogArgs, LookArgs, Moments},
     digest::Digest,
-    evidence::{Evidence, Gap},
+    evidence::Evidence,
     host::{self, files::Tree},
     id::ContainerId,
     log::{self, Reading, Recorded, Sink},
@@ -96,11 +96,14 @@ pub fn replay(
     read_files(&mut capture, &tree, keep, &mut evidence);
     kubelet::replay(&mut capture, keep, &mut evidence)?;
     if let Some(manifest) = &manifest {
-        evidence.gaps = manifest.gaps.iter().map(Gap::from).collect();
+        evidence.gaps = manifest.gaps();
         evidence
             .gaps
             .extend(of_the_log.into_iter().filter(|_| narrowed));
         evidence.notes.clone_from(&manifest.notes);
+        if let Some(host) = &mut evidence.host {
+            host.kernel_messages_unread |= manifest.kernel_messages_unread;
+        }
     }
     Ok(evidence)
 }

@@ -6,7 +6,7 @@
 use super::Target;
 use crate::{
     id::{ContainerId, PodName, PodUid},
-    runtime::{Container, ContainerKind, Outcome},
+    runtime::{Container, ContainerKind, Outcome, State},
 };
 use std::collections::HashSet;
 
@@ -117,7 +117,7 @@ impl<'a> Inhabited<'a> {
 fn lives(sandbox: &Container) -> bool {
     match &sandbox.inspected {
         Some(inspected) => {
-            inspected.running || !matches!(inspected.state.as_str(), "exited" | "dead")
+            inspected.running || !matches!(inspected.state, State::Exited | State::Dead)
         }
         None => sandbox.probe.outcome != Outcome::Gone,
     }

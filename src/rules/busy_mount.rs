@@ -17,7 +17,9 @@ use super::{
 use crate::{
     action::{Action, Unit},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{
+        Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant,
+    },
     node::{
         Host, Namespace,
         holder::{Held, Keeper},
@@ -178,6 +180,7 @@ fn tell(
     citations.extend(cited.filter_map(|hold| cite_hold(evidence, hold)));
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: words::title(evidence, troubles, holds),
         severity: Severity::Warning,
         confidence: if busy {

@@ -10,7 +10,7 @@ use crate::{
     duration,
     event::{Event, Kind, Time},
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     page::{Cure, Look, Page},
 };
 use chrono::TimeDelta;
@@ -25,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
         shows: |step, other| {
             [step, other]
                 .iter()
-                .all(|it| it.explanation.contains(EXPIRED))
+                .all(|it| it.variant == Variant::ExpiredCertificate)
         },
         feeds: &["not-pleg"],
         ..Bearing::NONE
@@ -175,6 +175,10 @@ fn tell(evidence: &Evidence, log: &Log, told: &Lines, consequences: &Lines) -> F
     let harms = !told.is_empty() && !consequences.is_empty();
     Finding {
         id: RULE.id,
+        variant: match harms && consequences.say(EXPIRED) {
+            true => Variant::ExpiredCertificate,
+            false => Variant::Plain,
+        },
         title: title(log, told),
         severity: match harms {
             true => Severity::Warning,

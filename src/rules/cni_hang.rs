@@ -12,7 +12,9 @@ use crate::{
     digest::Log,
     event::{ErrorClass, Kind},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{
+        Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant,
+    },
     incident::CALL_TIMEOUT,
     node::{Host, Process, Role, State},
     page::{Cure, Look, Page},
@@ -136,6 +138,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let told = if logged { lines.cite(2) } else { Vec::new() };
     vec![Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: format!(
             "The network plugin {} (process {}) does not end",
             first.program(),
@@ -185,6 +188,7 @@ fn logged(evidence: &Evidence) -> Option<Finding> {
     );
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: "A network plugin waits in vain, and its sandboxes are neither made nor removed"
             .to_owned(),
         severity: Severity::Warning,

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     event::ErrorClass,
     evidence::{Evidence, FRESH},
-    finding::{Citation, Confidence, Finding, Severity, Subject, SubjectKind},
+    finding::{Citation, Confidence, Finding, Severity, Subject, SubjectKind, Variant},
     node::{Disk, Host, KernelKind, KernelLine, Process, Role, State, waits_for_disk},
     page::{Cure, Look, Page},
     runtime::{Outcome, Runtime},
@@ -301,6 +301,7 @@ fn accuse(evidence: &Evidence, sick: &[Sick], harm: &Harm, told: bool) -> Findin
     }));
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: words::title(sick),
         severity: match waits && !harm.logged.is_empty() {
             true => Severity::Critical,

@@ -15,7 +15,7 @@ use crate::{
     digest::PAUSE,
     event::{ErrorClass, Kind},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Variant},
     page::{Cure, Look, Page},
     runtime::{Container, ContainerKind, Runtime},
 };
@@ -215,6 +215,7 @@ fn tell(evidence: &Evidence, seen: &Seen) -> Finding {
     };
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: RULE.title.to_owned(),
         severity: match harms {
             true => Severity::Warning,

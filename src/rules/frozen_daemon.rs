@@ -15,7 +15,7 @@ use super::{
 use crate::{
     event::ErrorClass,
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     node::{Process, Role, State},
     page::{Cure, Look, Page},
     runtime::{Outcome, Runtime},
@@ -186,7 +186,7 @@ fn accuse(evidence: &Evidence, process: &Process, frozen: Frozen) -> Option<Find
         .iter()
         .flat_map(Runtime::own_calls)
         .filter(|(_, probe)| probe.outcome == Outcome::TimedOut)
-        .map(|(call, _)| call)
+        .map(|(call, _)| call.as_str())
         .collect();
     let told = !silent.is_empty() || !logged.is_empty();
     // Threads meet on a slow disk for moments, too: only with silence it is a freeze.
@@ -200,6 +200,7 @@ fn accuse(evidence: &Evidence, process: &Process, frozen: Frozen) -> Option<Find
     subject.pid = Some(process.pid);
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: title(process, frozen),
         severity: if told {
             Severity::Critical

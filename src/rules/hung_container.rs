@@ -22,7 +22,7 @@ use crate::{
     digest::{Group, Log, PAUSE},
     event::{ErrorClass, Kind, Time},
     evidence::Evidence,
-    finding::{Confidence, Finding, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Severity, Subject, SubjectKind, Variant},
     id::ContainerId,
     incident::{CALL_TIMEOUT, Incident},
     runtime::{Container, Outcome},
@@ -361,6 +361,7 @@ fn accuse(evidence: &Evidence, suspects: &[Suspect]) -> Finding {
     }
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: words::title(suspects, active),
         severity: if suspects.iter().any(critical) {
             Severity::Critical

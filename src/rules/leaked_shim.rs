@@ -22,7 +22,9 @@ use crate::{
         Evidence,
         shims::{self, Odds},
     },
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{
+        Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant,
+    },
     id::ContainerId,
     node::{Process, State},
     page::{Cure, Look, Page},
@@ -204,6 +206,7 @@ fn finding(evidence: &Evidence, cases: &[Case<'_>], frozen: bool) -> Finding {
     subjects.extend(cases.iter().filter_map(shim_subject));
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: words::title(cases),
         severity: Severity::Warning,
         confidence: if sure {

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     event::{ErrorClass, Kind},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Severity},
+    finding::{Citation, Confidence, Finding, Remedy, Severity, Variant},
     page::{Cure, Look, Page},
     runtime::{Runtime, room::LIMIT},
 };
@@ -131,6 +131,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     citations.extend(listed.map(cite_list));
     vec![Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: format!("The list of containers {title} for the kubelet"),
         severity: Severity::Critical,
         confidence: if active && still == Some(true) {

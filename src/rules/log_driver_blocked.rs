@@ -14,7 +14,9 @@ use crate::{
     digest::PAUSE,
     event::ErrorClass,
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{
+        Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant,
+    },
     node::Version,
     page::{Cure, Look, Page},
     runtime::{Container, Outcome, Runtime},
@@ -258,6 +260,7 @@ fn accuse(evidence: &Evidence, runtime: &Runtime, blocked: &Blocked) -> Finding 
     });
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: match seen {
             true => format!("dockerd waits for the log driver {}", blocked.driver),
             false => format!(

@@ -16,7 +16,9 @@ use crate::{
     digest::Log,
     event::{ErrorClass, Kind},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{
+        Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant,
+    },
     node::{Host, KernelKind, KernelLine, Process, Role, Version},
     page::{Cure, Look, Page},
     runtime::{Container, Outcome},
@@ -279,6 +281,7 @@ fn accuse(evidence: &Evidence, host: &Host, seen: &Seen, confidence: Confidence)
     }
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: title(seen),
         severity: match seen.harms() && evidence.log.as_ref().is_some_and(Log::has_outage) {
             true => Severity::Critical,

@@ -19,7 +19,9 @@ use super::{
 use crate::{
     event::ErrorClass,
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{
+        Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant,
+    },
     id::PodName,
     node::{Host, KernelKind, KernelLine, Mount, Process, Role, State, server_wait},
     runtime::{Container, Outcome},
@@ -200,6 +202,7 @@ fn accuse(
     }));
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: words::title(stuck, mounts),
         severity: if logged && blocks {
             Severity::Critical

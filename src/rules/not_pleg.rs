@@ -12,7 +12,7 @@ use crate::{
     digest::{Group, Log},
     event::{ErrorClass, Event, Kind, Time},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Variant},
     incident::START_UP,
     page::{Cure, Look, Page},
 };
@@ -297,6 +297,7 @@ fn tell(evidence: &Evidence, other: &Other) -> Finding {
     };
     Finding {
         id: RULE.id,
+        variant: variant(&quote),
         title: other.title.to_owned(),
         severity: Severity::Critical,
         confidence: Confidence::Suspected,
@@ -332,6 +333,7 @@ fn not_ready(evidence: &Evidence, log: &Log) -> Option<Finding> {
     let since = clock(evidence, event.at);
     Some(Finding {
         id: RULE.id,
+        variant: variant(&reason),
         title: match message {
             Some(_) => "The node is NotReady, and the kubelet gives another reason than the PLEG",
             None => "The node is NotReady, and the log does not tell why",
@@ -357,6 +359,14 @@ fn not_ready(evidence: &Evidence, log: &Log) -> Option<Finding> {
         }],
         spans: Vec::new(),
     })
+}
+
+/// Returns which case these words of the kubelet's are.
+fn variant(words: &str) -> Variant {
+    match words.contains(EXPIRED) {
+        true => Variant::ExpiredCertificate,
+        false => Variant::Plain,
+    }
 }
 
 /// Returns the condition's message.

@@ -10,7 +10,7 @@ use crate::{
     digest::{Group, Log},
     event::{ErrorClass, ErrorTail, Event, Kind},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject},
+    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, Variant},
     id::ContainerId,
     page::{Cure, Look, Page},
     runtime::{Container, stored::Life},
@@ -227,6 +227,7 @@ fn tell(evidence: &Evidence, left: &[Left]) -> Finding {
     let active = left.iter().any(|one| one.active);
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: match left {
             [_] => format!("{} outlives its pod", called(&first.subject)),
             many => format!("{} outlive their pods", count(many.len(), "container")),

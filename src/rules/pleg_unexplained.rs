@@ -16,7 +16,7 @@ use crate::{
     duration,
     event::{Event, Kind, Time},
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     incident::{CALL_TIMEOUT, Incident, Shape},
     page::{Cure, Look, Page},
     runtime::Outcome,
@@ -144,6 +144,7 @@ fn tell(evidence: &Evidence, incident: &Incident, number: usize) -> Finding {
     citations.dedup();
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: title.to_owned(),
         severity: Severity::Critical,
         confidence: Confidence::Suspected,
@@ -188,6 +189,7 @@ fn tell_evented(evidence: &Evidence, full: &Lines) -> Finding {
     let lines = full.counted();
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: "The evented PLEG's channel is full: the kubelet does not keep up with its runtime's events".to_owned(),
         severity: Severity::Critical,
         confidence: Confidence::Suspected,
@@ -212,6 +214,7 @@ fn tell_untimed(evidence: &Evidence, lines: &Lines) -> Finding {
     let lag = lag.unwrap_or_else(|| "an unknown time".to_owned());
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: "The node's condition says that its PLEG is not healthy; the kubelet's log is needed to tell why".to_owned(),
         severity: Severity::Critical,
         confidence: Confidence::Suspected,

@@ -19,7 +19,7 @@ use crate::{
     duration,
     event::{ErrorClass, Event, Kind, Time},
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
     id::ContainerId,
     page::{Cure, Look, Page},
 };
@@ -170,6 +170,7 @@ fn for_ever(evidence: &Evidence, lines: &Lines) -> Option<Finding> {
     };
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: format!("For {span} the kubelet has asked for what is gone: {what}"),
         severity: Severity::Warning,
         confidence: match gone {
@@ -271,6 +272,7 @@ fn beside(evidence: &Evidence, lines: &Lines) -> Option<Finding> {
     }
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: "What the PLEG did not find was removed in the same moment; that is harmless"
             .to_owned(),
         severity: Severity::Info,

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     event::{ErrorClass, Kind},
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     node::Role,
     page::{Cure, Look, Page},
     runtime::{
@@ -199,6 +199,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     };
     vec![Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: title.to_owned(),
         severity: Severity::Critical,
         confidence: if refused.is_some() && goes_on {

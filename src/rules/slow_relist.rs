@@ -8,7 +8,7 @@ use crate::{
     digest::Log,
     duration,
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Variant},
     kubelet::{Age, Kubelet, Metrics, Spread, spread::human},
     page::{Cure, Look, Page},
     runtime::{Probe, Runtime},
@@ -102,6 +102,7 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
     }
     vec![Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: RULE.title.to_owned(),
         severity: Severity::Warning,
         confidence: if both {

@@ -6,7 +6,7 @@ use super::{Bearing, Rule, clock, lines::Lines, node};
 use crate::{
     event::Kind,
     evidence::Evidence,
-    finding::{Confidence, Finding, Severity},
+    finding::{Confidence, Finding, Severity, Variant},
     incident::START_UP,
     page::{Look, Page},
 };
@@ -85,6 +85,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let started = clock(evidence, Some(started));
     vec![Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: RULE.title.to_owned(),
         severity: Severity::Info,
         confidence: Confidence::Suspected,

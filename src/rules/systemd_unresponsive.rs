@@ -16,7 +16,7 @@ use crate::{
     action::Action,
     event::Event,
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
     node::{Bus, Host, Process, Role, State, Systemd},
     page::{Cure, Look, Page},
 };
@@ -248,6 +248,7 @@ fn accuse(evidence: &Evidence, host: &Host, waited: Duration, signs: &Signs) -> 
     }));
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: RULE.title.to_owned(),
         severity: match signs.logged.is_empty() {
             true => Severity::Warning,

@@ -7,7 +7,7 @@ use super::{Bearing, Rule, node};
 use crate::{
     digest::{Group, Log},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Severity},
+    finding::{Citation, Confidence, Finding, Severity, Variant},
     page::{Look, Page},
 };
 use chrono::TimeDelta;
@@ -70,6 +70,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     }
     vec![Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: RULE.title.to_owned(),
         severity: Severity::Info,
         confidence: Confidence::Suspected,

@@ -13,7 +13,9 @@ use crate::{
     digest::{Group, PAUSE},
     event::{ErrorTail, Kind},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{
+        Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant,
+    },
     node::{FileLock, Process, Role},
     page::{Cure, Look, Page},
 };
@@ -213,6 +215,7 @@ fn tell(evidence: &Evidence, lines: &Lines, seen: &Seen, active: bool) -> Findin
     }));
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: RULE.title.to_owned(),
         severity: match active {
             true => Severity::Warning,

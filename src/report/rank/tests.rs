@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     event::Time,
-    finding::{Citation, Confidence, Subject, SubjectKind},
+    finding::{Citation, Confidence, Subject, SubjectKind, Variant},
     incident::{Shape, Teeth},
 };
 use chrono::DateTime;
@@ -17,6 +17,7 @@ fn at(time: &str) -> Time {
 fn finding(id: &'static str, severity: Severity) -> Finding {
     Finding {
         id,
+        variant: Variant::Plain,
         title: String::new(),
         severity,
         confidence: Confidence::Suspected,

@@ -12,7 +12,7 @@ use crate::{
         lines::Lines,
         subject_from, subject_of,
     },
-    runtime::{Container, Runtime},
+    runtime::{Container, Runtime, State},
 };
 use std::collections::BTreeSet;
 
@@ -38,7 +38,11 @@ impl Trouble<'_> {
         let container = self.container;
         let inspected = container.and_then(|container| container.inspected.as_ref());
         inspected.is_some_and(|inspected| {
-            !inspected.running && matches!(inspected.state.as_str(), "dead" | "exited" | "removing")
+            !inspected.running
+                && matches!(
+                    inspected.state,
+                    State::Dead | State::Exited | State::Removing
+                )
         })
     }
 

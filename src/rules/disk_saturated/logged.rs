@@ -9,7 +9,7 @@ use crate::{
     digest::{Group, PAUSE},
     event::{ErrorClass, Kind, Time},
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
     rules::{clock, hung_container, hung_runtime, is_cause, lines::Lines, remedies::remedy},
 };
 
@@ -33,6 +33,7 @@ pub(super) fn by_the_log(evidence: &Evidence, found: &[Finding]) -> Option<Findi
     let disk = disk.and_then(|it| it.first.detail.clone());
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: match active {
             true => "A disk fails, and calls to the runtime time out",
             false => "A disk failed, and calls to the runtime timed out for a time",

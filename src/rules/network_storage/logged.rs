@@ -8,7 +8,7 @@ use crate::{
     digest::{Group, PAUSE},
     event::{ErrorClass, Kind, Time},
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
     rules::{clock, hung_container, hung_runtime, lines::Lines, remedies::remedy},
 };
 
@@ -38,6 +38,7 @@ pub(super) fn by_the_log(evidence: &Evidence) -> Option<Finding> {
     citations.extend(late.cite(2));
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: title(&servers, active),
         severity: match active && late.0.iter().any(of_relist) {
             true => Severity::Critical,

@@ -3,7 +3,7 @@
 use super::RULE;
 use crate::{
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Variant},
     kubelet::Health,
     node::{Process, Role, State},
     rules::{daemon, holders, probe_text},
@@ -41,6 +41,7 @@ pub(super) fn tell(evidence: &Evidence) -> Option<Finding> {
     );
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: "The kubelet itself does not answer, which is not the PLEG".to_owned(),
         severity: Severity::Critical,
         confidence: match process {

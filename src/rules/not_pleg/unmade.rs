@@ -6,7 +6,7 @@ use crate::{
     digest::{Group, Log},
     event::{ErrorClass, Kind},
     evidence::Evidence,
-    finding::{Confidence, Finding, Risk, Severity},
+    finding::{Confidence, Finding, Risk, Severity, Variant},
     rules::{clock, engine::Setup, lines::Lines, node, remedies::remedy},
 };
 use chrono::TimeDelta;
@@ -41,6 +41,7 @@ pub(super) fn tell(evidence: &Evidence, log: &Log, found: &[Finding]) -> Option<
     let node_name = log.node.as_deref().unwrap_or("NODE");
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: "The PLEG is well, but new sandboxes fail one after the other".to_owned(),
         severity: Severity::Info,
         confidence: Confidence::Suspected,

@@ -5,7 +5,7 @@ use crate::{
     digest::{Group, PAUSE},
     event::{Event, Kind},
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
     id::ContainerId,
     rules::{
         called, clock,
@@ -67,6 +67,7 @@ pub(super) fn tell(evidence: &Evidence) -> Option<Finding> {
     };
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: format!(
             "The kubelet cannot start: the sandbox {} of some container is gone",
             short(id)

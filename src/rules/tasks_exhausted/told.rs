@@ -7,7 +7,7 @@ use crate::{
     digest::{Group, PAUSE},
     event::{ErrorClass, Kind},
     evidence::Evidence,
-    finding::{Confidence, Finding, Severity},
+    finding::{Confidence, Finding, Severity, Variant},
     rules::{
         lines::{Episode, Lines},
         node,
@@ -52,6 +52,7 @@ pub(super) fn by_the_log(evidence: &Evidence) -> Option<Finding> {
     };
     Some(Finding {
         id: RULE.id,
+        variant: Variant::TaskLimitHit,
         title: match active {
             true => "Nothing new can be started: there are as many tasks as there may be",
             false => {
