@@ -18,7 +18,6 @@
 
 mod keep;
 pub mod manifest;
-mod packed;
 mod privacy;
 mod read;
 mod redact;
@@ -27,7 +26,6 @@ mod write;
 
 pub use keep::{Keep, Kept};
 pub use manifest::Manifest;
-pub use packed::Packed;
 pub use privacy::Privacy;
 pub use read::Capture;
 pub use saving::{Saving, receive};

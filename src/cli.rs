@@ -8,16 +8,18 @@ pub mod fix;
 mod times;
 
 use crate::{
-    apply::mount,
-    child,
-    event::Time,
     evidence::FRESH,
-    host::reader,
-    runtime::{DEFAULT_ENDPOINT, disk::Place},
+    io::child,
+    log::options::{LogOptions, Moments},
+    node::{DEFAULT_ENDPOINT, observe::reader},
+    remedy::apply::mount,
+    render::Format,
+    runtime::disk::Place,
+    syntax::time::Time,
 };
 use anyhow::{Context as _, bail};
 use chrono::{DateTime, FixedOffset, Local};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, builder::PossibleValue};
 pub use events::EventsArgs;
 pub use explain::{ExplainArgs, PageFormat, Pager};
 use fix::FixArgs;
@@ -217,15 +219,6 @@ pub enum SchemaOf {
     Audit,
 }
 
-/// How to print.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people
-    Text,
-    /// For scripts; `plegdoctor schema` describes it
-    Json,
-}
-
 /// Whether to use colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ColorChoice {
@@ -235,6 +228,21 @@ pub enum ColorChoice {
     Always,
     /// Never
     Never,
+}
+
+impl ValueEnum for Format {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Text, Self::Json]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::Text => PossibleValue::new("text").help("For people"),
+            Self::Json => {
+                PossibleValue::new("json").help("For scripts; `plegdoctor schema` describes it")
+            }
+        })
+    }
 }
 
 /// `plegdoctor diagnose`
@@ -369,20 +377,26 @@ pub struct LogArgs {
 }
 
 impl LogArgs {
-    /// Returns whether a journal is to be read.
-    pub fn names_journal(&self) -> bool {
-        self.journal.is_some() || !self.journal_from.is_empty()
-    }
-
     /// Returns whether files are to be read, which may be of any machine and time.
     pub fn names_files(&self) -> bool {
         !self.log.is_empty() || !self.journal_from.is_empty()
     }
 
-    /// Returns how many threads search a log file: no more than there are cores to run them.
-    pub fn threads(&self) -> NonZeroUsize {
+    /// What `log` is to read.
+    pub fn options(&self) -> LogOptions {
+        // No more threads than there are cores to run them.
         let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        NonZeroUsize::new(self.threads.into()).map_or(cores, |threads| threads.min(cores))
+        let threads = NonZeroUsize::new(self.threads.into());
+        LogOptions {
+            files: self.log.clone(),
+            journal: self.journal.clone(),
+            journal_from: self.journal_from.clone(),
+            container: self.log_container.clone(),
+            none: self.no_log,
+            timeout: self.log_timeout,
+            threads: threads.map_or(cores, |threads| threads.min(cores)),
+            now_given: self.now.is_some(),
+        }
     }
 }
 
@@ -505,21 +519,6 @@ pub struct Kinds {
     /// Containers of pods that were created over 10 minutes ago and never started
     #[arg(long)]
     pub created: bool,
-}
-
-/// The moments that a command line speaks of.
-#[derive(Clone, Copy, Debug)]
-pub struct Moments {
-    /// The present.
-    pub now: Time,
-    /// Whether `--now` means another time than the clock does: then this machine's state is not of `now`.
-    pub replayed: bool,
-    /// The zone of lines that tell none, if it was given.
-    pub utc_offset: Option<FixedOffset>,
-    /// Leave out what is before.
-    pub since: Option<Time>,
-    /// Leave out what is after.
-    pub until: Option<Time>,
 }
 
 /// Columns where nothing tells how many there are.

@@ -6,6 +6,7 @@ pub mod diagnose;
 pub mod events;
 pub mod explain;
 pub mod fix;
+pub mod observe;
 pub mod probe;
 mod progress;
 pub mod schema;

@@ -3,60 +3,13 @@
 pub mod shims;
 
 use crate::{
-    digest::Log,
-    event::Time,
-    kubelet::Kubelet,
+    io::{gap::Gap, probe::Outcome},
+    kubelet::{Kubelet, summary::Log},
     node::Host,
-    runtime::{Outcome, Runtime},
+    runtime::Runtime,
+    syntax::time::Time,
 };
 use chrono::TimeDelta;
-use std::fmt;
-
-/// What a gap concerns, for what depends on that.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum GapKind {
-    /// One of the log's sources, by its name: lines of it are missing.
-    LogSource,
-    /// Anything else.
-    #[default]
-    Other,
-}
-
-/// Something that could not be seen. Never taken for health.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Gap {
-    /// What it concerns.
-    pub kind: GapKind,
-    /// What could not be seen.
-    pub what: String,
-    /// Why, and what would cure it.
-    pub why: String,
-}
-
-impl Gap {
-    /// A gap that is not in a log.
-    pub fn new(what: impl Into<String>, why: impl Into<String>) -> Self {
-        Self {
-            kind: GapKind::Other,
-            what: what.into(),
-            why: why.into(),
-        }
-    }
-
-    /// A gap in one of the log's sources.
-    pub fn in_source(name: impl Into<String>, why: impl Into<String>) -> Self {
-        Self {
-            kind: GapKind::LogSource,
-            ..Self::new(name, why)
-        }
-    }
-}
-
-impl fmt::Display for Gap {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.what, self.why)
-    }
-}
 
 /// All that was observed.
 #[derive(Clone, Debug)]

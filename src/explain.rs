@@ -7,7 +7,7 @@ pub mod gloss;
 pub mod paste;
 mod told;
 
-use crate::{event::Kind, page::Page, rules::RULES};
+use crate::{kubelet::event::Kind, rules::RULES, syntax::page::Page};
 
 pub use told::told;
 

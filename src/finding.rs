@@ -2,12 +2,16 @@
 //!
 //! Rules make them, the report orders them, printers show them. Nothing here decides.
 
-use crate::{
-    action::Action,
-    event::Time,
+pub mod action;
+pub mod outcome;
+pub mod plan;
+
+use crate::syntax::{
+    citation::Citation,
     id::{ContainerId, PodName, PodUid},
+    time::Time,
 };
-use std::sync::Arc;
+use action::Action;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,21 +57,6 @@ pub struct Remedy {
     pub cost: String,
     /// What of it plegdoctor can do by itself, if asked to; empty for what only people can.
     pub actions: Vec<Action>,
-}
-
-/// A line or an answer that proves something.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Citation {
-    /// File, journal unit, or call (`docker inspect`).
-    pub source: Arc<str>,
-    /// Whether it is a call's end, not a line of a log.
-    pub is_call: bool,
-    /// Line in it, from 1; absent for a call, and where the lines before were not read.
-    pub line: Option<u64>,
-    /// When.
-    pub time: Option<Time>,
-    /// What it says, cut to a bearable length.
-    pub text: Arc<str>,
 }
 
 /// What kind of thing a finding is about.

@@ -4,15 +4,19 @@
 //! text, `health` the health check's.
 
 pub mod ask;
+pub mod event;
 pub mod exposition;
 pub mod health;
+pub mod incident;
 pub mod metrics;
+pub mod parser;
 pub mod recording;
 pub mod spread;
+pub mod summary;
 
 use crate::{
-    event::Time,
-    runtime::{Outcome, Probe},
+    io::probe::{Outcome, Probe},
+    syntax::time::Time,
 };
 use chrono::TimeDelta;
 use std::time::Duration;

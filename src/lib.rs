@@ -23,46 +23,52 @@
 //! - A cause is one file in `rules`, its page among it, and one row in its table. `explain` finds the pages; it reads
 //!   what is pasted, and asks nobody.
 
-// The command line.
-pub mod cli;
-pub mod commands;
+// The rooms, from the ground up: each uses only those before it.
 
-// In: the edges that look.
-pub mod capture;
-mod child;
-pub mod gather;
-pub mod host;
-mod http;
-pub mod log;
+/// Ids, spans of time, stamps, klog headers, and the framing around log lines.
+pub mod syntax;
+
+/// Bounded access to the outside: deadlines, child processes, HTTP, decompression, trees of files.
+pub mod io;
+
+/// Processes, threads, mounts, disks and pressure: the model, and reading it.
+pub mod node;
+
+/// A container runtime's answers: the model, asking Docker, reading Docker's files.
 pub mod runtime;
 
-// The core: values in, values out.
-pub mod duration;
-pub mod id;
-
-pub mod envelope;
-pub mod klog;
-pub mod time;
-
-pub mod event;
-pub mod parser;
-
-pub mod digest;
-pub mod incident;
-
-pub mod action;
-pub mod evidence;
-pub mod explain;
-pub mod finding;
-pub mod fix;
+/// The kubelet's messages, outages and summary; its metrics, health checks and settings.
 pub mod kubelet;
-pub mod node;
-pub mod page;
-pub mod plan;
-pub mod report;
-pub mod rules;
-pub mod stacks;
 
-// Out: the edges that speak and act.
-pub mod apply;
+/// Where log lines come from: files, journals, archives, a container's log, following one.
+pub mod log;
+
+/// All that was observed, and what could not be seen.
+pub mod evidence;
+
+/// Conclusions, actions and their outcomes, as plain data.
+pub mod finding;
+
+/// One file for each cause, and their table.
+pub mod rules;
+
+/// Order, verdict, timeline, and what is ruled out.
+pub mod report;
+
+/// Pages on findings and messages; pasted lines explained.
+pub mod explain;
+
+/// What may be done, how it is done, and how it is verified.
+pub mod remedy;
+
+/// Saving what was observed, and reading it back.
+pub mod capture;
+
+/// Text and JSON.
 pub mod render;
+
+/// Options; the only reader of clock and environment.
+pub mod cli;
+
+/// The subcommands.
+pub mod commands;

@@ -19,9 +19,9 @@ mod measure;
 mod members;
 mod names;
 mod open;
+pub mod options;
 mod overlap;
 mod pick;
-pub(crate) mod pump;
 mod reel;
 mod replay;
 mod rows;
@@ -35,14 +35,13 @@ mod tape;
 #[cfg(test)]
 mod tests;
 mod units;
-pub(crate) mod unpack;
 mod window;
 
 use crate::{
-    cli::{LogArgs, Moments},
-    digest::Source,
-    event::Time,
-    evidence::Gap,
+    io::gap::Gap,
+    kubelet::summary::Source,
+    log::options::{LogOptions, Moments},
+    syntax::time::Time,
 };
 use anyhow::bail;
 use chrono::{FixedOffset, NaiveDateTime, TimeDelta};
@@ -134,7 +133,7 @@ struct Places<'a> {
 /// Nothing at all could be read of what was named: in one line, each log with the reason and the cure. What could
 /// not be read besides others is a gap.
 pub fn read(
-    args: &LogArgs,
+    args: &LogOptions,
     moments: &Moments,
     docker: DockerLog<'_>,
     mut reel: Option<&mut Reel>,
@@ -162,10 +161,10 @@ pub fn read(
 #[cfg(test)]
 fn read_in(
     places: &Places<'_>,
-    args: &LogArgs,
+    args: &LogOptions,
     moments: &Moments,
     docker: DockerLog<'_>,
-    mut sink: &mut dyn FnMut(crate::event::Event),
+    mut sink: &mut dyn FnMut(crate::kubelet::event::Event),
 ) -> anyhow::Result<Reading> {
     let intake = Intake::new(moments, &mut sink);
     read_into(places, args, moments, docker, intake)
@@ -173,13 +172,13 @@ fn read_in(
 
 fn read_into(
     places: &Places<'_>,
-    args: &LogArgs,
+    args: &LogOptions,
     moments: &Moments,
     docker: DockerLog<'_>,
     mut intake: Intake<'_>,
 ) -> anyhow::Result<Reading> {
-    let named = !args.log.is_empty() || args.names_journal() || args.log_container.is_some();
-    if args.no_log {
+    let named = !args.files.is_empty() || args.names_journal() || args.container.is_some();
+    if args.none {
         return Ok(intake.reading);
     }
     if !named {
@@ -208,17 +207,17 @@ fn read_into(
 
 fn read_named(
     places: &Places<'_>,
-    args: &LogArgs,
+    args: &LogOptions,
     moments: &Moments,
     docker: DockerLog<'_>,
     intake: &mut Intake<'_>,
 ) -> Vec<Failure> {
     let crew = Crew {
-        threads: args.threads(),
+        threads: args.threads,
         wishes: intake.wishes.clone(),
         aside: intake.aside(),
     };
-    let (journal, container) = (args.names_journal(), args.log_container.is_some());
+    let (journal, container) = (args.names_journal(), args.container.is_some());
     let hints = intake::hints(moments);
     let range = Window {
         since: moments.since,
@@ -226,7 +225,7 @@ fn read_named(
     };
     let mut narrowed = Vec::new();
     let mut failures = files::read(
-        &args.log,
+        &args.files,
         range,
         hints,
         &crew,
@@ -270,7 +269,7 @@ fn read_named(
             intake.judge_hosts();
         }
     }
-    if let Some(name) = &args.log_container {
+    if let Some(name) = &args.container {
         intake.expect(None);
         let part = Part {
             picked: false,

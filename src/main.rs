@@ -2,11 +2,11 @@
 
 use clap::Parser as _;
 use plegdoctor::{
-    apply::mount,
     capture,
     cli::{Cli, Command, Reader},
     commands,
-    host::{programs, reader, remains},
+    node::observe::{programs, reader, remains},
+    remedy::apply::mount,
     render::plain,
     runtime::disk,
 };

@@ -1,6 +1,6 @@
 //! The node's kernel side, as values: the processes and threads that matter, mounts, and what they wait for.
 //!
-//! `host` looks; nothing here does. `parse` reads the kernel's files, `role` tells what a process is to a
+//! `observe` looks; nothing here does. `parse` reads the kernel's files, `role` tells what a process is to a
 //! container runtime.
 
 pub mod disk;
@@ -8,6 +8,7 @@ pub mod holder;
 pub mod locks;
 pub mod mask;
 pub mod mount;
+pub mod observe;
 pub mod parse;
 pub mod pressure;
 pub mod remains;
@@ -17,10 +18,7 @@ pub mod systemd;
 pub mod tool;
 pub mod version;
 
-use crate::{
-    id::{ContainerId, PodUid},
-    runtime::DEFAULT_ENDPOINT,
-};
+use crate::syntax::id::{ContainerId, PodUid};
 use std::{collections::BTreeSet, time::Duration};
 
 pub use disk::Disk;
@@ -34,6 +32,9 @@ pub use settings::Settings;
 pub use systemd::{Bus, Systemd};
 pub use tool::{Tool, Versions};
 pub use version::Version;
+
+/// Where Docker listens unless told otherwise.
+pub const DEFAULT_ENDPOINT: &str = "unix:///var/run/docker.sock";
 
 /// Where the kernel's files are, unless told otherwise.
 pub const DEFAULT_ROOT: &str = "/";

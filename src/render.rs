@@ -10,8 +10,17 @@ pub mod plain;
 pub mod probe;
 pub mod text;
 
-use crate::{cli::Format, report::Report};
+use crate::report::Report;
 use std::io::{self, Write};
+
+/// How to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// For scripts; `plegdoctor schema` describes it.
+    Json,
+}
 
 /// How a terminal, a file or a pipe wants to be written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

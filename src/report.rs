@@ -11,16 +11,19 @@ pub use rank::Role;
 pub use timeline::{Moment, What};
 
 use crate::{
-    digest::{Log, Source},
-    event::{Kind, Time},
-    evidence::{Evidence, Gap},
-    finding::{Finding, Severity},
-    fix::Deed,
-    incident::Incident,
-    kubelet::Kubelet,
+    evidence::Evidence,
+    finding::{Finding, Severity, outcome::Deed},
+    io::{gap::Gap, probe::Outcome},
+    kubelet::{
+        Kubelet,
+        event::Kind,
+        incident::Incident,
+        summary::{Log, Source},
+    },
     node::Host,
     rules,
-    runtime::{Container, Outcome, Runtime},
+    runtime::{Container, Runtime},
+    syntax::time::Time,
 };
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -47,11 +47,12 @@ pub use bearing::{Bearing, Judged, Scene};
 pub(crate) use holders::daemons;
 
 use crate::{
-    event::{Event, Time},
     evidence::Evidence,
-    finding::{Citation, Finding, Subject, SubjectKind},
-    page::Page,
-    runtime::{Container, ContainerKind, Outcome, Probe, Runtime},
+    finding::{Finding, Subject, SubjectKind},
+    io::probe::{Outcome, Probe},
+    kubelet::event::Event,
+    runtime::{Container, ContainerKind, Runtime},
+    syntax::{citation::Citation, page::Page, time::Time},
 };
 
 /// One cause.

@@ -9,6 +9,7 @@ pub mod docker;
 pub mod name;
 pub mod relist;
 pub mod room;
+pub mod stacks;
 mod state;
 pub mod stored;
 
@@ -16,55 +17,16 @@ pub use calls::Call;
 pub use state::State;
 
 use crate::{
-    event::Time,
-    id::{ContainerId, PodName, PodUid},
+    io::probe::{Outcome, Probe},
     node::holder::Place,
-    stacks::Stacks,
+    syntax::{
+        id::{ContainerId, PodName, PodUid},
+        time::Time,
+    },
 };
+use stacks::Stacks;
 use std::{collections::BTreeMap, time::Duration};
 use stored::{Disk, Stored};
-
-/// Where Docker listens unless told otherwise.
-pub const DEFAULT_ENDPOINT: &str = "unix:///var/run/docker.sock";
-
-/// How a call ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
-    /// A success in time.
-    Answered,
-    /// Nothing by the deadline. Also a connect that the full backlog refused (EAGAIN).
-    TimedOut,
-    /// Connection refused, no socket, or closed before an answer (EOF).
-    Refused,
-    /// No permission.
-    Denied,
-    /// HTTP 404: not there any more.
-    Gone,
-    /// Another HTTP status, or an answer that makes no sense.
-    Error,
-    /// Not asked: enough calls were left unanswered, or time was up.
-    NotProbed,
-}
-
-/// One call and how it ended.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Probe {
-    /// How it ended.
-    pub outcome: Outcome,
-    /// How long it took, or was waited for.
-    pub took: Duration,
-    /// The daemon's words, or the system's, where it failed.
-    pub error: Option<String>,
-}
-
-impl Probe {
-    /// A call that was not made.
-    pub const NONE: Self = Self {
-        outcome: Outcome::NotProbed,
-        took: Duration::ZERO,
-        error: None,
-    };
-}
 
 /// What a runtime said, or did not.
 #[derive(Clone, Debug, PartialEq)]

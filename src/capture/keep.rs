@@ -1,14 +1,14 @@
 //! What a run keeps while it looks, and what it comes to.
 
 use super::{
-    Packed, Privacy,
+    Privacy,
     manifest::{LogFile, Manifest, Options, Part, SCHEMA, Unseen},
 };
 use crate::{
-    evidence::{Evidence, Gap},
-    host::{files::Recorded, tap::Tap},
+    evidence::Evidence,
+    io::{files::Recorded, gap::Gap, packed::Packed, probe::Outcome, tap::Tap},
     log::{Reel, Roll},
-    runtime::{Outcome, Runtime, docker::Tape},
+    runtime::{Runtime, docker::Tape},
 };
 use std::{
     collections::{BTreeMap, VecDeque},

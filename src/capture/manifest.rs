@@ -5,9 +5,9 @@
 //! schema's name.
 
 use crate::{
-    event::Time,
-    evidence::Gap,
+    io::gap::Gap,
     log::{Opening, Recorded},
+    syntax::time::Time,
 };
 use anyhow::{Context as _, bail};
 use chrono::{DateTime, FixedOffset};

@@ -2,7 +2,7 @@
 //! files that are left still tell the same story: nothing that is judged is among it.
 
 use crate::{
-    host::files::Recorded,
+    io::files::Recorded,
     node::{Host, Process, Role, mask},
     runtime::docker::Strip,
 };

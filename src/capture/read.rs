@@ -8,7 +8,7 @@ use super::{
     PARTS,
     manifest::{self, Manifest},
 };
-use crate::host::files::Recorded;
+use crate::io::files::Recorded;
 use anyhow::{Context as _, bail};
 use flate2::read::GzDecoder;
 use std::{

@@ -7,7 +7,8 @@
 mod names;
 mod stay;
 
-use super::{Kept, Packed};
+use super::Kept;
+use crate::io::packed::Packed;
 use crate::node::mask;
 use names::Names;
 use regex::Regex;

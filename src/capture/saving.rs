@@ -5,7 +5,7 @@
 //! file its name when the empty one comes. Where the pieces end before that, we were ended: nothing stays then.
 
 use super::{Archive, Kept, write};
-use crate::child::{self, Running};
+use crate::io::child::{self, Running};
 use anyhow::{Context as _, bail};
 use serde::{Deserialize, Serialize};
 use std::{

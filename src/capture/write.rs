@@ -124,7 +124,7 @@ pub(super) fn pack<W: Write>(out: W, kept: Kept) -> io::Result<W> {
     let json = serde_json::to_vec_pretty(&manifest)?;
     tar.add(manifest::NAME, json.len() as u64, &json[..])?;
     for (name, pieces) in logs {
-        let length = pieces.iter().map(super::Packed::length).sum();
+        let length = pieces.iter().map(crate::io::packed::Packed::length).sum();
         let mut all: Box<dyn Read> = Box::new(io::empty());
         for piece in pieces {
             all = Box::new(all.chain(piece.unpack()?));

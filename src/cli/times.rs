@@ -1,6 +1,6 @@
 //! Moments and spans of time, as options name them.
 
-use crate::{duration, event::Time};
+use crate::syntax::{duration, time::Time};
 use anyhow::Context as _;
 use chrono::{
     DateTime, FixedOffset, Local, MappedLocalTime, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta,

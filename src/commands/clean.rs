@@ -6,10 +6,10 @@
 pub(super) mod look;
 
 use crate::{
-    apply::{self, Audit, Clock, Interrupts, Orders},
-    cli::{self, CleanArgs, Format},
-    plan::{Cleaned, Ending, Fate, Filters, Plan, Request, Target},
-    render::{self, plain::visible},
+    cli::{self, CleanArgs},
+    finding::plan::{Cleaned, Ending, Fate, Filters, Plan, Request, Target},
+    remedy::apply::{self, Audit, Clock, Interrupts, Orders},
+    render::{self, Format, plain::visible},
     runtime::docker::Docker,
 };
 use anyhow::{Context as _, bail};

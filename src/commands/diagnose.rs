@@ -4,8 +4,8 @@ use super::{collect, fix, progress::Progress};
 use crate::{
     capture::{Capture, Keep, Privacy, Saving},
     cli::{self, DiagnoseArgs, LookArgs},
+    commands::observe::{gather, replay},
     evidence::Evidence,
-    gather::{gather, replay},
     log::Gauge,
     render::{self, Style},
     report,

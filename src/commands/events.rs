@@ -4,12 +4,12 @@ mod pipe;
 
 use super::progress::Progress;
 use crate::{
-    apply::Interrupts,
     capture::Capture,
     cli::{self, EventsArgs},
-    event::{Event, Weight},
-    gather,
+    commands::observe,
+    kubelet::event::{Event, Weight},
     log::{self, Along, DockerFiles, DockerLog, Gauge, Reading, Sink},
+    remedy::apply::Interrupts,
     render::{json, plain},
 };
 use anyhow::{Context as _, bail};
@@ -54,7 +54,7 @@ pub fn run(
 
 fn read(args: &EventsArgs, sink: &mut dyn Sink) -> anyhow::Result<Reading> {
     if let Some(path) = &args.capture {
-        return gather::replay_logs(&args.log, &Capture::open(path)?, sink);
+        return observe::replay_logs(&args.log, &Capture::open(path)?, sink);
     }
     let gauge = Gauge::default();
     let _progress = Progress::beside_output(&gauge);
@@ -69,7 +69,14 @@ fn read(args: &EventsArgs, sink: &mut dyn Sink) -> anyhow::Result<Reading> {
             look: true,
         }),
     };
-    log::read(&args.log, &args.log.moments()?, docker, None, &gauge, sink)
+    log::read(
+        &args.log.options(),
+        &args.log.moments()?,
+        docker,
+        None,
+        &gauge,
+        sink,
+    )
 }
 
 /// Goes on until nobody reads, the user wants to stop, or the log's source ends.
@@ -83,7 +90,12 @@ fn follow(args: &EventsArgs, err: &mut dyn Write) -> anyhow::Result<ExitCode> {
         go_on: &|| pipe.is_open(),
         tell: &mut |words| tell(err, words),
     };
-    let followed = log::follow(&args.log, &args.log.moments()?, &mut along, &mut printer);
+    let followed = log::follow(
+        &args.log.options(),
+        &args.log.moments()?,
+        &mut along,
+        &mut printer,
+    );
     let ended = printer.end();
     // What the user stops is well, wherever it was.
     if interrupts.count() == 0 {

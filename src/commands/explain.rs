@@ -8,8 +8,8 @@ use crate::{
         self, Topic,
         paste::{Paste, Pasted},
     },
+    kubelet::parser::{Hints, LONGEST},
     log,
-    parser::{Hints, LONGEST},
     render::{self, Style, json, plain::visible},
 };
 use anyhow::{Context as _, bail};

@@ -12,16 +12,22 @@ mod second;
 
 use super::diagnose;
 use crate::{
-    action::Action,
-    apply::{self, Audit, Clock, Done, Hands, Interrupts},
     capture::{Keep, Privacy},
-    cli::{self, DiagnoseArgs, Format},
-    event::Time,
+    cli::{self, DiagnoseArgs},
     evidence::Evidence,
-    fix::{self, Asked, Deed, Ending, Fate, Step},
-    render::Style,
+    finding::{
+        action::Action,
+        outcome::{Asked, Deed, Ending, Fate},
+    },
+    node::DEFAULT_ENDPOINT,
+    remedy::{
+        apply::{self, Audit, Clock, Done, Hands, Interrupts},
+        fix::{self, Step},
+    },
+    render::{Format, Style},
     report::{self, Report},
-    runtime::{DEFAULT_ENDPOINT, docker::Docker},
+    runtime::docker::Docker,
+    syntax::time::Time,
 };
 use anyhow::{Context as _, bail};
 use ask::Answer;

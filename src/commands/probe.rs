@@ -1,8 +1,8 @@
 //! `plegdoctor probe`: ask Docker, show each call with its time.
 
 use crate::{
-    cli::{self, Format, ProbeArgs},
-    render,
+    cli::{self, ProbeArgs},
+    render::{self, Format},
     runtime::{
         calls::Ending,
         docker::{self, Ask},

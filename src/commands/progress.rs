@@ -3,8 +3,8 @@
 //! On standard error, and only if that is a terminal; taken away before anything else is written there.
 
 use crate::{
-    duration,
     log::{Gauge, Reached},
+    syntax::duration,
 };
 use chrono::TimeDelta;
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};

@@ -5,9 +5,9 @@
 
 use super::Evidence;
 use crate::{
-    event::Time,
     node::{CONTAINERD_SOCKET, Host, Process, Role, State, socket},
     runtime::{self, Container, Inspected, Runtime},
+    syntax::time::Time,
 };
 use chrono::TimeDelta;
 use std::time::Duration;

@@ -4,7 +4,7 @@
 //! the list of reasons that the kubelet logs. However long the paste, little of it is kept.
 
 use super::{gloss::glosses, told::told};
-use crate::{
+use crate::kubelet::{
     event::{Event, Kind},
     parser::{Hints, Parser},
 };
@@ -210,7 +210,7 @@ fn is_indented(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::rfc3339;
+    use crate::syntax::time::rfc3339;
 
     const STALE: &str =
         "PLEG is not healthy: pleg was last seen active 3m57.2s ago; threshold is 3m0s";
@@ -219,7 +219,8 @@ mod tests {
         error: rpc error: code = DeadlineExceeded desc = context deadline exceeded";
 
     fn pasted(text: &str) -> Pasted {
-        let Some((crate::time::Stamp::Exact(now), _)) = rfc3339(b"2026-11-30T06:00:00Z") else {
+        let Some((crate::syntax::time::Stamp::Exact(now), _)) = rfc3339(b"2026-11-30T06:00:00Z")
+        else {
             unreachable!("that is a time");
         };
         let mut paste = Paste::new(Hints {

@@ -2,8 +2,8 @@
 
 use super::gloss::glosses;
 use crate::{
-    duration::{self, human},
-    event::{ErrorClass, Event, Kind},
+    kubelet::event::{ErrorClass, Event, Kind},
+    syntax::duration::{self, human},
 };
 use chrono::TimeDelta;
 

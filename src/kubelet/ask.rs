@@ -5,10 +5,10 @@
 //! metrics to a file. Nothing is judged here.
 
 use super::{Answer, What};
-use crate::{
+use crate::io::{
+    deadline::{self, Ended},
     http::{self, Failure, Peer, Reply, Url},
-    log::pump::{self, Ended},
-    runtime::{Outcome, Probe},
+    probe::{Outcome, Probe},
 };
 use anyhow::{Context as _, bail};
 use futures_util::future::join_all;
@@ -193,7 +193,7 @@ fn saved(path: &Path, patience: Duration) -> Answer {
         format!("reading it takes longer than {} s", patience.as_secs_f64()),
     ));
     let own = path.to_owned();
-    let ended = pump::pump(
+    let ended = deadline::pump(
         started + patience,
         move |to: &SyncSender<io::Result<Vec<u8>>>| drop(to.send(bytes(&own))),
         &mut |read: io::Result<Vec<u8>>| {

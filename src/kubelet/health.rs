@@ -5,7 +5,7 @@
 //! releases have nothing but `ping`.
 
 use super::{Answer, judged};
-use crate::runtime::{Outcome, Probe};
+use crate::io::probe::{Outcome, Probe};
 
 /// Most checks that are kept; a kubelet has three or four.
 const MOST: usize = 64;

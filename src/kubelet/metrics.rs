@@ -7,7 +7,7 @@ use super::{
     exposition::{self, Line, Sample},
     spread::Spread,
 };
-use crate::event::Time;
+use crate::syntax::time::Time;
 use chrono::DateTime;
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@
 //! `named` or is the `default`; separated by tabs. A folder with `metrics` alone is metrics saved at an unknown time.
 
 use super::{Answer, What};
-use crate::runtime::{Outcome, Probe};
+use crate::io::probe::{Outcome, Probe};
 use anyhow::{Context as _, bail};
 use std::time::Duration;
 

@@ -14,7 +14,7 @@ use super::{
     open::{Log, Reader},
     sample::Sample,
 };
-use crate::{
+use crate::kubelet::{
     event::Event,
     parser::{Hints, Parser},
 };

@@ -2,10 +2,8 @@
 //! and no name in it is ever opened: links, devices and names that lead elsewhere lead nowhere. An archive may be
 //! hostile: no name, and no list of attributes, takes more memory than a small bound.
 
-use super::{
-    section::{Ahead, Section},
-    unpack::Unpack,
-};
+use super::section::{Ahead, Section};
+use crate::io::decompress::Unpack;
 use std::io::{self, Read};
 use tar::{EntryType, Header, PaxExtensions};
 

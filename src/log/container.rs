@@ -6,12 +6,9 @@ use super::{
     stored,
 };
 use crate::{
-    duration,
-    event::Time,
-    runtime::{
-        Outcome, Probe,
-        docker::{Docker, LogRequest},
-    },
+    io::probe::{Outcome, Probe},
+    runtime::docker::{Docker, LogRequest},
+    syntax::{duration, time::Time},
 };
 use anyhow::bail;
 use chrono::TimeDelta;

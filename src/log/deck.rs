@@ -1,10 +1,8 @@
 //! A compressed archive from which members are read in any order: it is unpacked from its beginning for each that lies
 //! before the one read last. So logs are read in the order of their times without keeping any.
 
-use super::{
-    section::Section,
-    unpack::{self, Unpack},
-};
+use super::section::Section;
+use crate::io::decompress::{self, Unpack};
 use std::{
     fs::File,
     io::{self, Read},
@@ -45,7 +43,7 @@ impl Deck {
     /// Returns a reader of it from its beginning on.
     pub(super) fn unpack(&self) -> io::Result<Unpack<Section>> {
         let section = Section::new(self.file.try_clone()?, self.from, self.to);
-        Ok(Unpack::new(section, unpack::MOST, "FILE"))
+        Ok(Unpack::new(section, decompress::MOST, "FILE"))
     }
 
     fn read_at(&mut self, at: u64, out: &mut [u8]) -> io::Result<usize> {

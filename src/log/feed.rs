@@ -4,8 +4,8 @@ use super::{
     files::{Emit, Piece},
     intake::Opening,
     tail::Limits,
-    unpack,
 };
+use crate::io::decompress;
 use std::{
     io::{self, Read},
     time::Instant,
@@ -64,7 +64,7 @@ pub(super) fn stream(feed: &Feed<'_>, reader: &mut dyn Read, emit: &mut Emit<'_>
 
 /// Returns what a failure after `done` bytes is.
 fn words(error: &io::Error, done: u64) -> String {
-    match unpack::is_told(error) {
+    match decompress::is_told(error) {
         true => error.to_string(),
         false => format!("reading it failed after {done} bytes of text: {error}"),
     }

@@ -15,7 +15,7 @@ use super::{
     tape,
     window::{self, Part, Section, Window},
 };
-use crate::{event::Time, parser::Hints};
+use crate::{kubelet::parser::Hints, syntax::time::Time};
 use anyhow::Context as _;
 use std::{
     collections::VecDeque,

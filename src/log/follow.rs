@@ -11,12 +11,13 @@ mod journal;
 use super::{
     Sink, archive,
     intake::{Intake, Opening},
-    open, unpack,
+    open,
 };
+use crate::io::decompress;
 use crate::{
-    child::{LAST_BREATH, Running},
-    cli::{LogArgs, Moments},
-    event::Time,
+    io::child::{LAST_BREATH, Running},
+    log::options::{LogOptions, Moments},
+    syntax::time::Time,
 };
 use anyhow::{Context as _, bail};
 use std::{
@@ -72,7 +73,7 @@ enum Message {
 /// # Errors
 /// Not one log is named, or it cannot be read; or journalctl fails.
 pub fn follow(
-    args: &LogArgs,
+    args: &LogOptions,
     moments: &Moments,
     along: &mut Along<'_>,
     sink: &mut dyn Sink,
@@ -80,7 +81,7 @@ pub fn follow(
     let (to, from) = sync_channel(AHEAD);
     // Who looks at a file again and again ends once this is let go.
     let leash = Arc::new(());
-    let (name, mut running) = match (args.log.as_slice(), &args.journal) {
+    let (name, mut running) = match (args.files.as_slice(), &args.journal) {
         ([path], None) => (start_file(path, &leash, to)?, None),
         ([], Some(unit)) if args.journal_from.is_empty() => {
             let (name, running) =
@@ -92,7 +93,7 @@ pub fn follow(
         ),
     };
     let mut intake = Intake::new(moments, sink);
-    let dated = args.now.is_some();
+    let dated = args.now_given;
     let followed = take_all(&name, dated, &from, along, &mut intake);
     intake.end();
     tell(&name, along, &mut intake);
@@ -153,7 +154,7 @@ fn take_all(
 /// # Errors
 /// It is; with the cure.
 fn refuse(head: &[u8]) -> anyhow::Result<()> {
-    let form = match unpack::Kind::of(head) {
+    let form = match decompress::Kind::of(head) {
         Some(kind) => format!("compressed ({})", kind.name()),
         None if archive::is_tar(head) => "an archive".to_owned(),
         None => return open::refuse(head, "FILE"),

@@ -15,10 +15,13 @@ use super::{
     spots::Spots,
 };
 use crate::{
-    cli::Moments,
-    event::{Event, Time},
-    evidence::Gap,
-    parser::{Hints, Parser, Told},
+    io::gap::Gap,
+    kubelet::{
+        event::Event,
+        parser::{Hints, Parser, Told},
+    },
+    log::options::Moments,
+    syntax::time::Time,
 };
 use std::{collections::BTreeSet, net::IpAddr};
 

@@ -2,13 +2,11 @@
 //!
 //! journald itself is not asked: journalctl reads its files, and may hang with the disk that they are on.
 
-use super::{
-    open::{self, Failure},
-    pump::{self, Ended},
-};
+use super::open::{self, Failure};
+use crate::io::deadline::{self, Ended};
 use crate::{
-    child::{LAST_BREATH, Running},
-    event::Time,
+    io::child::{LAST_BREATH, Running},
+    syntax::time::Time,
 };
 use anyhow::{Context as _, anyhow, bail};
 use chrono::{TimeDelta, Timelike as _};
@@ -146,9 +144,9 @@ pub(super) fn ask(
         .context("can't read from journalctl")?;
     let words = listen(&mut running.child)?;
     let (mut entries, mut head, mut failure) = (false, Some(Vec::new()), None);
-    let ended = pump::pump(
+    let ended = deadline::pump(
         deadline,
-        move |to| pump::send_blocks(stdout, to),
+        move |to| deadline::send_blocks(stdout, to),
         &mut |block: io::Result<Vec<u8>>| match block {
             Ok(mut block) => {
                 if let Some(mut begun) = head.take() {

@@ -2,7 +2,7 @@
 //! it waits for. The others are counted. What comes of it is the same however the blocks fall.
 
 use super::spots::{self, Spot, Spots};
-use crate::{
+use crate::kubelet::{
     event::{Event, screen::Wanted},
     parser::Parser,
 };

@@ -2,7 +2,7 @@
 //! at it by a pager.
 
 use super::rows;
-use crate::parser::ends_cut;
+use crate::kubelet::parser::ends_cut;
 
 /// Rows that are looked at.
 const ROWS: usize = 4096;

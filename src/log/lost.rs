@@ -6,7 +6,10 @@ use super::{
     journal::{self, Query, What},
     units::Journal,
 };
-use crate::{event::Time, parser, time::Stamp};
+use crate::{
+    kubelet::parser,
+    syntax::time::{Stamp, Time},
+};
 use chrono::TimeDelta;
 use std::time::Instant;
 
@@ -25,7 +28,7 @@ pub(super) fn tell(
     intake: &mut Intake<'_>,
 ) {
     // Newer ones show it among the unit's own lines.
-    let known = |gap: &crate::evidence::Gap| gap.what == name && gap.why.contains("Suppressed ");
+    let known = |gap: &crate::io::gap::Gap| gap.what == name && gap.why.contains("Suppressed ");
     if !intake.reading.gaps.iter().any(known) {
         let (messages, times) = dropped(journal, whole, &journal::whole_name(unit));
         if times > 0 {

@@ -5,7 +5,7 @@ use super::{
     open::{self, Log},
     tail::{Limits, PROBE, STEP, Turn},
 };
-use crate::parser::Hints;
+use crate::kubelet::parser::Hints;
 use anyhow::Context as _;
 use std::{io::Read as _, time::Instant};
 

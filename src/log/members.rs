@@ -8,11 +8,11 @@ use super::{
     names::{self, Family},
     open,
     section::Ahead,
-    unpack::{self, Unpack},
 };
+use crate::io::decompress::{self, Unpack};
 use crate::{
-    event::Time,
-    parser::{Hints, Parser},
+    kubelet::parser::{Hints, Parser},
+    syntax::time::Time,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -112,7 +112,7 @@ impl Contents {
             member.path.insert_str(0, &place.folder);
             member.start = member.start.saturating_add(place.base);
             let need = walker.need();
-            let (mut text, packed) = unpacked(walker, unpack::MOST.saturating_sub(need));
+            let (mut text, packed) = unpacked(walker, decompress::MOST.saturating_sub(need));
             let (head, trouble) = open::beginning(&mut text);
             if is_archive(&member, &head) {
                 let inner = Inner::new(head, trouble, text, need);
@@ -243,7 +243,7 @@ impl Candidate {
             _ if candidate.member.sparse => {
                 Some("holes were left out of it in the archive: unpack it".to_owned())
             }
-            _ if unpack::Kind::of(head).is_some() => Some("it is compressed twice".to_owned()),
+            _ if decompress::Kind::of(head).is_some() => Some("it is compressed twice".to_owned()),
             _ => open::refuse(head, "FILE").err().map(|it| it.to_string()),
         };
         if candidate.refused.is_none() {
@@ -294,7 +294,7 @@ pub(super) fn unpacked(
 ) -> (Box<dyn Forward + '_>, bool) {
     let mut head = Vec::new();
     let trouble = (&mut *from).take(MAGIC).read_to_end(&mut head).err();
-    let packed = unpack::Kind::of(&head).is_some();
+    let packed = decompress::Kind::of(&head).is_some();
     let whole = Ahead::new(head, trouble, from);
     match packed {
         true => (Box::new(Unpack::new(whole, room, "FILE")), true),

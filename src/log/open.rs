@@ -7,11 +7,11 @@ use super::{
     looks::Looks,
     rows::Rejoin,
     section::{Ahead, Section},
-    unpack::{self, Unpack},
 };
+use crate::io::decompress::{self, Unpack};
 use crate::{
-    event::Time,
-    parser::{Hints, Parser},
+    kubelet::parser::{Hints, Parser},
+    syntax::time::Time,
 };
 use anyhow::{Context as _, bail};
 use std::{
@@ -108,10 +108,10 @@ impl Log {
         let Form::Packed(from, _) = self.form else {
             return false;
         };
-        let mut magic = [0; unpack::MAGIC];
+        let mut magic = [0; decompress::MAGIC];
         let read = self.file().map(|file| file.read_at(&mut magic, from));
-        let kind = unpack::Kind::of(&magic).filter(|_| matches!(read, Ok(Ok(_))));
-        self.skip == 0 && kind.is_some_and(unpack::Kind::is_small)
+        let kind = decompress::Kind::of(&magic).filter(|_| matches!(read, Ok(Ok(_))));
+        self.skip == 0 && kind.is_some_and(decompress::Kind::is_small)
     }
 
     /// Returns the open file, opening it again if it had to be closed.
@@ -186,7 +186,11 @@ impl Log {
                 let (from, to) = (*from, *to);
                 let given = self.given().to_owned();
                 let section = Section::new(self.file()?.try_clone()?, from, to);
-                Ok(Some(Box::new(Unpack::new(section, unpack::MOST, &given))))
+                Ok(Some(Box::new(Unpack::new(
+                    section,
+                    decompress::MOST,
+                    &given,
+                ))))
             }
             Form::Piped(reader) => Ok(Some(reader.take().context("it was read already")?)),
             Form::Part {
@@ -198,7 +202,11 @@ impl Log {
                 let part = Part::new(deck, *start, *end);
                 let need = part.need();
                 Ok(Some(match packed {
-                    true => Box::new(Unpack::new(part, unpack::MOST.saturating_sub(need), "FILE")),
+                    true => Box::new(Unpack::new(
+                        part,
+                        decompress::MOST.saturating_sub(need),
+                        "FILE",
+                    )),
                     false => Box::new(part),
                 }))
             }
@@ -269,7 +277,7 @@ fn look(name: String, path: Option<&Path>, mut file: File, hints: Hints) -> anyh
         file: None,
         name,
     };
-    let packed = unpack::Kind::of(&head).is_some();
+    let packed = decompress::Kind::of(&head).is_some();
     if !metadata.is_file() {
         return log.through_pipe(head, file, packed, hints).map(Looked::Log);
     }
@@ -339,7 +347,7 @@ impl Log {
         }
         let mut reader = Unpack::new(
             io::Cursor::new(head).chain(file),
-            unpack::MOST,
+            decompress::MOST,
             self.given(),
         );
         let (text, trouble) = beginning(&mut reader);
@@ -363,7 +371,7 @@ impl Log {
     /// Refuses what is no text where it was compressed, and what is neither text nor compressed where it was not.
     fn refuse(&self, head: &[u8]) -> anyhow::Result<()> {
         let plain = matches!(self.form, Form::Plain) && self.file.is_some();
-        if unpack::Kind::of(head).is_some() {
+        if decompress::Kind::of(head).is_some() {
             bail!("it is compressed twice: unpack it once");
         }
         match plain {

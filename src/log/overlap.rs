@@ -5,7 +5,7 @@
 //! each line of interest there a hash is kept, and of a bounded number of them, the newest. A line without a time is
 //! never taken for another.
 
-use crate::event::{Event, Time};
+use crate::{kubelet::event::Event, syntax::time::Time};
 use std::{
     collections::{HashMap, VecDeque},
     hash::{DefaultHasher, Hash as _, Hasher as _},
@@ -152,8 +152,8 @@ fn hash(event: &Event, at: Time) -> u64 {
 mod tests {
     use super::*;
     use crate::{
-        event::{Facts, Kind, Severity},
-        finding::Citation,
+        kubelet::event::{Facts, Kind},
+        syntax::{citation::Citation, klog::Severity},
     };
     use chrono::{TimeDelta, TimeZone as _, Utc};
     use std::sync::Arc;

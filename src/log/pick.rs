@@ -10,16 +10,16 @@ use super::{
     looks::Looks,
     names::Family,
     open::Failure,
-    pump::{self, Ended},
     spots::Spots,
     stored,
     tail::Limits,
     units::{self, Journal},
 };
+use crate::io::deadline::{self, Ended};
 use crate::{
-    cli::{LogArgs, Moments},
-    event::Time,
-    evidence::Gap,
+    io::gap::Gap,
+    log::options::{LogOptions, Moments},
+    syntax::time::Time,
 };
 use anyhow::{anyhow, bail};
 use chrono::TimeDelta;
@@ -87,14 +87,14 @@ pub(super) fn read(
     moments: &Moments,
     docker: DockerLog<'_>,
     places: &Places<'_>,
-    args: &LogArgs,
+    args: &LogOptions,
     intake: &mut Intake<'_>,
 ) {
     let bounds = Bounds {
         started: Instant::now(),
-        timeout: args.log_timeout,
+        timeout: args.timeout,
         oldest: oldest(moments),
-        threads: args.threads(),
+        threads: args.threads,
     };
     intake.not_before(bounds.oldest);
     let mut failures: Vec<Failure> = Vec::new();
@@ -227,7 +227,7 @@ fn from_files(
         aside: None,
     };
     let (mut failures, mut begun) = (Vec::new(), None);
-    let ended = pump::pump(
+    let ended = deadline::pump(
         bounds.deadline(),
         move |to| {
             let mut emit = |piece: Piece<'_>| to.send(Message::from(piece)).is_ok();

@@ -2,7 +2,7 @@
 //! what is oldest gives way, and is counted.
 
 use super::intake::Opening;
-use crate::capture::Packed;
+use crate::io::packed::Packed;
 use std::collections::VecDeque;
 
 /// Most bytes that are kept of all logs: a day of a kubelet at the default verbosity has some 100 MiB.

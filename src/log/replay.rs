@@ -10,7 +10,7 @@ use super::{
     rows::Rejoin,
     sink::Sink,
 };
-use crate::{cli::Moments, event::Time};
+use crate::{log::options::Moments, syntax::time::Time};
 use std::io::Read as _;
 
 /// How much of a log's beginning is looked at for its first time.

@@ -6,7 +6,7 @@
 //! empty ones as it has rows more than one: so all keep their numbers.
 
 use super::{lines::LONGEST, looks::Looks, open, section::Ahead};
-use crate::parser::{is_own, stamps, without_return};
+use crate::kubelet::parser::{is_own, stamps, without_return};
 use std::{
     collections::BTreeMap,
     io::{self, BufRead as _, BufReader, Read},

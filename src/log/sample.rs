@@ -4,7 +4,7 @@
 //!
 //! In a flood each line may be of interest, too, but the calls that fail name none of these words.
 
-use crate::parser::{is_own, stamps, without_return};
+use crate::kubelet::parser::{is_own, stamps, without_return};
 use memchr::{memchr, memrchr};
 
 /// How much is looked at in one place.

@@ -1,6 +1,6 @@
 //! Who takes the events of a log that is read.
 
-use crate::event::Event;
+use crate::kubelet::event::Event;
 
 /// Takes events, in order. A closure that takes each is one, too.
 pub trait Sink {

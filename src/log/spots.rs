@@ -1,7 +1,7 @@
 //! The lines of a block that may matter, found without looking at the others. Knows nothing of the blocks before
 //! and after it, so that several threads can do it.
 
-use crate::{
+use crate::kubelet::{
     event::screen::{self, Hit, Seek, Wanted},
     parser::{is_own, without_return},
 };

@@ -7,8 +7,8 @@ use super::{
     intake::{Intake, Opening},
 };
 use crate::{
-    host::{files::Tree, glance},
-    node::Host,
+    io::files::Tree,
+    node::{Host, observe::glance},
     runtime::{
         Container,
         disk::{self, Place},

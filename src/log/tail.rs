@@ -7,7 +7,7 @@ use super::{
     open::{self, Log},
     window::{self, Part, Window},
 };
-use crate::{event::Time, parser::Hints};
+use crate::{kubelet::parser::Hints, syntax::time::Time};
 use anyhow::Context as _;
 use std::{
     fs::File,

@@ -9,9 +9,9 @@ use super::{
     open::{self, Pipe},
     rows::Rejoin,
     section::Ahead,
-    unpack,
 };
-use crate::{event::Time, parser::Hints};
+use crate::io::decompress;
+use crate::{kubelet::parser::Hints, syntax::time::Time};
 use anyhow::bail;
 use std::{collections::BTreeMap, io::Read};
 
@@ -101,7 +101,7 @@ impl Tape<'_> {
             self.files += 1;
             member.path.insert_str(0, folder);
             let need = walker.need();
-            let room = unpack::MOST.saturating_sub(need);
+            let room = decompress::MOST.saturating_sub(need);
             let (mut text, packed) = members::unpacked(walker, room);
             let (head, trouble) = open::beginning(&mut text);
             if members::is_archive(&member, &head) {

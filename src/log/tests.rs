@@ -10,10 +10,12 @@ mod packed;
 mod picked;
 mod windowed;
 
-use super::{DockerLog, Places, Reading, read_in, unpack::Kind};
+use super::{DockerLog, Places, Reading, read_in};
+use crate::io::decompress::Kind;
+pub(super) use crate::io::decompress::tests::pack;
 use crate::{
     cli::{Cli, Command, LogArgs},
-    event::Event,
+    kubelet::event::Event,
 };
 use clap::Parser as _;
 use std::{
@@ -79,7 +81,7 @@ fn read_on(root: &Path, options: &[&str], sink: &mut dyn FnMut(Event)) -> anyhow
         files: None,
     };
     let args = args(options);
-    read_in(&places, &args, &args.moments()?, docker, sink)
+    read_in(&places, &args.options(), &args.moments()?, docker, sink)
 }
 
 /// Writes a script. Another process does: a file that this one has open for writing cannot be run, and a child
@@ -138,34 +140,6 @@ fn gaps(reading: &Reading) -> Vec<String> {
         .iter()
         .map(|gap| format!("{}: {}", base(&gap.what), gap.why))
         .collect()
-}
-
-/// Compresses as the usual tools do.
-pub(super) fn pack(kind: Kind, bytes: &[u8]) -> Vec<u8> {
-    match kind {
-        Kind::Gzip => {
-            let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-            gz.write_all(bytes).unwrap();
-            gz.finish().unwrap()
-        }
-        Kind::Zstd => {
-            let mut zstd = zstd::stream::Encoder::new(Vec::new(), 3).unwrap();
-            // As the tool does.
-            zstd.include_checksum(true).unwrap();
-            zstd.write_all(bytes).unwrap();
-            zstd.finish().unwrap()
-        }
-        Kind::Xz => {
-            let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 6);
-            xz.write_all(bytes).unwrap();
-            xz.finish().unwrap()
-        }
-        Kind::Bzip2 => {
-            let mut bz = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
-            bz.write_all(bytes).unwrap();
-            bz.finish().unwrap()
-        }
-    }
 }
 
 /// An entry of an archive, which may be none that a well-meant program writes.

@@ -5,9 +5,9 @@ use super::{
     journal::{self, Answer, Query, What},
     lost,
     open::Failure,
-    pump::Ended,
 };
-use crate::event::Time;
+use crate::io::deadline::Ended;
+use crate::syntax::time::Time;
 use anyhow::{anyhow, bail};
 use chrono::{TimeDelta, Timelike as _};
 use std::{

@@ -7,9 +7,8 @@
 //! nothing has to be read for the sake of looking back further.
 
 use crate::{
-    event::Time,
-    parser,
-    time::{Calendar, Hints, Stamp, When, Yearless, klog_created},
+    kubelet::parser,
+    syntax::time::{Calendar, Hints, Stamp, Time, When, Yearless, klog_created},
 };
 use chrono::{FixedOffset, TimeDelta};
 use rustix::fs::SeekFrom;

@@ -5,7 +5,7 @@
 //! working directory, is not looked for: the runtime detaches lazily, and those do not hinder it.
 
 use super::{Host, mount};
-use crate::id::{ContainerId, PodUid};
+use crate::syntax::id::{ContainerId, PodUid};
 use std::collections::BTreeSet;
 
 /// Whose directory it is.

@@ -1,6 +1,6 @@
 //! Mounts, from `mountinfo`. A list of names: no file system is touched.
 
-use crate::id::PodUid;
+use crate::syntax::id::PodUid;
 use std::path::Path;
 
 /// A mount.

@@ -2,7 +2,7 @@
 //! makes no sense is `None`.
 
 use super::State;
-use crate::id::{ContainerId, PodUid};
+use crate::syntax::id::{ContainerId, PodUid};
 use std::time::Duration;
 
 /// The kernel's ticks in a second, as user space sees them (`USER_HZ`): 100 on every architecture that runs

@@ -2,7 +2,7 @@
 //! runtime may be a wrapper with any name.
 
 use super::Process;
-use crate::id::ContainerId;
+use crate::syntax::id::ContainerId;
 
 /// What a process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

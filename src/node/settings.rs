@@ -3,7 +3,7 @@
 //! A flag beats the file, and what neither names is not known here: defaults change with the kubelet's version.
 //! Of the file nothing is kept but these settings; the rest may be anybody's secret.
 
-use crate::duration;
+use crate::syntax::duration;
 use saphyr_parser::{Event, Parser};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, time::Duration};

@@ -5,11 +5,14 @@ use super::{
     plain::{cut, paragraph, visible},
 };
 use crate::{
-    action::Action,
-    duration,
-    finding::Risk,
-    fix::{self, Deed, Fate, Step},
+    finding::{
+        Risk,
+        action::Action,
+        outcome::{Deed, Fate},
+    },
+    remedy::fix::{self, Step},
     report::{Report, Verdict},
+    syntax::duration,
 };
 use std::{
     io::{self, Write},

@@ -7,10 +7,9 @@ pub mod json;
 
 use super::plain::{laid_out, paragraph, visible};
 use crate::{
-    duration,
-    event::Time,
-    plan::{Cleaned, Fate, Plan, Spared, Target, Unseen},
+    finding::plan::{Cleaned, Fate, Plan, Spared, Target, Unseen},
     runtime::ContainerKind,
+    syntax::{duration, time::Time},
 };
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets::NOTHING};
 use std::{

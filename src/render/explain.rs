@@ -12,8 +12,8 @@ use crate::{
         self, Sort, Topic,
         paste::{Example, Heard, Other, Pasted},
     },
-    page::{Cure, Look, Page},
     rules::count,
+    syntax::page::{Cure, Look, Page},
 };
 use std::io::{self, Write};
 

@@ -13,14 +13,22 @@ mod stacks;
 mod timeline;
 
 use crate::{
-    digest::Source,
-    event::Time,
-    evidence::Gap,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
-    id::{ContainerId, PodUid},
-    incident::{Incident, Shape},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    io::{
+        gap::Gap,
+        probe::{Outcome, Probe},
+    },
+    kubelet::{
+        incident::{Incident, Shape},
+        summary::Source,
+    },
     report::{Moment, Report, Role, Verdict},
-    runtime::{Container, ContainerKind, Outcome, Probe, Runtime},
+    runtime::{Container, ContainerKind, Runtime},
+    syntax::{
+        citation::Citation,
+        id::{ContainerId, PodUid},
+        time::Time,
+    },
 };
 use actions::ActionV1;
 use chrono::{SecondsFormat, TimeDelta};

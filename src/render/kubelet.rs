@@ -1,9 +1,9 @@
 //! What the kubelet itself said, in a few lines for people.
 
 use crate::{
-    duration,
     kubelet::{Age, Health, Kubelet, Metrics, Operation, Seen, Spread},
     rules::took,
+    syntax::duration,
 };
 use chrono::TimeDelta;
 

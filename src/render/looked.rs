@@ -1,12 +1,7 @@
 //! What was looked at besides the log, an item each: for people.
 
 use super::kubelet;
-use crate::{
-    node::Host,
-    report::Report,
-    rules,
-    runtime::{Outcome, Runtime},
-};
+use crate::{io::probe::Outcome, node::Host, report::Report, rules, runtime::Runtime};
 
 /// Returns what was asked and seen of the runtime, the host and the kubelet.
 pub(super) fn items(report: &Report) -> Vec<String> {

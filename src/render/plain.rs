@@ -1,6 +1,6 @@
 //! Words for people: hostile text made harmless, long text made short, paragraphs laid out.
 
-use crate::id::PodUid;
+use crate::syntax::id::PodUid;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets::NOTHING};
 use std::{collections::BTreeSet, fmt::Write as _};
 

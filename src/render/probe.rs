@@ -2,10 +2,11 @@
 
 use super::plain::{laid_out, paragraph, visible};
 use crate::{
+    io::probe::Outcome,
     kubelet::spread::human,
     rules::{count, probe_text, took},
     runtime::{
-        Container, ContainerKind, Outcome, Runtime,
+        Container, ContainerKind, Runtime,
         calls::{CallResult, Ending},
         relist::Relist,
     },

@@ -9,13 +9,12 @@ use super::{
     plain::{brief, cut, cut_middle, laid_out, paragraph, visible},
 };
 use crate::{
-    duration,
-    event::Time,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity},
-    incident::{Incident, Shape},
+    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    io::probe::Outcome,
+    kubelet::incident::{Incident, Shape},
     report::{Report, Role, Verdict},
     rules,
-    runtime::Outcome,
+    syntax::{citation::Citation, duration, time::Time},
 };
 use cells::{inspected, listed, name};
 use chrono::TimeDelta;
@@ -317,7 +316,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn source(&self, source: &crate::digest::Source) -> String {
+    fn source(&self, source: &crate::kubelet::summary::Source) -> String {
         let span = match source.first.zip(source.last) {
             Some((first, last)) => format!(", {} to {}", self.clock(first), self.clock(last)),
             None if !source.of_kubelet => ", none of the kubelet's".to_owned(),

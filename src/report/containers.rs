@@ -2,12 +2,15 @@
 //! should see, of perhaps thousands.
 
 use crate::{
-    digest::{Group, Log},
-    event::{ErrorClass, Time},
     evidence::Evidence,
     finding::Finding,
-    id::ContainerIds,
-    runtime::{Container, ContainerKind, Outcome, Runtime},
+    io::probe::Outcome,
+    kubelet::{
+        event::ErrorClass,
+        summary::{Group, Log},
+    },
+    runtime::{Container, ContainerKind, Runtime},
+    syntax::{id::ContainerIds, time::Time},
 };
 use std::collections::BTreeSet;
 

@@ -1,11 +1,11 @@
 //! What the kubelet did not show, as gaps and notes. Its ports are often off, so that a refusal is no gap.
 
 use crate::{
-    evidence::{Evidence, Gap},
+    evidence::Evidence,
+    io::{gap::Gap, probe::Outcome},
     kubelet::{Health, Kubelet, Source},
     node::{Process, Role},
     rules::probe_text,
-    runtime::Outcome,
 };
 
 /// How to have the metrics where the read-only port is off.
@@ -126,9 +126,9 @@ fn other_node(evidence: &Evidence, kubelet: &Kubelet) -> Option<Gap> {
 mod tests {
     use super::*;
     use crate::{
+        io::probe::Probe,
         kubelet::{Answer, What},
         node::{Host, State},
-        runtime::Probe,
     };
     use std::time::Duration;
 

@@ -7,9 +7,8 @@
 mod recency;
 
 use crate::{
-    digest::PAUSE,
     finding::{Finding, Severity},
-    incident::Incident,
+    kubelet::{incident::Incident, summary::PAUSE},
     rules::{RULES, Rule},
 };
 use recency::{last, troubles};

@@ -6,13 +6,15 @@
 //! looks back to the end of the one before, and no further than half a day.
 
 use crate::{
-    digest::{Group, Log},
-    event::{ErrorClass, Event, Kind, Time},
     evidence::Evidence,
-    finding::Citation,
-    incident::Incident,
+    kubelet::{
+        event::{ErrorClass, Event, Kind},
+        incident::Incident,
+        summary::{Group, Log},
+    },
     node::KernelKind,
     rules,
+    syntax::{citation::Citation, time::Time},
 };
 use chrono::TimeDelta;
 use std::{sync::Arc, time::Duration};

@@ -5,13 +5,16 @@
 
 use super::engine::{self, Engine, Setup, engine};
 use crate::{
-    digest::Log,
-    event::{ErrorClass, Kind},
-    evidence::{Evidence, GapKind},
+    evidence::Evidence,
     finding::Finding,
-    incident::{CALL_TIMEOUT, Incident},
+    io::{gap::GapKind, probe::Outcome},
+    kubelet::{
+        event::{ErrorClass, Kind},
+        incident::{CALL_TIMEOUT, Incident},
+        summary::Log,
+    },
     node::Host,
-    runtime::{Outcome, Runtime},
+    runtime::Runtime,
 };
 use chrono::TimeDelta;
 

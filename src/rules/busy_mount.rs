@@ -15,16 +15,19 @@ use super::{
     remedies::{self, cost_of_unit, docker_command},
 };
 use crate::{
-    action::{Action, Unit},
     evidence::Evidence,
     finding::{
-        Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant,
+        Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant,
+        action::{Action, Unit},
     },
     node::{
         Host, Namespace,
         holder::{Held, Keeper},
     },
-    page::{Cure, Look, Page},
+    syntax::{
+        citation::Citation,
+        page::{Cure, Look, Page},
+    },
 };
 use std::time::Duration;
 use trouble::Trouble;

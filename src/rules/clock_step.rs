@@ -6,12 +6,17 @@
 
 use super::{Bearing, Rule, clock, distinct, lines::Lines, node};
 use crate::{
-    digest::{Log, PAUSE, Step},
-    duration,
-    event::{Event, Kind, Time},
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
-    page::{Cure, Look, Page},
+    kubelet::{
+        event::{Event, Kind},
+        summary::{Log, PAUSE, Step},
+    },
+    syntax::{
+        duration,
+        page::{Cure, Look, Page},
+        time::Time,
+    },
 };
 use chrono::TimeDelta;
 

@@ -9,15 +9,18 @@ use super::{
     subject_from,
 };
 use crate::{
-    digest::Log,
-    event::{ErrorClass, Kind},
     evidence::Evidence,
-    finding::{
-        Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant,
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
+    kubelet::{
+        event::{ErrorClass, Kind},
+        incident::CALL_TIMEOUT,
+        summary::Log,
     },
-    incident::CALL_TIMEOUT,
     node::{Host, Process, Role, State},
-    page::{Cure, Look, Page},
+    syntax::{
+        citation::Citation,
+        page::{Cure, Look, Page},
+    },
 };
 use chrono::TimeDelta;
 

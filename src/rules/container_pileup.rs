@@ -9,12 +9,16 @@ use super::{
     room, stored, took,
 };
 use crate::{
-    duration,
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Variant},
-    incident::Incident,
-    page::{Cure, Look, Page},
-    runtime::{Outcome, Runtime},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
+    io::probe::Outcome,
+    kubelet::incident::Incident,
+    runtime::Runtime,
+    syntax::{
+        citation::Citation,
+        duration,
+        page::{Cure, Look, Page},
+    },
 };
 use chrono::TimeDelta;
 use std::time::Duration;

@@ -1,10 +1,12 @@
 //! The words for what a daemon's stacks tell, for the rules that cite them.
 
 use crate::{
-    finding::Citation,
     rules::count,
-    runtime::Runtime,
-    stacks::{Call, Guard, Verb, Wait},
+    runtime::{
+        Runtime,
+        stacks::{Call, Guard, Verb, Wait},
+    },
+    syntax::citation::Citation,
 };
 
 /// Kinds of hanging calls named in one sentence.

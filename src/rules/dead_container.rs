@@ -13,14 +13,17 @@ use super::{
     lines::Lines, remedies::clean_dead, room, subject_from, subject_of,
 };
 use crate::{
-    duration,
-    event::Kind,
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Severity, Subject, Variant},
-    id::ContainerId,
+    finding::{Confidence, Finding, Remedy, Severity, Subject, Variant},
+    kubelet::event::Kind,
     node::Remains,
-    page::{Cure, Look, Page},
     runtime::{Container, Runtime, State},
+    syntax::{
+        citation::Citation,
+        duration,
+        id::ContainerId,
+        page::{Cure, Look, Page},
+    },
 };
 use chrono::TimeDelta;
 use ids::Ids;

@@ -11,12 +11,16 @@ use super::{
     lines::Lines,
 };
 use crate::{
-    event::ErrorClass,
     evidence::{Evidence, FRESH},
-    finding::{Citation, Confidence, Finding, Severity, Subject, SubjectKind, Variant},
+    finding::{Confidence, Finding, Severity, Subject, SubjectKind, Variant},
+    io::probe::Outcome,
+    kubelet::event::ErrorClass,
     node::{Disk, Host, KernelKind, KernelLine, Process, Role, State, waits_for_disk},
-    page::{Cure, Look, Page},
-    runtime::{Outcome, Runtime},
+    runtime::Runtime,
+    syntax::{
+        citation::Citation,
+        page::{Cure, Look, Page},
+    },
 };
 use std::time::Duration;
 

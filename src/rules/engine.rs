@@ -3,10 +3,10 @@
 
 use super::runtime_down;
 use crate::{
-    envelope::Program,
-    event::{ErrorClass, Event},
     evidence::Evidence,
+    kubelet::event::{ErrorClass, Event},
     runtime::Runtime,
+    syntax::framing::Program,
 };
 
 /// The container runtimes whose commands differ.

@@ -12,12 +12,17 @@ use super::{
     subject_of,
 };
 use crate::{
-    digest::PAUSE,
-    event::{ErrorClass, Kind},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Variant},
-    page::{Cure, Look, Page},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
+    kubelet::{
+        event::{ErrorClass, Kind},
+        summary::PAUSE,
+    },
     runtime::{Container, ContainerKind, Runtime},
+    syntax::{
+        citation::Citation,
+        page::{Cure, Look, Page},
+    },
 };
 use chrono::TimeDelta;
 use std::collections::BTreeMap;
@@ -111,7 +116,7 @@ impl Seen<'_> {
     }
 
     fn misses_events(&self) -> bool {
-        let kinds = |group: &&crate::digest::Group| MISSED.contains(&group.first.kind);
+        let kinds = |group: &&crate::kubelet::summary::Group| MISSED.contains(&group.first.kind);
         self.lines.0.iter().copied().any(|group| kinds(&group)) || self.lines.number() >= BROKEN
     }
 

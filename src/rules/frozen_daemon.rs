@@ -13,12 +13,13 @@ use super::{
     remedies::restart_runtime,
 };
 use crate::{
-    event::ErrorClass,
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
+    io::probe::Outcome,
+    kubelet::event::ErrorClass,
     node::{Process, Role, State},
-    page::{Cure, Look, Page},
-    runtime::{Outcome, Runtime},
+    runtime::Runtime,
+    syntax::page::{Cure, Look, Page},
 };
 
 pub(super) const RULE: Rule = Rule {

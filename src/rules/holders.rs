@@ -2,13 +2,13 @@
 //! system. Several rules name them.
 
 use crate::{
-    action::{Action, RuntimeProcess},
-    duration,
     evidence::Evidence,
-    finding::{Citation, Remedy, Risk, Subject, SubjectKind},
-    id::ContainerId,
-    node::{self, Host, OciCommand, Process, Role, State, Thread},
-    runtime::DEFAULT_ENDPOINT,
+    finding::{
+        Remedy, Risk, Subject, SubjectKind,
+        action::{Action, RuntimeProcess},
+    },
+    node::{self, DEFAULT_ENDPOINT, Host, OciCommand, Process, Role, State, Thread},
+    syntax::{citation::Citation, duration, id::ContainerId},
 };
 use chrono::TimeDelta;
 use std::{sync::Arc, time::Duration};

@@ -19,13 +19,16 @@ use super::{
     hung_runtime, inspect_call, lasts, lines::Lines, subject_from, subject_of,
 };
 use crate::{
-    digest::{Group, Log, PAUSE},
-    event::{ErrorClass, Kind, Time},
     evidence::Evidence,
     finding::{Confidence, Finding, Severity, Subject, SubjectKind, Variant},
-    id::ContainerId,
-    incident::{CALL_TIMEOUT, Incident},
-    runtime::{Container, Outcome},
+    io::probe::Outcome,
+    kubelet::{
+        event::{ErrorClass, Kind},
+        incident::{CALL_TIMEOUT, Incident},
+        summary::{Group, Log, PAUSE},
+    },
+    runtime::Container,
+    syntax::{id::ContainerId, time::Time},
 };
 use chrono::TimeDelta;
 use in_turn::has_answered;

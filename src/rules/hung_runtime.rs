@@ -12,12 +12,15 @@ use super::{
     remedies::{Engine, cost_of_containerd, engine, restart, restart_runtime, save_stacks},
 };
 use crate::{
-    action::Unit,
-    event::{ErrorClass, Kind},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Variant},
-    page::{Cure, Look, Page},
-    runtime::{Call, Outcome, Probe, Runtime},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant, action::Unit},
+    io::probe::{Outcome, Probe},
+    kubelet::event::{ErrorClass, Kind},
+    runtime::{Call, Runtime},
+    syntax::{
+        citation::Citation,
+        page::{Cure, Look, Page},
+    },
 };
 
 pub(super) const RULE: Rule = Rule {

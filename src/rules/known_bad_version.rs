@@ -10,10 +10,13 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Variant},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     node::{Tool, Version},
-    page::{Cure, Look, Page},
     runtime,
+    syntax::{
+        citation::Citation,
+        page::{Cure, Look, Page},
+    },
 };
 use table::{Certainty, Program, RELEASES, Release, Told};
 

@@ -3,11 +3,11 @@
 
 use super::is_cause;
 use crate::{
-    duration,
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Severity},
+    finding::{Confidence, Finding, Severity},
+    io::probe::Outcome,
     kubelet::{Age, Kubelet, Seen},
-    runtime::Outcome,
+    syntax::{citation::Citation, duration},
 };
 
 /// What metrics are called where they are cited.

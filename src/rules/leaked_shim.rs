@@ -22,13 +22,14 @@ use crate::{
         Evidence,
         shims::{self, Odds},
     },
-    finding::{
-        Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant,
-    },
-    id::ContainerId,
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
     node::{Process, State},
-    page::{Cure, Look, Page},
     runtime::{Container, Inspected},
+    syntax::{
+        citation::Citation,
+        id::ContainerId,
+        page::{Cure, Look, Page},
+    },
 };
 
 pub(super) const RULE: Rule = Rule {

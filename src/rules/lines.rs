@@ -1,10 +1,12 @@
 //! Lines of the log that speak of one trouble: how many, from when to when, whether it is over.
 
 use crate::{
-    digest::{Group, PAUSE},
-    event::{ErrorClass, ErrorTail, Kind, Time},
     evidence::Evidence,
-    finding::Citation,
+    kubelet::{
+        event::{ErrorClass, ErrorTail, Kind},
+        summary::{Group, PAUSE},
+    },
+    syntax::{citation::Citation, time::Time},
 };
 use chrono::TimeDelta;
 

@@ -8,11 +8,14 @@ use super::{
     room, stored,
 };
 use crate::{
-    event::{ErrorClass, Kind},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Severity, Variant},
-    page::{Cure, Look, Page},
+    finding::{Confidence, Finding, Remedy, Severity, Variant},
+    kubelet::event::{ErrorClass, Kind},
     runtime::{Runtime, room::LIMIT},
+    syntax::{
+        citation::Citation,
+        page::{Cure, Look, Page},
+    },
 };
 
 pub(super) const RULE: Rule = Rule {

@@ -11,16 +11,19 @@ use super::{
     runtime_down, subject_of,
 };
 use crate::{
-    digest::PAUSE,
-    event::ErrorClass,
     evidence::Evidence,
-    finding::{
-        Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant,
-    },
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
+    io::probe::Outcome,
+    kubelet::{event::ErrorClass, summary::PAUSE},
     node::Version,
-    page::{Cure, Look, Page},
-    runtime::{Container, Outcome, Runtime},
-    stacks::{Call, Verb, Wait},
+    runtime::{
+        Container, Runtime,
+        stacks::{Call, Verb, Wait},
+    },
+    syntax::{
+        citation::Citation,
+        page::{Cure, Look, Page},
+    },
 };
 
 pub(super) const RULE: Rule = Rule {

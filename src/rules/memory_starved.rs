@@ -13,7 +13,7 @@ use crate::{
     evidence::{Evidence, FRESH},
     finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     node::{Host, KernelKind, KernelLine},
-    page::{Cure, Look, Page},
+    syntax::page::{Cure, Look, Page},
 };
 use std::time::Duration;
 

@@ -13,15 +13,19 @@ use super::{
     remedies::remedy,
 };
 use crate::{
-    digest::Log,
-    event::{ErrorClass, Kind},
     evidence::Evidence,
-    finding::{
-        Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant,
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
+    io::probe::Outcome,
+    kubelet::{
+        event::{ErrorClass, Kind},
+        summary::Log,
     },
     node::{Host, KernelKind, KernelLine, Process, Role, Version},
-    page::{Cure, Look, Page},
-    runtime::{Container, Outcome},
+    runtime::Container,
+    syntax::{
+        citation::Citation,
+        page::{Cure, Look, Page},
+    },
 };
 use chrono::TimeDelta;
 use std::time::Duration;
@@ -464,7 +468,7 @@ mod tests {
             Role::OciRuntime(OciCommand::Init),
             seconds,
         );
-        init.container = crate::id::ContainerId::parse(ID);
+        init.container = crate::syntax::id::ContainerId::parse(ID);
         init.threads.waiting = vec![Thread {
             tid: 31,
             state: State::Uninterruptible,

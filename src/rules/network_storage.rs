@@ -17,14 +17,13 @@ use super::{
     shares::{self, Share},
 };
 use crate::{
-    event::ErrorClass,
     evidence::Evidence,
-    finding::{
-        Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant,
-    },
-    id::PodName,
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
+    io::probe::Outcome,
+    kubelet::event::ErrorClass,
     node::{Host, KernelKind, KernelLine, Mount, Process, Role, State, server_wait},
-    runtime::{Container, Outcome},
+    runtime::Container,
+    syntax::{citation::Citation, id::PodName},
 };
 use std::time::Duration;
 

@@ -9,12 +9,18 @@ use super::{
     is_cause, lines::Lines, node,
 };
 use crate::{
-    digest::{Group, Log},
-    event::{ErrorClass, Event, Kind, Time},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Variant},
-    incident::START_UP,
-    page::{Cure, Look, Page},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
+    kubelet::{
+        event::{ErrorClass, Event, Kind},
+        incident::START_UP,
+        summary::{Group, Log},
+    },
+    syntax::{
+        citation::Citation,
+        page::{Cure, Look, Page},
+        time::Time,
+    },
 };
 use chrono::TimeDelta;
 

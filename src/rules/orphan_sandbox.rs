@@ -7,13 +7,18 @@ use super::{
     subject_from, subject_of,
 };
 use crate::{
-    digest::{Group, Log},
-    event::{ErrorClass, ErrorTail, Event, Kind},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, Variant},
-    id::ContainerId,
-    page::{Cure, Look, Page},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, Variant},
+    kubelet::{
+        event::{ErrorClass, ErrorTail, Event, Kind},
+        summary::{Group, Log},
+    },
     runtime::{Container, stored::Life},
+    syntax::{
+        citation::Citation,
+        id::ContainerId,
+        page::{Cure, Look, Page},
+    },
 };
 use chrono::TimeDelta;
 

@@ -12,14 +12,19 @@ use super::{
     remedies::{Setup, remedy, save_stacks},
 };
 use crate::{
-    digest::Log,
-    duration,
-    event::{Event, Kind, Time},
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
-    incident::{CALL_TIMEOUT, Incident, Shape},
-    page::{Cure, Look, Page},
-    runtime::Outcome,
+    io::probe::Outcome,
+    kubelet::{
+        event::{Event, Kind},
+        incident::{CALL_TIMEOUT, Incident, Shape},
+        summary::Log,
+    },
+    syntax::{
+        duration,
+        page::{Cure, Look, Page},
+        time::Time,
+    },
 };
 use chrono::TimeDelta;
 

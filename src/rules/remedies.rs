@@ -1,12 +1,16 @@
 //! Remedies that several findings share, in the commands of the runtime that the node has.
 
 use crate::{
-    action::{Action, Unit},
     evidence::Evidence,
-    finding::{Remedy, Risk},
-    id::ContainerId,
-    plan::{Plan, Request},
-    runtime::{DEFAULT_ENDPOINT, Outcome, Runtime},
+    finding::{
+        Remedy, Risk,
+        action::{Action, Unit},
+        plan::{Plan, Request},
+    },
+    io::probe::Outcome,
+    node::DEFAULT_ENDPOINT,
+    runtime::Runtime,
+    syntax::id::ContainerId,
 };
 
 pub(super) use super::engine::{Engine, Setup, engine};

@@ -15,13 +15,18 @@ use super::{
     remedies::{Engine, Setup, docker_command, engine, remedy},
 };
 use crate::{
-    digest::PAUSE,
-    duration,
-    event::{ErrorClass, Event, Kind, Time},
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
-    id::ContainerId,
-    page::{Cure, Look, Page},
+    kubelet::{
+        event::{ErrorClass, Event, Kind},
+        summary::PAUSE,
+    },
+    syntax::{
+        duration,
+        id::ContainerId,
+        page::{Cure, Look, Page},
+        time::Time,
+    },
 };
 use chrono::TimeDelta;
 

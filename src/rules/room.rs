@@ -2,8 +2,8 @@
 
 use super::count;
 use crate::{
-    duration,
     runtime::{Runtime, room::Room},
+    syntax::duration,
 };
 use chrono::TimeDelta;
 

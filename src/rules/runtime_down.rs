@@ -13,15 +13,13 @@ use super::{
     stored, took,
 };
 use crate::{
-    event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
+    io::probe::Outcome,
+    kubelet::event::{ErrorClass, Kind},
     node::Role,
-    page::{Cure, Look, Page},
-    runtime::{
-        Outcome,
-        stored::{Disk, Life, Stored},
-    },
+    runtime::stored::{Disk, Life, Stored},
+    syntax::page::{Cure, Look, Page},
 };
 use again::Again;
 use chrono::TimeDelta;

@@ -5,8 +5,7 @@ use super::{called, subject_of};
 use crate::{
     evidence::Evidence,
     node::{Mount, mount},
-    runtime::Container,
-    stacks::Wait,
+    runtime::{Container, stacks::Wait},
 };
 use std::collections::BTreeSet;
 

@@ -5,13 +5,16 @@
 
 use super::{Bearing, Rule, cite_probe, count, is_cause, kubelet, kubelet::cite, node, took};
 use crate::{
-    digest::Log,
-    duration,
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Variant},
-    kubelet::{Age, Kubelet, Metrics, Spread, spread::human},
-    page::{Cure, Look, Page},
-    runtime::{Probe, Runtime},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
+    io::probe::Probe,
+    kubelet::{Age, Kubelet, Metrics, Spread, spread::human, summary::Log},
+    runtime::Runtime,
+    syntax::{
+        citation::Citation,
+        duration,
+        page::{Cure, Look, Page},
+    },
 };
 use chrono::TimeDelta;
 use std::time::Duration;

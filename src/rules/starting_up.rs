@@ -4,11 +4,10 @@
 
 use super::{Bearing, Rule, clock, lines::Lines, node};
 use crate::{
-    event::Kind,
     evidence::Evidence,
     finding::{Confidence, Finding, Severity, Variant},
-    incident::START_UP,
-    page::{Look, Page},
+    kubelet::{event::Kind, incident::START_UP},
+    syntax::page::{Look, Page},
 };
 
 pub(super) const RULE: Rule = Rule {

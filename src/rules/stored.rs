@@ -3,11 +3,11 @@
 use super::{clock, count};
 use crate::{
     evidence::Evidence,
-    finding::Citation,
     runtime::{
         Container,
         stored::{Disk, Life, Stored},
     },
+    syntax::citation::Citation,
 };
 
 /// Returns Docker's files and the containers that they name, where they stand for a list that did not come.

@@ -13,12 +13,13 @@ use super::{
     remedies::remedy,
 };
 use crate::{
-    action::Action,
-    event::Event,
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
+    finding::{
+        Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant, action::Action,
+    },
+    kubelet::event::Event,
     node::{Bus, Host, Process, Role, State, Systemd},
-    page::{Cure, Look, Page},
+    syntax::page::{Cure, Look, Page},
 };
 use std::time::Duration;
 

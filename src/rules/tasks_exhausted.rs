@@ -8,7 +8,7 @@ use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, Variant},
     node::Process,
-    page::{Cure, Look, Page},
+    syntax::page::{Cure, Look, Page},
 };
 
 pub(super) const RULE: Rule = Rule {

@@ -37,10 +37,10 @@ mod xtables_lock;
 
 use super::*;
 use crate::{
-    digest::tests::digest,
-    id::ContainerId,
-    node::{Host, Process, Role, State, Threads},
-    runtime::{DEFAULT_ENDPOINT, Inspected},
+    kubelet::summary::tests::digest,
+    node::{DEFAULT_ENDPOINT, Host, Process, Role, State, Threads},
+    runtime::Inspected,
+    syntax::id::ContainerId,
 };
 use chrono::DateTime;
 use std::{collections::BTreeMap, time::Duration};
@@ -148,8 +148,8 @@ pub(super) fn sandbox(id: &str, state: Option<&str>) -> Container {
         id: ContainerId::parse(id).unwrap(),
         name: format!("k8s_POD_web-2_default_{UID}_0"),
         kind: ContainerKind::Sandbox,
-        pod: Some(crate::id::PodName::new("default", "web-2")),
-        uid: crate::id::PodUid::parse(UID),
+        pod: Some(crate::syntax::id::PodName::new("default", "web-2")),
+        uid: crate::syntax::id::PodUid::parse(UID),
         sandbox: None,
         labels: BTreeMap::new(),
         created: Some(at("03:00:00")),

@@ -5,10 +5,13 @@
 
 use super::{Bearing, Rule, node};
 use crate::{
-    digest::{Group, Log},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Severity, Variant},
-    page::{Look, Page},
+    finding::{Confidence, Finding, Severity, Variant},
+    kubelet::summary::{Group, Log},
+    syntax::{
+        citation::Citation,
+        page::{Look, Page},
+    },
 };
 use chrono::TimeDelta;
 use std::collections::BTreeSet;

@@ -10,14 +10,17 @@ use super::{
     remedies::remedy,
 };
 use crate::{
-    digest::{Group, PAUSE},
-    event::{ErrorTail, Kind},
     evidence::Evidence,
-    finding::{
-        Citation, Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant,
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
+    kubelet::{
+        event::{ErrorTail, Kind},
+        summary::{Group, PAUSE},
     },
     node::{FileLock, Process, Role},
-    page::{Cure, Look, Page},
+    syntax::{
+        citation::Citation,
+        page::{Cure, Look, Page},
+    },
 };
 use std::time::Duration;
 

@@ -11,10 +11,12 @@ mod recorded;
 
 use super::stored::{Disk, Raw};
 use crate::{
-    child::{self, Running},
-    evidence::Gap,
-    id::ContainerId,
-    log::pump::{self, Ended},
+    io::{
+        child::{self, Running},
+        deadline::{self, Ended},
+        gap::Gap,
+    },
+    syntax::id::ContainerId,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -94,7 +96,7 @@ pub fn read(place: &Place, ids: Option<&[ContainerId]>, patience: Duration) -> R
         return reading;
     };
     let mut end = false;
-    let ended = pump::pump_steadily(
+    let ended = deadline::pump_steadily(
         Instant::now() + patience,
         SILENCE,
         move |to| send_lines(stdout, to),

@@ -24,9 +24,8 @@ pub use tape::{Strip, Tape};
 
 use super::{Container, Inspected, Outcome, Probe, Runtime, State};
 use crate::{
-    event::Time,
-    http::{self, Peer, block_on},
-    id::ContainerId,
+    io::http::{self, Peer, block_on},
+    syntax::{id::ContainerId, time::Time},
 };
 use anyhow::{Context as _, bail};
 use recording::Recording;

@@ -3,8 +3,8 @@
 //! Labels win: they are exact, and names are not always the kubelet's. Nothing here asks anybody.
 
 use crate::{
-    id::{ContainerId, PodName, PodUid},
     runtime::ContainerKind,
+    syntax::id::{ContainerId, PodName, PodUid},
 };
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@
 //! inspects ran beside each other, which makes each slower than the kubelet's: the sum is rather too high.
 
 use super::{Container, ContainerKind, Outcome, Runtime};
-use crate::id::{PodName, PodUid};
+use crate::syntax::id::{PodName, PodUid};
 use std::{collections::BTreeMap, time::Duration};
 
 /// A relist is meant to run every second, and takes 10 to 300 ms on a well node: one in which a single pod changed and
@@ -115,10 +115,7 @@ impl Runtime {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::{
-        id::ContainerId,
-        runtime::{DEFAULT_ENDPOINT, Probe},
-    };
+    use crate::{io::probe::Probe, node::DEFAULT_ENDPOINT, syntax::id::ContainerId};
 
     pub(in crate::runtime) fn probe(outcome: Outcome, millis: u64) -> Probe {
         Probe {

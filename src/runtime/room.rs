@@ -4,7 +4,7 @@
 //! shorter than that. So the limit is reached at that number at the earliest.
 
 use super::{Container, Outcome, Runtime};
-use crate::event::Time;
+use crate::syntax::time::Time;
 use chrono::TimeDelta;
 use std::time::Duration;
 

@@ -7,7 +7,7 @@
 mod strip;
 
 use super::{Container, Inspected, Outcome, Runtime, State, name};
-use crate::{event::Time, id::ContainerId};
+use crate::syntax::{id::ContainerId, time::Time};
 use chrono::{DateTime, Datelike as _, TimeDelta};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

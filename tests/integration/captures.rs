@@ -7,10 +7,10 @@ use crate::{cases, support::program::run};
 use clap::Parser as _;
 use plegdoctor::{
     capture::{Archive, Capture, Keep, Privacy},
-    cli::{Cli, Command, DiagnoseArgs, Format},
+    cli::{Cli, Command, DiagnoseArgs},
+    commands::observe::replay,
     evidence::Evidence,
-    gather::replay,
-    render::{self, Style},
+    render::{self, Format, Style},
     report::{self, Report},
 };
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};

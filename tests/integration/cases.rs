@@ -7,9 +7,9 @@ use crate::support::json;
 use clap::Parser as _;
 use plegdoctor::{
     capture::Capture,
-    cli::{Cli, Command, Format},
-    gather::replay,
-    render::{self, Style},
+    cli::{Cli, Command},
+    commands::observe::replay,
+    render::{self, Format, Style},
     report::{self, Report},
     rules::RULES,
 };

@@ -1,9 +1,9 @@
 //! A container's log, read through a real Docker daemon.
 
 use crate::support::daemon::{Daemon, TRUE};
-use plegdoctor::runtime::{
-    Outcome,
-    docker::{ContainerLog, Docker, LogRequest},
+use plegdoctor::{
+    io::probe::Outcome,
+    runtime::docker::{ContainerLog, Docker, LogRequest},
 };
 use serde_json::json;
 use std::time::Duration;
@@ -97,7 +97,7 @@ fn read(docker: &Docker, request: &LogRequest<'_>) -> (ContainerLog, String) {
 }
 
 /// Returns the daemon's clock.
-fn daemon_time(daemon: &Daemon) -> plegdoctor::event::Time {
+fn daemon_time(daemon: &Daemon) -> plegdoctor::syntax::time::Time {
     let told = daemon.api("GET", "/info", &json!(null)).good();
     let time = told["SystemTime"]
         .as_str()

@@ -2,12 +2,13 @@
 
 use crate::support::daemon::{Daemon, Pod, SLEEP, TRUE};
 use plegdoctor::{
-    id::{ContainerId, PodName},
+    io::probe::Outcome,
     runtime::{
-        Container, ContainerKind, Outcome, Runtime,
+        Container, ContainerKind, Runtime,
         docker::{Ask, Docker, probe},
+        stacks::{Verb, Wait},
     },
-    stacks::{Verb, Wait},
+    syntax::id::{ContainerId, PodName},
 };
 use serde_json::json;
 use std::time::{Duration, Instant};

@@ -7,7 +7,7 @@ use crate::support::{
     json::{schema, validate},
     program::{Told, fed, plegdoctor, run, told},
 };
-use plegdoctor::{event::MESSAGES, rules::RULES};
+use plegdoctor::{kubelet::event::MESSAGES, rules::RULES};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{

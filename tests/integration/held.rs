@@ -6,9 +6,9 @@
 
 use crate::support::{daemon::Daemon, process::wait_until, program};
 use plegdoctor::{
-    host::{self, files::Tree},
-    id::ContainerId,
-    node::{Host, Namespace, holder::Place},
+    io::files::Tree,
+    node::{Host, Namespace, holder::Place, observe},
+    syntax::id::ContainerId,
 };
 use std::{
     path::Path,
@@ -39,7 +39,7 @@ impl Drop for Holder {
 }
 
 fn look() -> Host {
-    host::look(&Tree::at(Path::new("/")), Duration::from_secs(20)).0
+    observe::look(&Tree::at(Path::new("/")), Duration::from_secs(20)).0
 }
 
 /// Returns the holder's namespace, if it holds that layer.

@@ -17,8 +17,11 @@ mod times; // years, zones, delays
 
 use chrono::{DateTime, FixedOffset};
 use plegdoctor::{
-    event::{Event, Time},
-    parser::{Hints, Parser, Told},
+    kubelet::{
+        event::Event,
+        parser::{Hints, Parser, Told},
+    },
+    syntax::time::Time,
 };
 
 /// A klog header, as every unstructured and structured line has one.

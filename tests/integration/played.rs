@@ -7,11 +7,12 @@ mod stacks;
 
 use crate::support::replay::{FullQueue, Play, Played};
 use plegdoctor::{
-    id::ContainerId,
+    io::probe::{Outcome, Probe},
     runtime::{
-        Outcome, Probe, Runtime,
+        Runtime,
         docker::{Ask, Docker, LogRequest, probe},
     },
+    syntax::id::ContainerId,
 };
 use std::time::{Duration, Instant};
 

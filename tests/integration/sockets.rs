@@ -9,7 +9,7 @@ use crate::{
         replay::{FullQueue, Play, Played},
     },
 };
-use plegdoctor::runtime::DEFAULT_ENDPOINT;
+use plegdoctor::node::DEFAULT_ENDPOINT;
 use serde_json::Value;
 use std::{
     collections::HashMap,

@@ -2,14 +2,14 @@
 //! still holds.
 
 use crate::{
-    apply::Clock,
-    duration,
-    id::ContainerId,
-    plan::{Plan, Request},
+    finding::plan::{Plan, Request},
+    io::probe::{Outcome, Probe},
+    remedy::apply::Clock,
     runtime::{
-        Container, ContainerKind, Outcome, Probe,
+        Container, ContainerKind,
         docker::{Bounds, Docker, Listed},
     },
+    syntax::{duration, id::ContainerId},
 };
 use anyhow::bail;
 use chrono::TimeDelta;

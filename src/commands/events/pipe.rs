@@ -1,7 +1,7 @@
 //! Standard output for who must not hang on it: it is written to while it has room, and known to be closed before
 //! anything is written.
 
-use crate::apply::Interrupts;
+use crate::remedy::apply::Interrupts;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::{self as system, Errno},

@@ -1,7 +1,7 @@
 //! A long text through the user's pager, as `git` and `man` do it. Without one, or where it can't be run, the text is
 //! printed as it is.
 
-use crate::{apply::Interrupts, cli::Pager};
+use crate::{cli::Pager, remedy::apply::Interrupts};
 use std::{
     ffi::OsStr,
     io::{self, Write},

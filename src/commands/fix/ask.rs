@@ -1,7 +1,7 @@
 //! The question on the terminal. Only a yes that Enter ends, typed once it was asked for, is a yes; the end of input is
 //! not.
 
-use crate::apply::Interrupts;
+use crate::remedy::apply::Interrupts;
 use anyhow::Context as _;
 use rustix::termios::{QueueSelector, tcflush};
 use std::{

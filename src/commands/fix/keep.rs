@@ -1,11 +1,11 @@
 //! What must be on the disk before anything is changed: the evidence, which a remedy destroys, and the audit.
 
 use crate::{
-    apply::{Audit, Clock},
     capture::{Keep, Saving},
     cli::fix::{FixArgs, folders},
     commands::collect,
     evidence::Evidence,
+    remedy::apply::{Audit, Clock},
 };
 use anyhow::Context as _;
 use std::path::{Path, PathBuf};

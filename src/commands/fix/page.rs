@@ -1,10 +1,10 @@
 //! What the user sees of a run: the first report, each step before it is done, and what came of it.
 
 use crate::{
-    cli::Format,
-    fix::{Deed, Step},
+    finding::outcome::Deed,
+    remedy::fix::Step,
     render::{
-        self, Style, actions,
+        self, Format, Style, actions,
         plain::{paragraph, visible},
     },
     report::Report,

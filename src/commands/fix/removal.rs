@@ -1,14 +1,16 @@
 //! Removes containers as `clean` does: planned from a fresh look, each inspected again right before.
 
 use crate::{
-    action::Action,
-    apply::{self, Audit, Clock, Interrupts, Orders},
     cli::DiagnoseArgs,
     commands::clean::look::{Eyes, Look},
-    fix::{Ending, Fate},
-    id::ContainerId,
-    plan::{self, Plan, Request, Spared},
+    finding::{
+        action::Action,
+        outcome::{Ending, Fate},
+        plan::{self, Plan, Request, Spared},
+    },
+    remedy::apply::{self, Audit, Clock, Interrupts, Orders},
     runtime::docker::Docker,
+    syntax::id::ContainerId,
 };
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 

@@ -3,9 +3,10 @@
 
 use super::{Look, Run, look, page::Page};
 use crate::{
-    duration,
-    fix::{self, Asked, Ending, Fate, Step},
+    finding::outcome::{Asked, Ending, Fate},
+    remedy::fix::{self, Step},
     report::Report,
+    syntax::duration,
 };
 use std::time::Instant;
 

@@ -1,9 +1,7 @@
 //! Files that had a log's name between two looks, and have another one by now: rotation was faster than the looks.
 
-use super::super::{
-    names::{self, Family},
-    unpack,
-};
+use super::super::names::{self, Family};
+use crate::io::decompress;
 use std::{
     collections::BTreeSet,
     fs::{self, File},
@@ -58,10 +56,10 @@ impl Known {
             };
             // A copy of what was read is no other log. One that is compressed already is of before, mostly: the last
             // rotation is compressed while the log is written to.
-            let mut begin = vec![0; head.len().max(unpack::MAGIC)];
+            let mut begin = vec![0; head.len().max(decompress::MAGIC)];
             let read = file.read_at(&mut begin, 0).unwrap_or(0);
             let is_copy = !head.is_empty() && begin[..read].starts_with(head);
-            if read > 0 && !is_copy && unpack::Kind::of(&begin[..read]).is_none() {
+            if read > 0 && !is_copy && decompress::Kind::of(&begin[..read]).is_none() {
                 missed.files.push(file);
             }
         }

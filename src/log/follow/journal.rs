@@ -2,13 +2,13 @@
 
 use super::{Message, Opening, begin, pass_on};
 use crate::{
-    child::Running,
-    event::Time,
+    io::child::Running,
     log::{
         journal::{self, Query, What, Word},
         open,
         units::UNITS,
     },
+    syntax::time::Time,
 };
 use anyhow::{Context as _, bail};
 use std::{ffi::OsStr, io, sync::mpsc::SyncSender};

@@ -2,8 +2,8 @@
 
 use super::{Failure, Log, Looked, explain, open_file, open_stdin};
 use crate::{
+    kubelet::parser::Hints,
     log::names::{self, Family},
-    parser::Hints,
 };
 use anyhow::{anyhow, bail};
 use std::{

@@ -3,13 +3,13 @@
 
 use super::{Form, Found, Log};
 use crate::{
+    kubelet::parser::Hints,
     log::{
         archive::Walker,
         deck::Deck,
         members::{self, Candidate, Contents, Within},
         section::Section,
     },
-    parser::Hints,
 };
 use anyhow::{anyhow, bail};
 use std::sync::{Arc, Mutex};

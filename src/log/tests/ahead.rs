@@ -1,7 +1,7 @@
 //! Compressed logs that threads read ahead of their turn.
 
 use super::{directory_of, outcome, pack, stale};
-use crate::log::{Reading, unpack::Kind};
+use crate::{io::decompress::Kind, log::Reading};
 use std::path::Path;
 
 /// Reads the directory with so many threads.

@@ -1,7 +1,7 @@
 //! Archives of logs, as collectors save them.
 
 use super::{Entry, directory_of, gaps, outcome, pack, stale, tar_of};
-use crate::log::{Reading, unpack::Kind};
+use crate::{io::decompress::Kind, log::Reading};
 use std::{fs, os::unix::fs::symlink, path::Path, process, thread};
 
 fn text(path: &Path) -> &str {

@@ -1,7 +1,7 @@
 //! Logs that somebody copied from a terminal, or searched.
 
 use super::{Entry, directory_of, gaps, outcome, pack, stale, tar_of};
-use crate::log::unpack::Kind;
+use crate::io::decompress::Kind;
 use std::{fs, path::Path, process};
 
 fn text(path: &Path) -> &str {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
-    event::Time,
-    parser::{Hints, Told},
+    kubelet::parser::{Hints, Told},
+    syntax::time::Time,
 };
 use std::{fmt::Write as _, fs, path::Path};
 

@@ -2,7 +2,7 @@
 
 use super::{cited, directory, gaps, outcome, stale};
 use crate::{
-    event::Event,
+    kubelet::event::Event,
     log::{Reading, open},
 };
 use std::{fs, os::unix::fs::symlink, path::Path, process};

@@ -5,7 +5,7 @@ use super::{
     picked::{generous, tail},
     stale,
 };
-use crate::log::{tail::Limits, unpack::Kind};
+use crate::{io::decompress::Kind, log::tail::Limits};
 use std::{fs, path::Path, time::Instant};
 
 fn text(path: &Path) -> &str {

@@ -2,10 +2,12 @@
 
 use super::*;
 use crate::{
-    action::{RuntimeProcess, Unit},
-    finding::Confidence,
-    fix::{Asked, Ending},
-    id::ContainerId,
+    finding::{
+        Confidence,
+        action::{RuntimeProcess, Unit},
+        outcome::{Asked, Ending},
+    },
+    syntax::id::ContainerId,
 };
 use chrono::DateTime;
 

@@ -3,10 +3,12 @@
 //! The structs are its own, so that the program can change inside without a script noticing.
 
 use crate::{
-    event::Time,
-    id::{PodName, PodUid},
-    plan::{Cleaned, Ending, Fate, Target, Unseen},
+    finding::plan::{Cleaned, Ending, Fate, Target, Unseen},
     runtime::ContainerKind,
+    syntax::{
+        id::{PodName, PodUid},
+        time::Time,
+    },
 };
 use chrono::SecondsFormat;
 use serde::Serialize;

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::{
-    id::{ContainerId, PodName},
-    plan::{Ending, Kind},
-    runtime::Probe,
+    finding::plan::{Ending, Kind},
+    io::probe::Probe,
+    syntax::id::{ContainerId, PodName},
 };
 use chrono::{DateTime, TimeDelta};
 use std::time::Duration;
@@ -50,7 +50,7 @@ fn example() -> Plan {
             pod: None,
             listed_state: "created".into(),
             probe: Probe {
-                outcome: crate::runtime::Outcome::TimedOut,
+                outcome: crate::io::probe::Outcome::TimedOut,
                 took: Duration::from_secs(3),
                 error: None,
             },

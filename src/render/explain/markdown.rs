@@ -7,8 +7,8 @@ use crate::{
         gloss::GLOSSES,
         paste::{Example, Heard, Other, Pasted},
     },
-    page::{Cure, Look},
     render::plain::visible,
+    syntax::page::{Cure, Look},
 };
 use std::io::{self, Write};
 

@@ -2,9 +2,11 @@
 
 use super::time;
 use crate::{
-    finding::Risk,
-    fix::{Asked, Deed},
-    id::ContainerId,
+    finding::{
+        Risk,
+        outcome::{Asked, Deed},
+    },
+    syntax::id::ContainerId,
 };
 use serde::Serialize;
 

@@ -2,8 +2,11 @@
 
 use super::{seconds, time};
 use crate::{
-    event::{ErrorClass, ErrorTail, Event, Kind, Severity, Weight},
-    id::{ContainerId, PodUid},
+    kubelet::event::{ErrorClass, ErrorTail, Event, Kind, Weight},
+    syntax::{
+        id::{ContainerId, PodUid},
+        klog::Severity,
+    },
 };
 use serde::Serialize;
 use std::io::{self, Write};

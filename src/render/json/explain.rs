@@ -6,7 +6,7 @@ use crate::{
         Sort, Topic,
         paste::{Heard, Other, Pasted},
     },
-    page::Page,
+    syntax::page::Page,
 };
 use serde::Serialize;
 use std::io::{self, Write};

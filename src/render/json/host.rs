@@ -4,12 +4,12 @@ mod namespace;
 mod software;
 
 use crate::{
-    id::{ContainerId, PodUid},
     node::{
         Disk, Host, KernelKind, KernelLine, Mount, Pressure, Process, Remains, Role, Thread,
         Threads,
         pressure::{DaemonLimits, Stall},
     },
+    syntax::id::{ContainerId, PodUid},
 };
 use namespace::NamespaceV1;
 use serde::Serialize;

@@ -2,8 +2,7 @@
 
 use super::{ProbeV1, time};
 use crate::{
-    incident::CALL_TIMEOUT,
-    kubelet::THRESHOLD,
+    kubelet::{THRESHOLD, incident::CALL_TIMEOUT},
     runtime::{
         Runtime,
         calls::{CallResult, Ending},

@@ -1,9 +1,11 @@
 //! The daemon's stacks for scripts.
 
 use crate::{
-    id::ContainerId,
-    runtime::PendingStacks,
-    stacks::{Call, Guard, Verb, Wait},
+    runtime::{
+        PendingStacks,
+        stacks::{Call, Guard, Verb, Wait},
+    },
+    syntax::id::ContainerId,
 };
 use serde::Serialize;
 

@@ -2,8 +2,8 @@
 
 use super::{CitationV1, seconds, time};
 use crate::{
-    event::Time,
     report::{Moment, What},
+    syntax::time::Time,
 };
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! What the table of containers shows of one: its name, and its state by the list and by inspect, or, where Docker is
 //! silent, by its files.
 
-use crate::runtime::{Container, Outcome};
+use crate::{io::probe::Outcome, runtime::Container};
 
 pub(super) fn name(container: &Container) -> String {
     match &container.pod {

@@ -2,11 +2,10 @@
 
 use super::Page;
 use crate::{
-    duration,
-    event::Kind,
-    incident::Incident,
+    kubelet::{event::Kind, incident::Incident},
     render::plain::{laid_out, visible},
     report::{Moment, What},
+    syntax::duration,
 };
 use chrono::TimeDelta;
 use std::io::{self, Write};

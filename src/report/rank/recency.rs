@@ -4,11 +4,13 @@
 //! stretch of lines of its own.
 
 use crate::{
-    digest::PAUSE,
-    event::Time,
     finding::{Finding, Severity},
-    incident::{CALL_TIMEOUT, Incident},
+    kubelet::{
+        incident::{CALL_TIMEOUT, Incident},
+        summary::PAUSE,
+    },
     rules::RULES,
+    syntax::time::Time,
 };
 use chrono::TimeDelta;
 use std::cmp::Reverse;

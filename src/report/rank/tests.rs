@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::{
-    event::Time,
-    finding::{Citation, Confidence, Subject, SubjectKind, Variant},
-    incident::{Shape, Teeth},
+    finding::{Confidence, Subject, SubjectKind, Variant},
+    kubelet::incident::{Shape, Teeth},
+    syntax::{citation::Citation, time::Time},
 };
 use chrono::DateTime;
 use std::collections::BTreeSet;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    digest::tests::digest,
+    kubelet::summary::tests::digest,
     node::{Host, KernelLine},
 };
 use chrono::DateTime;

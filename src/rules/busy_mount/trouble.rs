@@ -1,11 +1,9 @@
 //! Containers that cannot be removed, by Docker's word and the kubelet's, and their directories.
 
 use crate::{
-    digest::Group,
-    event::ErrorClass,
     evidence::Evidence,
     finding::Subject,
-    id::ContainerId,
+    kubelet::{event::ErrorClass, summary::Group},
     node::holder::{Place, places},
     rules::{
         dead_container::{CALLS, RETRIES},
@@ -13,6 +11,7 @@ use crate::{
         subject_from, subject_of,
     },
     runtime::{Container, Runtime, State},
+    syntax::id::ContainerId,
 };
 use std::collections::BTreeSet;
 

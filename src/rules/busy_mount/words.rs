@@ -3,12 +3,12 @@
 use super::{Hold, Trouble, age, old};
 use crate::{
     evidence::Evidence,
-    id::ContainerId,
     node::{
         Host,
         holder::{Keeper, Place},
     },
     rules::{EACH, called, count, lower},
+    syntax::id::ContainerId,
 };
 
 pub(super) fn title(evidence: &Evidence, troubles: &[&Trouble<'_>], holds: &[Hold<'_>]) -> String {

@@ -1,6 +1,6 @@
 //! Which containers a line of the log is about, where there may be thousands of both.
 
-use crate::{digest::Group, id::ContainerId, runtime::Container};
+use crate::{kubelet::summary::Group, runtime::Container, syntax::id::ContainerId};
 use std::{collections::BTreeSet, ops::Bound};
 
 /// The ids of some containers, to find those of which a line speaks: of thousands of both, not each with each.

@@ -4,10 +4,10 @@
 use crate::{
     evidence::Evidence,
     finding::{Remedy, Risk},
-    id::ContainerId,
     node::holder::Place,
     rules::remedies::{docker_command, remedy},
     runtime::Container,
+    syntax::id::ContainerId,
 };
 
 /// The looks at the mount, which need no Docker, and at the layer, which do; for where the reason is not known.

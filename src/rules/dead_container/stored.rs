@@ -5,10 +5,11 @@ use super::{RULE, plain_reason};
 use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Severity, Variant},
+    io::probe::Outcome,
     rules::{
         EACH, called, count, lines::Lines, lower, remedies::clean_dead, stored::cite, subject_of,
     },
-    runtime::{Container, Outcome},
+    runtime::Container,
 };
 
 /// Returns those whose removal did not come to its end, as Docker last wrote it.

@@ -1,7 +1,11 @@
 //! The kubelet's tries to remove something, as its log tells them: which of them are in vain.
 
 use super::{CALLS, RETRIES};
-use crate::{digest::Group, event::ErrorClass, evidence::Evidence, rules::lines::Lines};
+use crate::{
+    evidence::Evidence,
+    kubelet::{event::ErrorClass, summary::Group},
+    rules::lines::Lines,
+};
 use chrono::TimeDelta;
 
 /// The kubelet's clean-up tries again after this.

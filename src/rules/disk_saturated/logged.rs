@@ -6,11 +6,14 @@
 
 use super::RULE;
 use crate::{
-    digest::{Group, PAUSE},
-    event::{ErrorClass, Kind, Time},
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
+    kubelet::{
+        event::{ErrorClass, Kind},
+        summary::{Group, PAUSE},
+    },
     rules::{clock, hung_container, hung_runtime, is_cause, lines::Lines, remedies::remedy},
+    syntax::time::Time,
 };
 
 /// Kernel threads that do nothing but write to a disk: ext4's journal, xfs' log.

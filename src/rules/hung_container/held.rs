@@ -3,11 +3,12 @@
 use super::{Suspect, hangs};
 use crate::{
     evidence::Evidence,
-    id::ContainerId,
-    incident::CALL_TIMEOUT,
+    io::probe::Outcome,
+    kubelet::incident::CALL_TIMEOUT,
     node::{OciCommand, Role, State},
     rules::holders,
-    runtime::{Container, Outcome},
+    runtime::Container,
+    syntax::id::ContainerId,
 };
 use chrono::TimeDelta;
 use std::time::Duration;

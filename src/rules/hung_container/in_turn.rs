@@ -1,12 +1,14 @@
 //! Status calls that time out for one container after the other, each of which answers the next time: none of them hangs.
 
 use crate::{
-    digest::Log,
-    event::{ErrorClass, Kind},
     evidence::Evidence,
-    id::ContainerId,
-    incident::CALL_TIMEOUT,
+    kubelet::{
+        event::{ErrorClass, Kind},
+        incident::CALL_TIMEOUT,
+        summary::Log,
+    },
     rules::lines::Lines,
+    syntax::id::ContainerId,
 };
 
 /// Two or three may have hung one after the other; and so many must have answered since.

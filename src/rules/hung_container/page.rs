@@ -1,6 +1,6 @@
 //! What there is to know about it.
 
-use crate::page::{Cure, Look, Page};
+use crate::syntax::page::{Cure, Look, Page};
 
 pub(super) const PAGE: Page = Page {
     means: "Docker holds a container's lock while it starts, stops or kills it. If that never ends, because the OCI \

@@ -2,9 +2,8 @@
 
 use super::{Suspect, hangs, stacks, subject};
 use crate::{
-    action::Action,
     evidence::Evidence,
-    finding::Remedy,
+    finding::{Remedy, action::Action},
     rules::{
         holders,
         remedies::{

@@ -2,14 +2,14 @@
 
 use super::{RULE, Suspect, has_status, lasts};
 use crate::{
-    duration,
     evidence::Evidence,
     finding::{Confidence, Finding, Severity, Variant},
-    incident::{Incident, Shape},
+    kubelet::incident::{Incident, Shape},
     rules::{
         clock, count, node,
         remedies::{restart_runtime, save_stacks},
     },
+    syntax::duration,
 };
 
 /// Returns the outages whose lag falls back to nothing from one height again and again, and how many pods that tells of.

@@ -2,15 +2,16 @@
 
 use super::{Suspect, hangs};
 use crate::{
-    event::Time,
     evidence::Evidence,
-    finding::Citation,
     rules::{
         daemon_stacks::{cite, doing, listed},
         shares,
     },
-    runtime::{Container, PendingStacks},
-    stacks::{Call, Held, Wait},
+    runtime::{
+        Container, PendingStacks,
+        stacks::{Call, Held, Wait},
+    },
+    syntax::{citation::Citation, time::Time},
 };
 
 /// Returns who holds the container's lock and waits for what; without the container's name where the stacks,

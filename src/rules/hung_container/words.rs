@@ -4,10 +4,11 @@ use super::{
     Proof, Suspect, hangs, has_status, held::is_held, is_unkillable, proof, stays_below, subject,
 };
 use crate::{
-    event::Kind,
     evidence::Evidence,
+    io::probe::Outcome,
+    kubelet::event::Kind,
     rules::{self, EACH, clock, count, stored, took},
-    runtime::{Container, Outcome, Runtime},
+    runtime::{Container, Runtime},
 };
 use std::collections::BTreeSet;
 

@@ -2,10 +2,12 @@
 
 use super::{Part, RULE, culprit};
 use crate::{
-    digest::Group,
-    event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::{Confidence, Finding, Severity, Variant},
+    kubelet::{
+        event::{ErrorClass, Kind},
+        summary::Group,
+    },
     rules::{
         daemon,
         lines::{Episode, Lines},

@@ -4,12 +4,12 @@
 
 use super::{RULE, remedies};
 use crate::{
-    event::{Kind, Time},
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Severity, Variant},
-    incident::Incident,
+    finding::{Confidence, Finding, Severity, Variant},
+    kubelet::{event::Kind, incident::Incident},
     node::KernelKind,
     rules::{clock, holders, lasts, lines::Lines, node},
+    syntax::{citation::Citation, time::Time},
 };
 use chrono::TimeDelta;
 

@@ -5,11 +5,14 @@
 
 use super::RULE;
 use crate::{
-    digest::{Group, PAUSE},
-    event::{ErrorClass, Kind, Time},
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
+    kubelet::{
+        event::{ErrorClass, Kind},
+        summary::{Group, PAUSE},
+    },
     rules::{clock, hung_container, hung_runtime, lines::Lines, remedies::remedy},
+    syntax::time::Time,
 };
 
 /// Most servers that are named.

@@ -1,6 +1,6 @@
 //! What there is to know about it.
 
-use crate::page::{Cure, Look, Page};
+use crate::syntax::page::{Cure, Look, Page};
 
 pub(super) const PAGE: Page = Page {
     means: "A thread of the runtime, or of a workload, sleeps in the kernel until the server of a file system answers: \

@@ -1,11 +1,10 @@
 //! A kubelet that ends with an error, again and again: its own last words, and what systemd saw of its end.
 
 use crate::{
-    digest::Group,
-    envelope::owner_of,
-    event::Kind,
     evidence::Evidence,
+    kubelet::{event::Kind, summary::Group},
     rules::{lines::Lines, removal_race},
+    syntax::framing::owner_of,
 };
 
 /// So many ends in one episode are a loop, though no line of the kubelet's tells why: one may be somebody's restart.

@@ -3,11 +3,12 @@
 use super::RULE;
 use crate::{
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Remedy, Risk, Severity, Variant},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
+    io::probe::Outcome,
     kubelet::Health,
     node::{Process, Role, State},
     rules::{daemon, holders, probe_text},
-    runtime::Outcome,
+    syntax::citation::Citation,
 };
 
 /// Where only a kubelet of this machine listens.

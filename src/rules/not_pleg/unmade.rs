@@ -3,10 +3,12 @@
 
 use super::RULE;
 use crate::{
-    digest::{Group, Log},
-    event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::{Confidence, Finding, Risk, Severity, Variant},
+    kubelet::{
+        event::{ErrorClass, Kind},
+        summary::{Group, Log},
+    },
     rules::{clock, engine::Setup, lines::Lines, node, remedies::remedy},
 };
 use chrono::TimeDelta;

@@ -2,14 +2,14 @@
 
 use super::{RULE, remedies};
 use crate::{
-    duration,
     evidence::Evidence,
-    finding::{Citation, Confidence, Finding, Severity, Variant},
+    finding::{Confidence, Finding, Severity, Variant},
     kubelet::Health,
     rules::{
         kubelet::{self, cite},
         node, took,
     },
+    syntax::{citation::Citation, duration},
 };
 
 /// Returns the finding where the kubelet itself says that no relist lists; `ruled_out` is what the rest excludes.

@@ -2,11 +2,12 @@
 
 use super::RULE;
 use crate::{
-    digest::{Group, PAUSE},
-    event::{Event, Kind},
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
-    id::ContainerId,
+    kubelet::{
+        event::{Event, Kind},
+        summary::{Group, PAUSE},
+    },
     rules::{
         called, clock,
         lines::Lines,
@@ -15,6 +16,7 @@ use crate::{
         subject_of,
     },
     runtime::Container,
+    syntax::id::ContainerId,
 };
 
 /// What the kubelet says before it ends: `no PodsandBox found with Id '…'` (pkg/kubelet/cm, as it is spelt there).

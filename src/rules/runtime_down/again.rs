@@ -1,10 +1,10 @@
 //! A runtime that ends and is started again and again: each time is short, and what ends it does not go away.
 
 use crate::{
-    digest::Down,
-    duration,
     evidence::Evidence,
+    kubelet::summary::Down,
     rules::{clock, lines::Lines},
+    syntax::duration,
 };
 use chrono::TimeDelta;
 

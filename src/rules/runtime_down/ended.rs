@@ -1,12 +1,10 @@
 //! What systemd saw of the runtime's end, in a log of all programs.
 
 use crate::{
-    digest::Group,
-    envelope::owner_of,
-    event::Kind,
     evidence::Evidence,
-    finding::Citation,
+    kubelet::{event::Kind, summary::Group},
     rules::{clock, lines::Lines},
+    syntax::{citation::Citation, framing::owner_of},
 };
 use chrono::TimeDelta;
 

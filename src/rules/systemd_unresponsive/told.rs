@@ -4,9 +4,9 @@
 
 use super::{RULE, naming, remedies};
 use crate::{
-    digest::PAUSE,
     evidence::Evidence,
     finding::{Confidence, Finding, Severity, Subject, Variant},
+    kubelet::summary::PAUSE,
     rules::{daemon, lines::Episode},
 };
 

@@ -4,10 +4,12 @@
 
 use super::{RULE, remedies};
 use crate::{
-    digest::{Group, PAUSE},
-    event::{ErrorClass, Kind},
     evidence::Evidence,
     finding::{Confidence, Finding, Severity, Variant},
+    kubelet::{
+        event::{ErrorClass, Kind},
+        summary::{Group, PAUSE},
+    },
     rules::{
         lines::{Episode, Lines},
         node,

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
-    digest::Source,
-    evidence::Gap,
+    io::gap::Gap,
+    kubelet::summary::Source,
     node::{Bus, Disk, KernelKind, KernelLine, Settings, Systemd, Thread, pressure::DaemonLimits},
 };
 

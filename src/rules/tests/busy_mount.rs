@@ -1,7 +1,6 @@
 use super::*;
 use crate::{
-    action::Action,
-    finding::{Confidence, Risk},
+    finding::{Confidence, Risk, action::Action},
     node::{
         Namespace,
         holder::{Held, Keeper, Place},

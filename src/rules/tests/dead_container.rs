@@ -1,9 +1,9 @@
 use super::*;
 use crate::{
     finding::{Confidence, Severity},
-    id::ContainerId,
     node::{Host, Remains},
     rules::dead_container::RULE,
+    syntax::id::ContainerId,
 };
 
 const BUSY: &str = "rpc error: code = Unknown desc = failed to remove container: Error response from daemon: driver \"overlay2\" failed to remove root filesystem: unlinkat /var/lib/docker/overlay2/aa/merged: device or resource busy";

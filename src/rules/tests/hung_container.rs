@@ -333,7 +333,7 @@ fn two_blips_of_the_runtime_do_not_excuse_a_hang_between_them() {
 fn with_stacks(mut daemon: Runtime, dump: &str, pending: &[&str]) -> Runtime {
     let path = format!("{}/fixtures/stacks/{dump}.txt", env!("CARGO_MANIFEST_DIR"));
     daemon.stacks = Some(crate::runtime::PendingStacks {
-        stacks: crate::stacks::Stacks::read(&std::fs::read(path).unwrap()),
+        stacks: crate::runtime::stacks::Stacks::read(&std::fs::read(path).unwrap()),
         pending: pending
             .iter()
             .map(|id| ContainerId::parse(id).unwrap())
@@ -389,7 +389,7 @@ fn minutes_beyond_the_containers_age_are_not_told() {
         hung.created = Some(at(created));
         let mut daemon = daemon_with(vec![hung, sandbox(OTHER, Some("running"))]);
         daemon.stacks = Some(crate::runtime::PendingStacks {
-            stacks: crate::stacks::Stacks::read(dump.as_bytes()),
+            stacks: crate::runtime::stacks::Stacks::read(dump.as_bytes()),
             pending: vec![ContainerId::parse(ID).unwrap()],
         });
         only(&RULE, &evidence(&[], Some(daemon))).explanation

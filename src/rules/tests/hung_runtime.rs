@@ -163,7 +163,7 @@ github.com/docker/docker/daemon.(*Daemon).ContainerInspect(0x1)
     daemon.version_probe = probe(Outcome::TimedOut, 3000);
     daemon.info = probe(Outcome::TimedOut, 3000);
     daemon.stacks = Some(crate::runtime::PendingStacks {
-        stacks: crate::stacks::Stacks::read(dump.as_bytes()),
+        stacks: crate::runtime::stacks::Stacks::read(dump.as_bytes()),
         pending: Vec::new(),
     });
     let found = only(&RULE, &evidence(&[], Some(daemon)));

@@ -2,8 +2,7 @@ use super::*;
 use crate::{
     finding::{Confidence, Severity},
     rules::log_driver_blocked::RULE,
-    runtime::{LogDriver, PendingStacks},
-    stacks::Stacks,
+    runtime::{LogDriver, PendingStacks, stacks::Stacks},
 };
 
 fn with_stacks(mut daemon: Runtime, dump: &str) -> Runtime {

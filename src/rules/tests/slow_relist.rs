@@ -28,7 +28,10 @@ fn told(metrics: &str, runtime: Option<Runtime>) -> Evidence {
 fn pods(number: u32, list: u64, inspect: u64) -> Runtime {
     let sandboxes = (0..number).map(|n| Container {
         uid: None,
-        pod: Some(crate::id::PodName::new("default", &format!("web-{n}"))),
+        pod: Some(crate::syntax::id::PodName::new(
+            "default",
+            &format!("web-{n}"),
+        )),
         probe: probe(Outcome::Answered, inspect),
         ..sandbox(&format!("{n:064x}"), Some("running"))
     });

@@ -3,13 +3,13 @@
 use super::*;
 use crate::{
     finding::{Confidence, Severity},
-    id::PodName,
     node::{OciCommand, Thread, mount::mountinfo},
     rules::{
         container_pileup, dead_container, hung_container, hung_runtime, list_too_large,
         network_storage, orphan_sandbox, runtime_down,
     },
     runtime::stored::{Disk, Life, Stored},
+    syntax::id::PodName,
 };
 
 /// A container that only Docker's files tell of.

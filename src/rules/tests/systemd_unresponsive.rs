@@ -1,7 +1,6 @@
 use super::*;
 use crate::{
-    action::Action,
-    finding::{Confidence, Risk, Severity},
+    finding::{Confidence, Risk, Severity, action::Action},
     node::{Bus, OciCommand, Settings, Systemd},
     rules::systemd_unresponsive::RULE,
 };

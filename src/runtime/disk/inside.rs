@@ -2,8 +2,8 @@
 
 use super::{Line, Place};
 use crate::{
-    id::ContainerId,
     runtime::stored::{self, CONFIG, HOST_CONFIG, Raw},
+    syntax::id::ContainerId,
 };
 use rustix::{
     fs::{Dir, Mode, OFlags, ResolveFlags, open, openat, openat2},
@@ -32,7 +32,7 @@ const FILE: u64 = 4 << 20;
 /// # Errors
 /// What `out` says; what could not be read is said in the answer.
 pub fn write(place: &Place, ids: &[String], out: &mut dyn Write) -> io::Result<()> {
-    crate::child::detach();
+    crate::io::child::detach();
     tell(place, ids, out)
 }
 

@@ -5,12 +5,12 @@ use super::{
     inside::{child, containers, errno, say, settings},
 };
 use crate::{
-    child::{self as process, Running},
-    id::ContainerId,
-    log::{
-        pump::{self, Ended},
-        unpack::{self, Unpack},
+    io::{
+        child::{self as process, Running},
+        deadline::{self, Ended},
+        decompress::{self, Unpack},
     },
+    syntax::id::ContainerId,
 };
 use anyhow::{Context as _, bail};
 use rustix::{fs::OFlags, io::Errno};
@@ -79,9 +79,9 @@ pub fn read_log(
         _ if *torn => {}
         _ => take(block),
     };
-    let ended = pump::pump(
+    let ended = deadline::pump(
         Instant::now() + patience,
-        move |to| pump::send_blocks(stdout, to),
+        move |to| deadline::send_blocks(stdout, to),
         &mut |block: io::Result<Vec<u8>>| {
             let block = block.unwrap_or_default();
             if told.is_some() {
@@ -233,7 +233,7 @@ fn measure(file: &File) -> io::Result<(u64, Option<String>)> {
 
 fn unpack(mut file: &File) -> io::Result<Unpack<&File>> {
     file.rewind()?;
-    Ok(Unpack::new(file, unpack::MOST, "FILE"))
+    Ok(Unpack::new(file, decompress::MOST, "FILE"))
 }
 
 /// Opens a log and its rotations, the oldest first.

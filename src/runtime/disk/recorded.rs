@@ -2,10 +2,9 @@
 
 use super::Reading;
 use crate::{
-    evidence::Gap,
-    host::files::Recorded,
-    id::ContainerId,
+    io::{files::Recorded, gap::Gap},
     runtime::stored::{CONFIG, Disk, HOST_CONFIG, Raw},
+    syntax::id::ContainerId,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

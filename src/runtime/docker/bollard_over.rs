@@ -1,7 +1,7 @@
 //! bollard over our own connections: what it sends goes out unversioned, on a connection of its own.
 
 use super::Outcome;
-use crate::http::{self, Peer};
+use crate::io::http::{self, Peer};
 use bollard::{API_DEFAULT_VERSION, BollardRequest, errors::Error};
 use hyper::{StatusCode, Uri};
 use std::{io, path::Path, sync::Arc};

@@ -5,7 +5,7 @@
 //! more than a given number are ever left waiting.
 
 use super::{Ask, Container, Docker, Outcome, Runtime, read, stacks::Flights};
-use crate::{http, id::ContainerId, runtime::ContainerKind};
+use crate::{io::http, runtime::ContainerKind, syntax::id::ContainerId};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use std::time::Duration;
 use tokio::time::Instant;

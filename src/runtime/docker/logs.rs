@@ -1,8 +1,8 @@
 //! Reads a container's log through the API, as `docker logs` does: for the kubelet that is itself a container.
 
 use super::{Docker, Outcome, Probe, block_on, bollard_over, is_name, not_started};
-use crate::event::Time;
-use crate::http;
+use crate::io::http;
+use crate::syntax::time::Time;
 use bollard::query_parameters::LogsOptionsBuilder;
 use futures_util::StreamExt as _;
 use std::time::Duration;

@@ -4,7 +4,7 @@
 //! thread of its own, which sleeps on a socket and keeps nobody from ending.
 
 use super::{Container, Docker, Outcome, Probe, block_on, not_started};
-use crate::id::ContainerId;
+use crate::syntax::id::ContainerId;
 use std::{
     io,
     sync::mpsc::{self, Receiver, RecvTimeoutError},

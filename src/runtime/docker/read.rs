@@ -6,13 +6,12 @@
 
 use super::{Container, Inspected, State};
 use crate::{
-    event::Time,
-    id::ContainerId,
     node::{
         Remains,
         holder::{self, Place},
     },
     runtime::{LogDriver, name},
+    syntax::{id::ContainerId, time::Time},
 };
 use chrono::{DateTime, Datelike as _};
 use serde::{
@@ -223,8 +222,8 @@ fn is_some_time(time: &Time) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::io::probe::Outcome;
     use crate::runtime::ContainerKind;
-    use crate::runtime::Outcome;
 
     const ID: &str = "b15929dfcea1b15929dfcea1b15929dfcea1b15929dfcea1b15929dfcea1b159";
 

@@ -9,8 +9,8 @@
 
 use super::{Outcome, Probe};
 use crate::{
-    http::{Answer, failed, unhappy},
-    id::ContainerId,
+    io::http::{Answer, failed, unhappy},
+    syntax::id::ContainerId,
 };
 use anyhow::{Context as _, bail};
 use hyper::{HeaderMap, StatusCode, header::HeaderValue};

@@ -5,8 +5,8 @@
 //! wanted is decided elsewhere.
 
 use super::{Docker, Outcome, Probe, block_on, bollard_over, not_started};
-use crate::http;
-use crate::id::ContainerId;
+use crate::io::http;
+use crate::syntax::id::ContainerId;
 use bollard::query_parameters::RemoveContainerOptions;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};

@@ -6,10 +6,12 @@
 
 use super::{Container, Docker, Outcome, Probe};
 use crate::{
-    http,
-    id::ContainerId,
-    runtime::PendingStacks,
-    stacks::{Reader, Stacks},
+    io::http,
+    runtime::{
+        PendingStacks,
+        stacks::{Reader, Stacks},
+    },
+    syntax::id::ContainerId,
 };
 use futures_util::future::{Either, select};
 use std::{cell::RefCell, collections::BTreeMap, pin::pin, time::Duration};

@@ -2,7 +2,7 @@
 //! body. What of a body may be kept is for the one who keeps it to say.
 
 use super::{Container, Outcome, Probe, http::Answer, stacks::PATH as STACKS};
-use crate::id::ContainerId;
+use crate::syntax::id::ContainerId;
 use std::{
     collections::BTreeMap,
     fmt::Write as _,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::runtime::{ContainerKind, DEFAULT_ENDPOINT, Probe};
+use crate::{io::probe::Probe, node::DEFAULT_ENDPOINT, runtime::ContainerKind};
 use serde_json::json;
 use std::time::Duration;
 

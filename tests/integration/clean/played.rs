@@ -3,8 +3,8 @@
 use super::{clean, command, parts, read, text};
 use crate::support::replay::{Play, Played};
 use plegdoctor::{
-    apply::{self, Interrupts, Orders},
-    plan::{Ending, Fate, Plan, Request},
+    finding::plan::{Ending, Fate, Plan, Request},
+    remedy::apply::{self, Interrupts, Orders},
     runtime::docker::{Bounds, Docker},
 };
 use std::{

@@ -2,7 +2,7 @@
 
 use super::events;
 use crate::support::program::fed;
-use plegdoctor::event::Kind;
+use plegdoctor::kubelet::event::Kind;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, fmt::Write as _};
 

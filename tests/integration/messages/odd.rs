@@ -390,7 +390,7 @@ fn a_record_of_too_many_lines_is_counted() {
 
 #[test]
 fn events_are_not_held_back_beyond_a_few_megabytes_of_text() {
-    let mut parser = plegdoctor::parser::Parser::new("kubelet.log", super::hints());
+    let mut parser = plegdoctor::kubelet::parser::Parser::new("kubelet.log", super::hints());
     let mut events = Vec::new();
     for number in 0..9000 {
         let line = format!("{KLOG}Failed cleaning pods: {number} {}", "é".repeat(700));

@@ -2,7 +2,7 @@
 //! quotes, what else stands in a kubelet's log.
 
 use super::{CID, DEADLINE, KLOG, SID, read, shown, shown_all, spelled, time};
-use plegdoctor::event::Severity;
+use plegdoctor::syntax::klog::Severity;
 
 const STALE: &str = "PLEG is not healthy: pleg was last seen active 3m4.2s ago; threshold is 3m0s";
 const STALE_SHOWN: &str = "pleg-stale lag:184200ms limit:180s in:skip-sync";

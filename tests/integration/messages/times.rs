@@ -1,7 +1,7 @@
 //! Years and zones that lines do not tell, and delays between writing and receipt.
 
 use super::{read, read_at, time};
-use plegdoctor::event::{Event, Kind};
+use plegdoctor::kubelet::event::{Event, Kind};
 
 const TEXT: &str = "kubelet.go:1765] Starting kubelet main sync loop.";
 

@@ -3,11 +3,12 @@
 use super::{SLACK, TIMEOUT, ask, asked, id, open};
 use crate::support::replay::{Play, Played};
 use plegdoctor::{
-    id::ContainerId,
+    io::probe::Outcome,
     runtime::{
-        Container, Outcome,
+        Container,
         docker::{Ask, LogRequest},
     },
+    syntax::id::ContainerId,
 };
 use std::time::{Duration, Instant};
 

@@ -2,11 +2,7 @@
 
 use super::{SLACK, TIMEOUT, ask, asked, id};
 use crate::support::replay::{Play, Played};
-use plegdoctor::{
-    evidence::Evidence,
-    report,
-    runtime::{Outcome, Runtime},
-};
+use plegdoctor::{evidence::Evidence, io::probe::Outcome, report, runtime::Runtime};
 use std::time::{Duration, Instant};
 
 const PATH: &str = "GET /debug/pprof/goroutine?debug=2";

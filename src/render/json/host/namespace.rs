@@ -1,11 +1,11 @@
 //! Mount namespaces that hold mounts of layers or containers, for scripts.
 
 use crate::{
-    id::{ContainerId, PodUid},
     node::{
         Host, Namespace,
         holder::{Held, Keeper, Place},
     },
+    syntax::id::{ContainerId, PodUid},
 };
 use serde::Serialize;
 

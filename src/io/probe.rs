@@ -1,0 +1,42 @@
+//! One outside call, and how it ended.
+
+use std::time::Duration;
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// A success in time.
+    Answered,
+    /// Nothing by the deadline. Also a connect that the full backlog refused (EAGAIN).
+    TimedOut,
+    /// Connection refused, no socket, or closed before an answer (EOF).
+    Refused,
+    /// No permission.
+    Denied,
+    /// HTTP 404: not there any more.
+    Gone,
+    /// Another HTTP status, or an answer that makes no sense.
+    Error,
+    /// Not asked: enough calls were left unanswered, or time was up.
+    NotProbed,
+}
+
+/// One call and how it ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Probe {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// How long it took, or was waited for.
+    pub took: Duration,
+    /// The daemon's words, or the system's, where it failed.
+    pub error: Option<String>,
+}
+
+impl Probe {
+    /// A call that was not made.
+    pub const NONE: Self = Self {
+        outcome: Outcome::NotProbed,
+        took: Duration::ZERO,
+        error: None,
+    };
+}

@@ -1,0 +1,115 @@
+//! Keeps what is read of a host, so that it can be read again elsewhere. Bounded: what finds no room is counted.
+
+use super::files::Recorded;
+use std::{
+    collections::BTreeMap,
+    io::{self, ErrorKind},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// Most bytes and files that are kept: a machine of 30,000 processes has some 10 MiB of `stat`.
+const BYTES: usize = 128 << 20;
+const FILES: usize = 400_000;
+/// Most failures that are kept; there is one for each process that one may not look at.
+const FAILURES: usize = 1000;
+
+/// What is read, by path below the root. Threads share it.
+#[derive(Debug, Default)]
+pub struct Tap(Mutex<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    kept: Kept,
+    bytes: usize,
+    closed: bool,
+}
+
+/// What was kept.
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
+    /// The files that could be read.
+    pub files: Recorded,
+    /// Those that could not, though they are there, with the reason.
+    pub failures: BTreeMap<String, String>,
+    /// How many found no room.
+    pub left_out: u64,
+}
+
+impl Tap {
+    /// Keeps what reading `path` came to. What is read again is kept as it was last.
+    pub(crate) fn keep(&self, path: &str, read: Result<&[u8], &io::Error>) {
+        let mut inner = self.inner();
+        let Inner {
+            kept,
+            bytes,
+            closed,
+        } = &mut *inner;
+        match read {
+            _ if *closed => {}
+            Ok(read) if *bytes + read.len() > BYTES || kept.files.len() >= FILES => {
+                kept.left_out += 1;
+            }
+            Ok(read) => {
+                *bytes += read.len();
+                if let Some(before) = kept.files.insert(path.to_owned(), read.to_vec()) {
+                    *bytes -= before.len();
+                }
+            }
+            // What is not there is not there in the recording either.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => {
+                if kept.failures.len() < FAILURES {
+                    kept.failures.insert(path.to_owned(), error.to_string());
+                }
+            }
+        }
+    }
+
+    /// Returns what reading `path` came to before, if that was kept.
+    pub(crate) fn kept(&self, path: &str) -> Option<Vec<u8>> {
+        self.inner().kept.files.get(path).cloned()
+    }
+
+    /// Returns what was kept. A thread that was left behind adds nothing any more.
+    pub fn close(&self) -> Kept {
+        let mut inner = self.inner();
+        inner.closed = true;
+        std::mem::take(&mut inner.kept)
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        // Each change is whole; whoever panicked left nothing half-done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_and_cannot_be_read_is_told_and_what_is_not_there_is_nothing() {
+        let tap = Tap::default();
+        tap.keep("a", Err(&ErrorKind::PermissionDenied.into()));
+        tap.keep("b", Err(&ErrorKind::NotFound.into()));
+        tap.keep("c", Ok(b"one"));
+        tap.keep("c", Ok(b"two"));
+        let kept = tap.close();
+        assert_eq!(kept.failures.keys().collect::<Vec<_>>(), ["a"]);
+        assert_eq!(kept.files["c"], b"two");
+        assert_eq!(kept.left_out, 0);
+    }
+
+    #[test]
+    fn what_finds_no_room_is_counted() {
+        let tap = Tap::default();
+        let large = vec![0; BYTES / 2];
+        for path in ["a", "b", "c"] {
+            tap.keep(path, Ok(&large));
+        }
+        tap.keep("d", Ok(b""));
+        let kept = tap.close();
+        assert_eq!(kept.files.keys().collect::<Vec<_>>(), ["a", "b", "d"]);
+        assert_eq!(kept.left_out, 1);
+    }
+}

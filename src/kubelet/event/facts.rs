@@ -1,0 +1,92 @@
+//! What one line says, without when and where it does.
+
+use super::{ErrorClass, ErrorTail, Kind, Time, Weight};
+use crate::syntax::id::{ContainerId, PodName, PodUid};
+use chrono::TimeDelta;
+
+/// What one line says, where it is one of the known messages. Equal lines share it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// Which message.
+    pub kind: Kind,
+    /// The pod, where the message names it.
+    pub pod: Option<PodName>,
+    /// The pod's UID.
+    pub uid: Option<PodUid>,
+    /// The sandbox the call was about.
+    pub sandbox: Option<ContainerId>,
+    /// The container the call was about.
+    pub container: Option<ContainerId>,
+    /// `pleg-stale`: since when no relist has listed.
+    pub lag: Option<TimeDelta>,
+    /// `pleg-stale`: the limit that the kubelet applied.
+    pub threshold: Option<TimeDelta>,
+    /// Why the call failed.
+    pub error: Option<ErrorTail>,
+    /// The node, where the message names it.
+    pub node: Option<String>,
+    /// A word that the message carries: an event's name, a reason, a runtime's name, a PLEG event's type, a program and
+    /// its version, by how much the clock was set.
+    pub detail: Option<String>,
+    /// For an item of a list: the message that carried it (`skip-sync`, `node-not-ready`, `ready-condition`).
+    pub carrier: Option<Kind>,
+    /// A moment that the message tells, close to when it was logged.
+    pub(crate) told: Option<Time>,
+    /// How many things more its line lists.
+    pub(crate) left_out: u64,
+}
+
+impl Facts {
+    pub(crate) fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            pod: None,
+            uid: None,
+            sandbox: None,
+            container: None,
+            lag: None,
+            threshold: None,
+            error: None,
+            node: None,
+            detail: None,
+            carrier: None,
+            told: None,
+            left_out: 0,
+        }
+    }
+
+    /// Returns the id that the call was about, container before sandbox.
+    pub fn subject(&self) -> Option<&ContainerId> {
+        self.container.as_ref().or(self.sandbox.as_ref())
+    }
+
+    /// Returns whether the call ended in a time-out.
+    pub fn is_deadline(&self) -> bool {
+        self.error
+            .as_ref()
+            .is_some_and(|error| error.class == ErrorClass::Deadline)
+    }
+
+    /// Returns whether this shows that relists end: their events come out.
+    pub(crate) fn is_recovery(&self) -> bool {
+        matches!(self.kind, Kind::PlegEvent | Kind::PlegContainerFinished)
+    }
+
+    /// Returns whether it tells trouble, so that context around it is wanted.
+    pub(crate) fn is_trouble(&self) -> bool {
+        if self.kind == Kind::NodeReady {
+            return false;
+        }
+        match self.kind.message().weight {
+            Weight::Decisive | Weight::Strong => self
+                .error
+                .as_ref()
+                .is_none_or(|error| error.class != ErrorClass::NotFound),
+            Weight::Moderate => self
+                .error
+                .as_ref()
+                .is_some_and(|error| error.class == ErrorClass::Deadline),
+            Weight::Weak | Weight::Context => false,
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Events on their way out: held back, in order, while the log has not told year and zone.
+
+use crate::{
+    kubelet::event::{Event, Facts, bounded},
+    syntax::{
+        citation::Citation,
+        klog::Severity,
+        time::{Calendar, Hints, Time, When},
+    },
+};
+use std::{collections::VecDeque, sync::Arc};
+
+/// Most events held back, and most bytes of their citations; then the hints have to do.
+const MOST: usize = 8192;
+const BYTES: usize = 4 << 20;
+/// Longest citation, in characters, and in bytes.
+const CITED: usize = 400;
+const CITED_BYTES: usize = 800;
+
+/// The way out.
+#[derive(Debug)]
+pub(super) struct Hold {
+    source: Arc<str>,
+    pub(super) calendar: Calendar,
+    held: VecDeque<(Event, When)>,
+    /// How long the citations of those are, the same one counted once where it comes several times in a row.
+    bytes: usize,
+}
+
+impl Hold {
+    pub(super) fn new(source: &str, hints: Hints) -> Self {
+        Self {
+            source: source.into(),
+            calendar: Calendar::new(hints),
+            held: VecDeque::new(),
+            bytes: 0,
+        }
+    }
+
+    /// Takes in a moment that a message tells; it may free what is held.
+    pub(super) fn anchor(&mut self, when: &When, told: Time, out: &mut Vec<Event>) {
+        self.calendar.anchor(when, told);
+        self.release(out);
+    }
+
+    /// Sends an event on its way.
+    pub(super) fn push(
+        &mut self,
+        facts: Arc<Facts>,
+        severity: Severity,
+        when: When,
+        line: u64,
+        text: &Arc<str>,
+        out: &mut Vec<Event>,
+    ) {
+        self.release(out);
+        let event = self.event(facts, severity, line, text);
+        if self.held.is_empty() && (!when.is_open() || self.calendar.is_anchored()) {
+            out.push(event);
+            if let Some(event) = out.last_mut() {
+                self.stamp(event, when);
+            }
+            return;
+        }
+        let before = self.held.back().map(|(event, _)| &event.citation.text);
+        if !before.is_some_and(|before| Arc::ptr_eq(before, text)) {
+            self.bytes += text.len();
+        }
+        self.held.push_back((event, when));
+        if self.held.len() >= MOST || self.bytes >= BYTES {
+            self.finish(out);
+        }
+    }
+
+    /// Lets all go, with the hints where the log told nothing.
+    pub(super) fn finish(&mut self, out: &mut Vec<Event>) {
+        self.calendar.settle();
+        // What no hint could date goes without a time.
+        self.let_go(out);
+    }
+
+    fn release(&mut self, out: &mut Vec<Event>) {
+        if self.calendar.is_anchored() {
+            self.let_go(out);
+        }
+    }
+
+    fn let_go(&mut self, out: &mut Vec<Event>) {
+        if self.held.is_empty() {
+            return;
+        }
+        self.bytes = 0;
+        // Its room is not needed again.
+        for (mut event, when) in std::mem::take(&mut self.held) {
+            self.stamp(&mut event, when);
+            out.push(event);
+        }
+    }
+
+    fn stamp(&self, event: &mut Event, when: When) {
+        let when = self.calendar.close(when);
+        event.at = self.calendar.at(&when);
+        event.received = self.calendar.received(&when);
+        event.exact = when.exact;
+        event.guessed = !when.exact && event.at.is_some() && self.calendar.guessed();
+        event.citation.time = event.at;
+    }
+
+    fn event(&self, facts: Arc<Facts>, severity: Severity, line: u64, text: &Arc<str>) -> Event {
+        Event {
+            facts,
+            at: None,
+            exact: false,
+            guessed: false,
+            received: None,
+            severity,
+            citation: Citation {
+                is_call: false,
+                source: Arc::clone(&self.source),
+                line: Some(line),
+                time: None,
+                text: Arc::clone(text),
+            },
+        }
+    }
+}
+
+/// Returns as much of `text` as is cited.
+pub(super) fn cited(text: &str) -> &str {
+    if text.len() <= CITED {
+        return text;
+    }
+    let text = bounded(text, CITED_BYTES);
+    let end = text.char_indices().nth(CITED);
+    end.map_or(text, |(end, _)| &text[..end])
+}

@@ -1,0 +1,442 @@
+//! A log's events folded, in order, into what the rules look at. Its size does not grow with the log's: equal
+//! messages about the same thing are one group that keeps its count, first and last; and of all that it keeps the
+//! earlier gives way, and is counted.
+
+mod downs;
+mod group;
+mod neighbours;
+mod recent;
+mod removals;
+mod steps;
+
+pub use downs::Down;
+pub use group::{Group, PAUSE};
+pub use removals::Removal;
+pub use steps::Step;
+
+use crate::{
+    kubelet::{
+        event::{ErrorClass, Event, Kind},
+        incident::{Incident, Incidents},
+    },
+    syntax::{
+        framing::Program,
+        id::{ContainerId, PodName, PodUid},
+        time::Time,
+    },
+};
+use chrono::TimeDelta;
+use downs::Downs;
+use group::About;
+use neighbours::Neighbours;
+use recent::Recent;
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque, btree_map::Entry},
+    sync::Arc,
+};
+use steps::Steps;
+
+/// Groups kept of what may tell a cause; the messages of others are counted in `Log::dropped`.
+const GROUPS: usize = 2560;
+/// Groups kept of what a healthy node says of its many pods, which is not to crowd those out.
+const QUIET: usize = 1024;
+/// Groups kept after which there was a long pause.
+const ENDED: usize = 512;
+/// Programs whose versions are kept.
+const PROGRAMS: usize = 16;
+/// Pods and ids remembered.
+const NAMES: usize = 8192;
+
+/// One log file, journal or stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Its path, or what it is.
+    pub name: String,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Lines read.
+    pub lines: u64,
+    /// Whether some of them are the kubelet's.
+    pub of_kubelet: bool,
+    /// The program that the kubelet is, or runs in, as its lines' envelopes tell.
+    pub program: Option<Program>,
+    /// Time of the first of the kubelet's lines, of all read: `--since` leaves out events, and of lines those far away.
+    pub first: Option<Time>,
+    /// Time of the last of the kubelet's lines, of all read.
+    pub last: Option<Time>,
+    /// Whether year or zone were guessed.
+    pub guessed_times: bool,
+    /// Whether plegdoctor picked it by itself.
+    pub picked: bool,
+    /// Whether somebody cut lines out of it: those looked at, here and there, name the PLEG, the sync loop or the node's
+    /// readiness all.
+    pub extract: bool,
+}
+
+/// What the log told.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    /// What was read.
+    pub sources: Vec<Source>,
+    /// How often each message was seen.
+    pub counts: BTreeMap<&'static str, u64>,
+    /// Equal messages about the same thing.
+    pub groups: Vec<Group>,
+    /// Stretches of unhealthy time.
+    pub incidents: Vec<Incident>,
+    /// Pods being removed, or gone.
+    pub removals: VecDeque<Removal>,
+    /// The node's name, if a line tells it.
+    pub node: Option<String>,
+    /// When each kubelet started, in order (the last few).
+    pub starts: Vec<Event>,
+    /// The last event that only a working relist lets happen.
+    pub last_sign: Option<Event>,
+    /// The first such event after the last trouble: since when all is well.
+    pub well_since: Option<Time>,
+    /// The last word on the node's readiness: NodeReady or NodeNotReady.
+    pub last_readiness: Option<Event>,
+    /// A line that proves that this kubelet drives Docker.
+    pub uses_docker: Option<Event>,
+    /// The runtime's name, as the kubelet learned it at its start: `docker`, `containerd`, `cri-o`.
+    pub runtime_name: Option<String>,
+    /// Where the last line stands that tells a program's version, by the program's name: `kernel`, `docker`.
+    pub versions: BTreeMap<String, Event>,
+    /// By how much, at most, a line was received later than it was written.
+    pub delay: Option<TimeDelta>,
+    /// Where the log's times go back.
+    pub steps: Vec<Step>,
+    /// When the runtime's socket refused lists: the last times.
+    pub downs: Vec<Down>,
+    /// The time of the kubelet's first line.
+    pub first: Option<Time>,
+    /// The time of the kubelet's last line.
+    pub last: Option<Time>,
+    /// Events that found no room.
+    pub dropped: u64,
+    /// Names of pods and containers, last signs of pods and removals that found no room.
+    pub forgotten: u64,
+    /// Outages that found no room.
+    pub outages_dropped: u64,
+    /// The last event of each pod: only a relist that inspected the pod lets it happen.
+    pod_signs: Recent<PodUid, Time>,
+    names: Recent<ContainerId, (PodName, Option<PodUid>)>,
+    uids: Recent<PodUid, PodName>,
+}
+
+impl<K: Ord + Clone, V> Default for Recent<K, V> {
+    fn default() -> Self {
+        Self::new(NAMES)
+    }
+}
+
+impl Log {
+    /// Returns the groups of these messages.
+    pub fn of<'a>(&'a self, kinds: &'a [Kind]) -> impl Iterator<Item = &'a Group> {
+        self.groups
+            .iter()
+            .filter(|group| kinds.contains(&group.first.kind))
+    }
+
+    /// Returns the groups of these messages that ended in an error of this class.
+    pub fn failed<'a>(
+        &'a self,
+        kinds: &'a [Kind],
+        class: ErrorClass,
+    ) -> impl Iterator<Item = &'a Group> {
+        self.of(kinds)
+            .filter(move |group| group.first.error.as_ref().is_some_and(|e| e.class == class))
+    }
+
+    /// Returns the pod of a container or sandbox, as far as the log names it.
+    pub fn pod_of(&self, id: &ContainerId) -> Option<(&PodName, Option<&PodUid>)> {
+        // An id cut short sorts right before the whole ids that it begins.
+        self.names
+            .around(id)
+            .find(|(known, _)| known.matches(id))
+            .map(|(_, (pod, uid))| (pod, uid.as_ref()))
+    }
+
+    /// Returns the name of the pod with this UID.
+    pub fn pod_named(&self, uid: &PodUid) -> Option<&PodName> {
+        self.uids.get(uid)
+    }
+
+    /// Returns whether an outage goes on at the log's end.
+    pub fn has_outage(&self) -> bool {
+        self.incidents.iter().any(|incident| incident.ongoing)
+    }
+
+    /// Returns the sign that the relist works again, if the log shows one after `time`.
+    pub fn recovery_after(&self, time: Time) -> Option<&Event> {
+        let sign = self
+            .last_sign
+            .as_ref()
+            .filter(|sign| sign.at.is_some_and(|at| at > time))?;
+        // On a node that has flapped already, Ready between two time-outs proves nothing.
+        let flaps = self
+            .incidents
+            .last()
+            .filter(|i| i.rises > 1 && i.start <= time && i.last_line + FLAP_PERIOD > time);
+        let settled = |i: &Incident| self.last.is_some_and(|end| end - i.last_line > FLAP_PERIOD);
+        flaps.is_none_or(settled).then_some(sign)
+    }
+
+    /// Returns whether the log shows that a list succeeded after `time`: relists came to an end, or one began of which
+    /// the lag is told. That a status call blocks does not speak against it.
+    pub fn lists_after(&self, time: Time) -> bool {
+        self.relists_after(time) > 0 || self.recovery_after(time).is_some()
+    }
+
+    /// Returns how many relists that lags tell of began after `time`. Where there are two, the first came to its end, and
+    /// each pod that it asked had answered or had its time-out.
+    pub fn relists_after(&self, time: Time) -> usize {
+        let begun = self.incidents.iter().flat_map(Incident::relists);
+        begun.filter(|began| *began > time).count()
+    }
+
+    /// Returns when the log shows the last event of this pod.
+    pub fn sign_of(&self, uid: &PodUid) -> Option<Time> {
+        self.pod_signs.get(uid).copied()
+    }
+
+    /// Returns all ids that failed calls name, those of status calls first.
+    pub fn suspects(&self) -> Vec<ContainerId> {
+        let mut ranked: Vec<_> = self
+            .groups
+            .iter()
+            .filter(|group| group.first.error.is_some())
+            .filter_map(|group| {
+                Some((
+                    rank(group),
+                    std::cmp::Reverse(group.last.at),
+                    group.first.subject()?,
+                ))
+            })
+            .collect();
+        ranked.sort();
+        let mut seen = BTreeSet::new();
+        ranked
+            .into_iter()
+            .filter(|(_, _, id)| seen.insert(*id))
+            .map(|(_, _, id)| id.clone())
+            .collect()
+    }
+}
+
+/// A flapping node is Ready for as long as a relist needs to reach the threshold again, at most.
+const FLAP_PERIOD: TimeDelta = TimeDelta::minutes(6);
+
+fn rank(group: &Group) -> u8 {
+    match (group.first.kind, group.first.is_deadline()) {
+        (kind, true) if kind.is_status() => 0,
+        (_, true) => 1,
+        _ => 2,
+    }
+}
+
+/// The fold. Feed it events in order, then `finish`.
+#[derive(Debug)]
+pub struct Digest {
+    log: Log,
+    /// By kind.
+    counts: Vec<u64>,
+    groups: Recent<About, Group>,
+    /// Groups of what a healthy node says, too.
+    quiet: Recent<About, Group>,
+    /// Groups after which there was a long pause.
+    ended: VecDeque<Group>,
+    incidents: Incidents,
+    neighbours: Neighbours,
+    steps: Steps,
+    downs: Downs,
+}
+
+impl Default for Digest {
+    fn default() -> Self {
+        Self {
+            log: Log::default(),
+            counts: Vec::new(),
+            groups: Recent::new(GROUPS),
+            quiet: Recent::new(QUIET),
+            ended: VecDeque::new(),
+            incidents: Incidents::default(),
+            neighbours: Neighbours::default(),
+            steps: Steps::default(),
+            downs: Downs::default(),
+        }
+    }
+}
+
+/// Returns how much later than written a line was received: a full pipe holds up what is written.
+fn delay(event: &Event) -> Option<TimeDelta> {
+    event.received.zip(event.at).map(|(late, at)| late - at)
+}
+
+impl Digest {
+    /// Takes in the next event.
+    pub fn observe(&mut self, event: Event) {
+        let kind = event.kind as usize;
+        if self.counts.len() <= kind {
+            self.counts.resize(kind + 1, 0);
+        }
+        self.counts[kind] += 1;
+        self.incidents.observe(&event);
+        self.steps.observe(&event);
+        self.downs.observe(&event);
+        self.log.delay = self.log.delay.max(delay(&event));
+        self.learn_names(&event);
+        self.remember(&event);
+        let dropped = &mut self.log.dropped;
+        let mut drop = |group: Group| *dropped += group.count;
+        let about = About(Arc::clone(&event.facts));
+        let groups = match about.is_quiet() {
+            true => &mut self.quiet,
+            false => &mut self.groups,
+        };
+        match groups.place(about, &mut drop) {
+            Entry::Occupied(mut group) if !group.get().ended_before(&event) => {
+                let group = group.get_mut();
+                group.count += 1;
+                group.last = event;
+            }
+            Entry::Occupied(mut group) => {
+                let ended = group.insert(Group::of(event));
+                if self.ended.len() == ENDED {
+                    self.ended.pop_front().into_iter().for_each(drop);
+                }
+                self.ended.push_back(ended);
+            }
+            Entry::Vacant(place) => {
+                place.insert(Group::of(event));
+            }
+        }
+    }
+
+    /// Returns what the log told, read from `sources` and up to `until`.
+    pub fn finish(mut self, sources: Vec<Source>, until: Option<Time>) -> Log {
+        let counts = Kind::ALL.iter().zip(&self.counts);
+        self.log.counts = counts
+            .filter(|(_, count)| **count > 0)
+            .map(|(kind, count)| (kind.id(), *count))
+            .collect();
+        self.log.first = sources.iter().filter_map(|s| s.first).min();
+        let last = sources.iter().filter_map(|s| s.last).max();
+        self.log.last = last.map(|last| until.map_or(last, |until| last.min(until)));
+        self.log.sources = sources;
+        (self.log.incidents, self.log.outages_dropped) = self.incidents.finish(self.log.last);
+        self.log.steps = self.steps.finish();
+        self.log.downs = self.downs.finish();
+        let groups = self.groups.into_values().chain(self.quiet.into_values());
+        let mut groups: Vec<_> = groups.chain(self.ended).collect();
+        for group in &mut groups {
+            for event in [&mut group.first, &mut group.last] {
+                name_pod(event, &self.log);
+            }
+        }
+        groups.sort_by(|a, b| {
+            (a.first.at, a.first.citation.line).cmp(&(b.first.at, b.first.citation.line))
+        });
+        self.log.groups = groups;
+        self.log
+    }
+
+    fn learn_names(&mut self, event: &Event) {
+        let log = &mut self.log;
+        let forgotten = &mut log.forgotten;
+        if let (Some(uid), Some(pod)) = (&event.uid, &event.pod) {
+            log.uids.put(uid, pod.clone(), |_| *forgotten += 1);
+        }
+        if let Some(pod) = &event.pod {
+            for id in event.sandbox.iter().chain(&event.container) {
+                let named = (pod.clone(), event.uid.clone());
+                log.names.put(id, named, |_| *forgotten += 1);
+            }
+        }
+        let whose = self.neighbours.observe(event);
+        if let (Some(id), Some(pod)) = (whose, &event.pod)
+            && log.pod_of(&id).is_none()
+        {
+            let named = (pod.clone(), event.uid.clone());
+            log.names.put(&id, named, |_| log.forgotten += 1);
+        }
+    }
+
+    fn remember(&mut self, event: &Event) {
+        let log = &mut self.log;
+        if log.node.is_none() {
+            log.node.clone_from(&event.node);
+        }
+        match event.kind {
+            Kind::NodeReady | Kind::PlegEvent | Kind::PlegContainerFinished => {
+                log.last_sign = Some(event.clone());
+                log.well_since = log.well_since.or(event.at);
+                if let (Some(uid), Some(at)) = (&event.uid, event.at) {
+                    let forgotten = &mut log.forgotten;
+                    log.pod_signs.put(uid, at, |_| *forgotten += 1);
+                }
+            }
+            Kind::PodRemoved => log.note_removal(event),
+            Kind::SyncloopStart => {
+                if log.starts.len() == 8 {
+                    log.starts.remove(0);
+                }
+                log.starts.push(event.clone());
+            }
+            Kind::SoftwareVersion => {
+                let name = event.detail.as_deref().and_then(|it| it.split(' ').next());
+                if let Some(name) = name
+                    && (log.versions.len() < PROGRAMS || log.versions.contains_key(name))
+                {
+                    log.versions.insert(name.to_owned(), event.clone());
+                }
+            }
+            Kind::RuntimeInitialized => log.runtime_name.clone_from(&event.detail),
+            Kind::DockershimUsed if log.uses_docker.is_none() => {
+                log.uses_docker = Some(event.clone());
+            }
+            _ => {}
+        }
+        let fails = |class| {
+            matches!(
+                class,
+                ErrorClass::Deadline | ErrorClass::Unavailable | ErrorClass::TooLarge
+            )
+        };
+        if event.kind == Kind::PlegStale
+            || event.error.as_ref().is_some_and(|error| fails(error.class))
+        {
+            log.well_since = None;
+        }
+        match event.kind {
+            Kind::NodeReady | Kind::NodeNotReady => log.last_readiness = Some(event.clone()),
+            Kind::RecordingEvent if event.detail.as_deref() == Some("NodeNotReady") => {
+                // The line beside it says why.
+                let told = log.last_readiness.as_ref().map(|told| told.kind);
+                if told != Some(Kind::NodeNotReady) {
+                    log.last_readiness = Some(event.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Gives an event the pod that other lines name for its container or UID.
+fn name_pod(event: &mut Event, log: &Log) {
+    let of_subject = event.subject().and_then(|id| log.pod_of(id));
+    let uid = event.uid.as_ref().or(of_subject.and_then(|(_, uid)| uid));
+    let pod = event
+        .pod
+        .as_ref()
+        .or(of_subject.map(|(pod, _)| pod))
+        .or_else(|| log.pod_named(event.uid.as_ref()?));
+    if pod != event.pod.as_ref() || uid != event.uid.as_ref() {
+        let (pod, uid) = (pod.cloned(), uid.cloned());
+        let facts = Arc::make_mut(&mut event.facts);
+        (facts.pod, facts.uid) = (pod, uid);
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,88 @@
+//! Equal messages about the same thing, as one: what they have in common, how many, the first and the last.
+
+use crate::kubelet::event::{ErrorClass, Event, Facts, Weight};
+use chrono::TimeDelta;
+use std::{cmp::Ordering, sync::Arc};
+
+/// After a pause this long the same message is another story; a hang repeats its time-outs every 2 to 4 minutes.
+pub const PAUSE: TimeDelta = TimeDelta::minutes(10);
+
+/// Equal messages about the same thing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// How many.
+    pub count: u64,
+    /// The first.
+    pub first: Event,
+    /// The last.
+    pub last: Event,
+}
+
+impl Group {
+    pub(super) fn of(event: Event) -> Self {
+        Self {
+            count: 1,
+            first: event.clone(),
+            last: event,
+        }
+    }
+
+    /// Returns whether `event`, though it says the same, comes after a pause: it is another story.
+    pub(super) fn ended_before(&self, event: &Event) -> bool {
+        self.last
+            .at
+            .zip(event.at)
+            .is_some_and(|(last, at)| at - last > PAUSE)
+    }
+}
+
+/// What the events of a group have in common.
+#[derive(Debug, Clone)]
+pub(super) struct About(pub(super) Arc<Facts>);
+
+impl About {
+    /// Returns whether a healthy node says it of one pod after the other, as it lets go of them.
+    pub(super) fn is_quiet(&self) -> bool {
+        let error = self.0.error.as_ref();
+        error.is_some_and(|error| error.class == ErrorClass::NotFound)
+            || matches!(self.0.kind.message().weight, Weight::Weak | Weight::Context)
+    }
+
+    /// Returns what they have in common besides the message.
+    fn key(&self) -> impl Ord {
+        let facts = &*self.0;
+        let id = facts.subject();
+        // A message about a container is about that, whichever way it names its pod.
+        let pod = facts.pod.as_ref().filter(|_| id.is_none());
+        let uid = facts.uid.as_ref().filter(|_| id.is_none());
+        let class = facts.error.as_ref().map(|error| error.class);
+        // One process that was killed is not another, nor one server another.
+        let named = facts.detail.as_deref();
+        let named = named.filter(|_| facts.kind.is_of_machine());
+        (class, id, pod, uid, named)
+    }
+}
+
+impl Ord for About {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // Lines that are repeated share their facts.
+        match Arc::ptr_eq(&self.0, &other.0) {
+            true => Ordering::Equal,
+            false => (self.0.kind.cmp(&other.0.kind)).then_with(|| self.key().cmp(&other.key())),
+        }
+    }
+}
+
+impl PartialOrd for About {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for About {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for About {}

@@ -1,0 +1,154 @@
+//! Disks, watched for a second beside the other looks.
+
+use super::{Unseen, holders, unseen};
+use crate::io::files::Tree;
+use crate::{
+    io::gap::Gap,
+    node::{
+        Host,
+        disk::{self, Sample},
+    },
+};
+use std::{
+    collections::BTreeMap,
+    io,
+    sync::mpsc::{Receiver, sync_channel},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How long they are watched.
+const WATCH: Duration = Duration::from_secs(1);
+/// Most mapped disks whose parts are looked up, and most parts of one.
+const MAPPED: usize = 256;
+const PARTS: usize = 64;
+/// What the kernel has counted.
+const COUNTERS: &str = "proc/diskstats";
+
+/// Disks that are being watched.
+pub(super) struct Watched(Receiver<io::Result<Sample>>);
+
+/// Begins to watch the machine's disks.
+///
+/// # Errors
+/// No thread can be started.
+pub(super) fn watch(tree: &Tree) -> io::Result<Watched> {
+    let tree = tree.clone();
+    let (sender, receiver) = sync_channel(1);
+    thread::Builder::new()
+        .name("disks".to_owned())
+        // Nobody listens any more where the send fails.
+        .spawn(move || drop(sender.send(sample(&tree))))?;
+    Ok(Watched(receiver))
+}
+
+impl Watched {
+    /// Returns what was read, or `None` if not all came in time.
+    fn sample(&self, until: Instant) -> Option<io::Result<Sample>> {
+        let left = until.saturating_duration_since(Instant::now());
+        self.0.recv_timeout(left).ok()
+    }
+}
+
+/// Fills in the disks; returns what there is to say where they were not seen.
+pub(super) fn fill(
+    watched: io::Result<Watched>,
+    tree: &Tree,
+    until: Instant,
+    host: &mut Host,
+) -> Option<Unseen> {
+    let what = "this host's disks";
+    let gap = |why: String| Some(Unseen::Gap(Gap::new(what.to_owned(), why)));
+    match watched.map(|watched| watched.sample(until)) {
+        Ok(Some(Ok(sample))) => {
+            let folders = disk::data_folders(&sample.mounts, host.processes.iter());
+            host.disks = disk::disks(&sample, &folders);
+            None
+        }
+        // A recording need not have them.
+        Ok(Some(Err(_))) if !tree.is_live() => None,
+        Ok(Some(Err(error))) => Some(unseen(what, &tree.path(COUNTERS), &error)),
+        Ok(None) => gap("not read in time".to_owned()),
+        Err(error) => gap(error.to_string()),
+    }
+}
+
+fn sample(tree: &Tree) -> io::Result<Sample> {
+    let before = tree.text(COUNTERS)?;
+    let elapsed = tree.pass("disks", WATCH);
+    let after = tree.later(COUNTERS)?;
+    Ok(Sample {
+        below: below(tree, &before),
+        mounts: holders::text_of_init(tree),
+        before,
+        after,
+        elapsed,
+    })
+}
+
+/// Returns the names of the disks right below each mapped one. `/sys` is the kernel's: listing it waits for no disk.
+fn below(tree: &Tree, diskstats: &str) -> BTreeMap<String, Vec<String>> {
+    let parts = |device: &str| -> Vec<String> {
+        let folder = format!("sys/dev/block/{device}/slaves");
+        let mut names = tree.names(&folder).unwrap_or_default();
+        names.sort_unstable();
+        names.truncate(PARTS);
+        // Read so that it is there again where this was recorded.
+        for name in &names {
+            drop(tree.text(&format!("{folder}/{name}/dev")));
+        }
+        names
+    };
+    let mapped = disk::mapped(diskstats).into_iter().take(MAPPED);
+    mapped
+        .map(|(device, name)| (name, parts(&device)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, path::Path};
+
+    const BEFORE: &str = " 253 0 dm-0 1 0 0 0 0 0 0 0 0 0 0\n";
+    const AFTER: &str = " 253 0 dm-0 2 0 0 0 0 0 0 0 0 0 0\n";
+
+    #[test]
+    fn what_was_recorded_is_as_long_as_it_says_or_else_a_second_and_takes_no_time() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let file = root.path().join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        };
+        let look = || sample(&Tree::at(root.path()));
+        let began = Instant::now();
+        assert!(look().is_err());
+        write("proc/diskstats", BEFORE);
+        assert!(look().is_err());
+        write("proc/diskstats.later", AFTER);
+        write("sys/dev/block/253:0/slaves/sdb/dev", "8:16\n");
+        write("sys/dev/block/253:0/slaves/sda3/dev", "8:3\n");
+        let first = look().unwrap();
+        assert_eq!(first.elapsed, Duration::from_secs(1));
+        assert_eq!(first.below["dm-0"], ["sda3", "sdb"]);
+        assert_eq!(
+            (first.before.as_str(), first.after.as_str()),
+            (BEFORE, AFTER)
+        );
+        write("told/disks-passed", "1250000");
+        assert_eq!(look().unwrap().elapsed, Duration::from_millis(1250));
+        assert!(began.elapsed() < Duration::from_secs(1));
+    }
+
+    #[test]
+    fn this_machines_disks_are_watched_for_a_second() {
+        let watched = watch(&Tree::at(Path::new("/"))).unwrap();
+        assert!(watched.sample(Instant::now()).is_none());
+        let sample = watched.sample(Instant::now() + Duration::from_secs(60));
+        let sample = sample.unwrap().unwrap();
+        assert!(sample.elapsed >= WATCH, "{:?}", sample.elapsed);
+        let lines = |text: &str| text.lines().count();
+        assert_eq!(lines(&sample.before), lines(&sample.after));
+    }
+}

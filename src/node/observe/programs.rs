@@ -1,0 +1,301 @@
+//! Asks programs of this machine, each in a child that is abandoned at its deadline and says no more than fits.
+//!
+//! The child is our own program again, which becomes the one asked: to look at a program on a dead disk, or to run
+//! it, may sleep in the kernel for ever, and then sleeps the child alone. It runs only what root alone can have put
+//! there, without our environment and our standard streams: what stands in `PATH` is nobody's word.
+
+use super::one;
+use crate::io::files::Tree;
+use crate::{
+    io::{
+        child::{self, Running},
+        deadline::{self, Ended},
+    },
+    node::State,
+};
+use anyhow::{Context as _, bail};
+use std::{
+    convert::Infallible,
+    ffi::{OsStr, OsString},
+    fs,
+    io::{self, ErrorKind, Read as _, Write},
+    os::unix::{fs::MetadataExt as _, process::CommandExt as _},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+/// Most that is read of an answer.
+const MOST: u64 = 64 << 10;
+/// How long a killed child is waited for.
+const LAST_BREATH: Duration = Duration::from_millis(100);
+/// Whoever may write to a file or a folder besides its owner and group.
+const OTHERS_WRITE: u32 = 0o002;
+
+/// What the child says of a program that is not there.
+const NOT_THERE: &str = "there is no program";
+
+/// How a program answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// It ended well, having said that.
+    Told(String, Duration),
+    /// It ended badly, or could not be run, with these words.
+    Failed(String),
+    /// It had not ended in time; with the child that the kernel does not let die, if there is one.
+    Silent(Duration, Option<u32>),
+    /// It was not begun in time, or slept in the kernel for itself, on a disk for instance: that it said nothing tells
+    /// nothing of whom it was to ask.
+    Hung(Option<u32>),
+}
+
+/// Returns what there is to say of a child that the kernel does not let die.
+pub(super) fn survives(pid: u32) -> String {
+    format!(
+        "process {pid}, a child of plegdoctor's own, hangs in the kernel and ends once it is let go"
+    )
+}
+
+/// Asks a program, which is named by its whole path, until `until`.
+pub(super) fn ask(program: &Path, args: &[&str], until: Instant) -> Answer {
+    let mut command = child::reader();
+    // What follows `--` is no option of ours.
+    command.args(["program", "--"]).arg(program).args(args);
+    run(&mut command, until, &is_at_it)
+}
+
+/// Reads a file in the same way: on a dead disk that may take for ever.
+pub(super) fn read(file: &Path, until: Instant) -> Answer {
+    let mut command = child::reader();
+    command.args(["file", "--"]).arg(file);
+    run(&mut command, until, &|_| true)
+}
+
+/// Lists folders of the machine whose root directory is `root`, in the same way; see `remains::write`.
+pub(super) fn list(root: &Path, folders: &[String], until: Instant) -> Answer {
+    let mut command = child::reader();
+    command.args(["folders", "--"]).arg(root).args(folders);
+    run(&mut command, until, &|_| true)
+}
+
+/// Returns whether a program could not be asked because it is not there.
+pub(super) fn is_not_there(words: &str) -> bool {
+    words.contains(NOT_THERE)
+}
+
+/// Returns whether a child has become the program and does not sleep where only a disk or the like wakes it up.
+fn is_at_it(pid: u32) -> bool {
+    let own = Path::new(child::OWN_PROGRAM).file_name();
+    one::stat(pid).is_some_and(|stat| {
+        own != Some(OsStr::new(&stat.comm)) && stat.state != State::Uninterruptible
+    })
+}
+
+/// Runs it until `until`; `is_at_it` tells of a child that is late whether it got to its task.
+fn run(command: &mut Command, until: Instant, is_at_it: &dyn Fn(u32) -> bool) -> Answer {
+    let started = Instant::now();
+    command
+        .env_clear()
+        .current_dir("/")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut running = match Running::start(command) {
+        Ok(running) => running,
+        Err(error) => return Answer::Failed(error.to_string()),
+    };
+    let streams = (running.child.stdout.take(), running.child.stderr.take());
+    let (Some(stdout), Some(stderr)) = streams else {
+        return Answer::Failed("it has no output".to_owned());
+    };
+    let mut bytes = Vec::new();
+    let ended = deadline::pump(
+        until,
+        // One after the other: of an error there is little, and a pipe holds it.
+        move |to| {
+            deadline::send_blocks(stdout.take(MOST), to);
+            deadline::send_blocks(stderr.take(MOST), to);
+        },
+        &mut |block: io::Result<Vec<u8>>| {
+            bytes.extend(block.unwrap_or_default());
+            true
+        },
+    );
+    let words = String::from_utf8_lossy(&bytes).trim().to_owned();
+    // The child's own words begin so, too.
+    let words = words
+        .strip_prefix("plegdoctor: ")
+        .map_or(words.clone(), str::to_owned);
+    match ended {
+        Err(error) => return Answer::Failed(error.to_string()),
+        Ok(Ended::Whole) => {
+            let left = until.saturating_duration_since(Instant::now());
+            if let Some(status) = running.wait(left) {
+                return match status.success() {
+                    true => Answer::Told(words, started.elapsed()),
+                    false if words.is_empty() => Answer::Failed(status.to_string()),
+                    false => Answer::Failed(words),
+                };
+            }
+        }
+        Ok(_) => {}
+    }
+    let (waited, at_it) = (started.elapsed(), is_at_it(running.child.id()));
+    let survivor = running.kill(LAST_BREATH);
+    match at_it {
+        true => Answer::Silent(waited, survivor),
+        false => Answer::Hung(survivor),
+    }
+}
+
+/// The child's part: becomes the program, if root alone can have put it there.
+///
+/// # Errors
+/// It is not to be trusted, or can't be run; else this does not return.
+pub fn become_it(program: &Path, args: &[OsString]) -> anyhow::Result<Infallible> {
+    child::detach();
+    let real = trusted(program)?;
+    // Some are one file that does what it is called.
+    let error = Command::new(&real).arg0(program).args(args).exec();
+    Err(error).with_context(|| format!("can't run {}", real.display()))
+}
+
+/// The child's part: writes a file to `out`, as much as is read of it.
+///
+/// # Errors
+/// It can't be read, or what `out` says.
+pub fn write_file(file: &str, out: &mut dyn Write) -> anyhow::Result<()> {
+    child::detach();
+    let bytes = Tree::at(Path::new("/")).bytes(file);
+    let bytes = bytes.with_context(|| format!("can't read {file}"))?;
+    let most = usize::try_from(MOST).unwrap_or(usize::MAX);
+    out.write_all(&bytes[..bytes.len().min(most)])?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Returns a program's real path if root alone can have put it there: it and all folders above it belong to root, and
+/// not everybody may write to them.
+fn trusted(program: &Path) -> anyhow::Result<PathBuf> {
+    if !program.is_absolute() {
+        bail!("{} is no whole path", program.display());
+    }
+    let real = match fs::canonicalize(program) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            bail!("{NOT_THERE} {}", program.display());
+        }
+        real => real.with_context(|| program.display().to_string())?,
+    };
+    for path in real.ancestors() {
+        let data = fs::metadata(path).with_context(|| path.display().to_string())?;
+        if data.uid() != 0 || data.mode() & OTHERS_WRITE != 0 {
+            bail!("not run: others than root may write to {}", path.display());
+        }
+    }
+    Ok(real)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{os::unix::fs::PermissionsExt as _, thread};
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    fn asked(command: &mut Command) -> Answer {
+        run(command, Instant::now() + Duration::from_secs(30), &is_at_it)
+    }
+
+    #[test]
+    fn who_was_not_begun_in_time_has_not_kept_silent() {
+        // What is still called as our own program is in a child of ours has not become another.
+        let here = tempfile::tempdir().unwrap();
+        let still = here.path().join("exe");
+        fs::copy("/bin/sleep", &still).unwrap();
+        for (program, hung) in [(still.as_path(), true), (Path::new("/bin/sleep"), false)] {
+            let until = Instant::now() + Duration::from_millis(500);
+            let answer = run(Command::new(program).arg("97"), until, &is_at_it);
+            assert_eq!(answer == Answer::Hung(None), hung, "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn what_it_says_is_told_and_what_it_fails_with_too() {
+        let Answer::Told(words, _) = asked(&mut shell("echo v1.20.2; echo ${USER:-nobody}")) else {
+            panic!();
+        };
+        assert_eq!(words, "v1.20.2\nnobody");
+        let failed = |script| asked(&mut shell(script));
+        let words = "Failed to connect to bus: No such file or directory";
+        assert_eq!(
+            failed("echo Failed to connect to bus: No such file or directory >&2; exit 1"),
+            Answer::Failed(words.to_owned())
+        );
+        assert_eq!(
+            failed("exit 3"),
+            Answer::Failed("exit status: 3".to_owned())
+        );
+        assert!(matches!(
+            asked(&mut Command::new("/nowhere")),
+            Answer::Failed(_)
+        ));
+    }
+
+    #[test]
+    fn who_never_stops_talking_is_cut_off() {
+        // The pipe closes before it has said all.
+        let Answer::Failed(words) = asked(&mut shell("yes")) else {
+            panic!();
+        };
+        assert!(words.len() <= 64 << 10);
+    }
+
+    #[test]
+    fn who_hangs_is_killed_with_all_that_it_started() {
+        let here = tempfile::tempdir().unwrap();
+        let file = here.path().join("pids");
+        let script = format!("sleep 98 & echo $$ $! > {}; sleep 97", file.display());
+        let started = Instant::now();
+        let until = started + Duration::from_millis(500);
+        let asked = run(&mut shell(&script), until, &is_at_it);
+        assert!(
+            matches!(asked, Answer::Silent(waited, None) if waited >= Duration::from_millis(500)),
+            "{asked:?}"
+        );
+        assert!(started.elapsed() < Duration::from_secs(10));
+        let pids = fs::read_to_string(&file).unwrap();
+        for pid in pids.split_whitespace() {
+            let gone = || {
+                let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
+                stat.map_or(true, |stat| stat.contains(") Z "))
+            };
+            let until = Instant::now() + Duration::from_secs(10);
+            while !gone() && Instant::now() < until {
+                thread::sleep(Duration::from_millis(10));
+            }
+            assert!(gone(), "{pid} lives");
+        }
+    }
+
+    #[test]
+    fn only_what_root_alone_can_have_put_there_is_run() {
+        assert!(trusted(Path::new("/bin/sh")).is_ok());
+        assert!(trusted(Path::new("sh")).is_err());
+        let error = trusted(Path::new("/bin/no-such-program")).unwrap_err();
+        assert!(is_not_there(&error.to_string()), "{error}");
+        // A folder in which everybody may write, /tmp, is above it.
+        let here = tempfile::tempdir().unwrap();
+        let program = here.path().join("busctl");
+        fs::write(&program, "").unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let error = trusted(&program).unwrap_err().to_string();
+        assert!(error.contains("others than root may write"), "{error}");
+        // Nor is a link from a better place a way round.
+        let link = here.path().join("link");
+        std::os::unix::fs::symlink(&program, &link).unwrap();
+        assert!(trusted(&link).is_err());
+    }
+}

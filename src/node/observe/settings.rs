@@ -1,0 +1,99 @@
+//! Reads the kubelet's settings: its words, and the file that they name.
+
+use super::{
+    programs::{self, Answer},
+    reader::{self, What},
+};
+use crate::io::files::Tree;
+use crate::{
+    io::gap::Gap,
+    node::{self, Process, Role, Settings, settings},
+};
+use std::time::{Duration, Instant};
+
+/// How long the file may take.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// What they are written down as: of words and file nothing else is anybody's business.
+const TOLD: &str = "kubelet-settings";
+
+/// Returns the settings of the machine's kubelet, if there is one alone, and what could not be read.
+pub(super) fn look(
+    tree: &Tree,
+    processes: &[Process],
+    until: Instant,
+) -> (Option<Settings>, Option<Gap>) {
+    let Some(kubelet) = kubelet(processes) else {
+        return (None, None);
+    };
+    let mut gap = None;
+    let told = tree.told(TOLD, || {
+        let (settings, unread) = read(tree, kubelet, until)?;
+        gap = unread;
+        Some(settings.written())
+    });
+    let told = told.as_deref().and_then(Settings::read);
+    // A folder may hold no more than words.
+    let words = kubelet.command.as_deref();
+    (told.or_else(|| words.map(Settings::of_words)), gap)
+}
+
+/// Returns the machine's kubelet: the one outside of containers, or else the only one in a container of no pod (Rancher
+/// runs it so).
+fn kubelet(processes: &[Process]) -> Option<&Process> {
+    let all = || {
+        processes
+            .iter()
+            .filter(|process| process.role == Role::Kubelet)
+    };
+    let outside = || all().filter(|process| !process.is_contained());
+    match outside().next() {
+        Some(_) => node::only(outside()),
+        None => node::only(all().filter(|process| process.uid.is_none())),
+    }
+}
+
+/// Reads them of a live kubelet; `None` if its words can't be had.
+fn read(tree: &Tree, kubelet: &Process, until: Instant) -> Option<(Settings, Option<Gap>)> {
+    let words = match &kubelet.command {
+        Some(words) => words.clone(),
+        // As a workload's, a contained one's words were not kept.
+        None => {
+            let mut told = reader::Told::default();
+            reader::read(tree, What::Cmdline, &[kubelet.pid], until, &mut told);
+            reader::words(&told.files.remove(&kubelet.pid)?)
+        }
+    };
+    let set = Settings::of_words(&words);
+    // What files beside it set is not known, so neither is what it sets itself.
+    let Some(file) = set
+        .file
+        .clone()
+        .filter(|_| !Settings::has_more_files(&words))
+    else {
+        return Some((set, None));
+    };
+    let text = file_of(tree, kubelet.pid, &file, until);
+    let read =
+        text.and_then(|text| settings::file(&text).ok_or_else(|| "it is no YAML".to_owned()));
+    Some(match read {
+        Ok(read) => (set.with_file(&read), None),
+        Err(why) => {
+            let what = format!("the kubelet's settings in {file}");
+            (set, Some(Gap::new(what, why)))
+        }
+    })
+}
+
+/// Returns the file's text, as the kubelet sees it.
+fn file_of(tree: &Tree, pid: u32, file: &str, until: Instant) -> Result<String, String> {
+    let path = match file.strip_prefix('/') {
+        Some(inner) => tree.path(&format!("proc/{pid}/root/{inner}")),
+        None => tree.path(&format!("proc/{pid}/cwd/{file}")),
+    };
+    match programs::read(&path, until.min(Instant::now() + PATIENCE)) {
+        Answer::Told(text, _) => Ok(text),
+        Answer::Failed(why) => Err(why),
+        Answer::Silent(_, Some(pid)) | Answer::Hung(Some(pid)) => Err(programs::survives(pid)),
+        Answer::Silent(_, None) | Answer::Hung(None) => Err("not read in time".to_owned()),
+    }
+}

@@ -1,0 +1,335 @@
+//! `--audit`: a JSON line before each removal or other action and one after it, so that a machine's history can be told later.
+//!
+//! The file is appended to, and an intent is on the disk before its action begins; where that takes too long or
+//! fails, nothing is done. A thread of its own opens and writes, so that a dead NFS or a FIFO that nobody reads
+//! can't hold us up; it is left behind if it hangs, and then a line that was given up may still arrive. A symbolic
+//! link is followed, as by any program that appends: keep the file where only root may write. Lines are not
+//! rotated, and not read back.
+
+use crate::{
+    finding::{
+        action::Action,
+        plan::{Ending, Target},
+    },
+    syntax::{id::ContainerId, time::Time},
+};
+use anyhow::{Context as _, bail};
+use chrono::{SecondsFormat, TimeDelta};
+use rustix::{fs::OFlags, process::geteuid};
+use serde::Serialize;
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Write as _},
+    os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _},
+    path::{Path, PathBuf},
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How long opening, or writing and syncing one line, may take. A sync on a busy disk takes a second or two.
+const DEADLINE: Duration = Duration::from_secs(5);
+/// Lines that are written and synced in one go, if so many wait.
+const TOGETHER: usize = 64;
+
+/// The time of day during a run: a start that was read once, and what has passed since.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    start: Time,
+    began: Instant,
+}
+
+impl Clock {
+    /// Returns the clock that shows `now` now.
+    pub fn starting(now: Time) -> Self {
+        Self {
+            start: now,
+            began: Instant::now(),
+        }
+    }
+
+    /// Returns the time.
+    pub fn now(&self) -> Time {
+        TimeDelta::from_std(self.began.elapsed())
+            .ok()
+            .and_then(|passed| self.start.checked_add_signed(passed))
+            .unwrap_or(self.start)
+    }
+}
+
+/// An open audit file.
+#[derive(Debug)]
+pub struct Audit {
+    path: PathBuf,
+    clock: Clock,
+    lines: Sender<Line>,
+    /// A write was given up: the thread may hang for ever, and nobody waits for it again.
+    stuck: AtomicBool,
+}
+
+/// A line to write, and whom to tell how that went.
+struct Line {
+    text: Vec<u8>,
+    done: SyncSender<Result<(), String>>,
+}
+
+/// What stands in a line.
+#[derive(Serialize)]
+pub(super) struct Entry<'a> {
+    schema: &'static str,
+    time: String,
+    event: &'static str,
+    action: &'static str,
+    target: String,
+    id: Option<&'a str>,
+    name: &'a str,
+    pod: Option<&'a str>,
+    namespace: Option<&'a str>,
+    state: Option<&'a str>,
+    pid: Option<u32>,
+    outcome: Option<&'static str>,
+    reason: Option<&'a str>,
+    before: Option<&'a str>,
+    after: Option<&'a str>,
+    proof: Option<&'a str>,
+}
+
+impl<'a> Entry<'a> {
+    /// Says that an action is about to be done.
+    pub(super) fn intent(action: &'a Action) -> Self {
+        let target = action.target();
+        Self {
+            schema: "plegdoctor.audit/1",
+            time: String::new(),
+            event: "intent",
+            action: action.word(),
+            target: action.told(),
+            id: target.container.map(ContainerId::as_str),
+            name: "",
+            pod: None,
+            namespace: None,
+            state: None,
+            pid: target.pid,
+            outcome: None,
+            reason: None,
+            before: None,
+            after: None,
+            proof: None,
+        }
+    }
+
+    /// Says what became of an action.
+    pub(super) fn result(action: &'a Action, ending: &'a crate::finding::outcome::Ending) -> Self {
+        Self {
+            event: "result",
+            outcome: Some(ending.fate.word()),
+            reason: ending.reason.as_deref(),
+            before: ending.before.as_deref(),
+            after: ending.after.as_deref(),
+            proof: ending.proof.as_deref(),
+            ..Self::intent(action)
+        }
+    }
+
+    /// Says that a container is about to be removed.
+    fn removal(target: &'a Target) -> Self {
+        Self {
+            schema: "plegdoctor.audit/1",
+            time: String::new(),
+            event: "intent",
+            action: "remove-container",
+            target: format!("remove container {}", target.id.short()),
+            id: Some(target.id.as_str()),
+            name: &target.name,
+            pod: target.pod.as_ref().map(|pod| &*pod.name),
+            namespace: target.pod.as_ref().map(|pod| &*pod.namespace),
+            state: Some(target.state.as_str()),
+            pid: None,
+            outcome: None,
+            reason: None,
+            before: None,
+            after: None,
+            proof: None,
+        }
+    }
+}
+
+impl Audit {
+    /// Opens `path` for appending, and makes it if there is none.
+    ///
+    /// # Errors
+    /// It can't be opened, or not in time.
+    pub fn open(path: &Path, clock: Clock) -> anyhow::Result<Self> {
+        Self::start(path, clock, open)
+    }
+
+    /// Opens `path`, a name that is not the user's choice, in a folder where others may write: a link is not followed,
+    /// and what is there already must be a file of our own that nobody reaches by another name. Others can't read it.
+    ///
+    /// # Errors
+    /// It is not, or can't be opened, or not in time.
+    pub fn open_own(path: &Path, clock: Clock) -> anyhow::Result<Self> {
+        Self::start(path, clock, open_own)
+    }
+
+    fn start(
+        path: &Path,
+        clock: Clock,
+        open: fn(&Path) -> anyhow::Result<(File, bool)>,
+    ) -> anyhow::Result<Self> {
+        let context = || format!("can't open the audit file {}", path.display());
+        let (lines, queue) = mpsc::channel();
+        let (opened, answer) = mpsc::sync_channel(1);
+        let owned = path.to_owned();
+        thread::Builder::new()
+            .name("audit".to_owned())
+            .spawn(move || match open(&owned) {
+                Ok((file, torn)) => {
+                    // Whoever asked may have given up; then nothing comes through the queue.
+                    let _ = opened.send(Ok(()));
+                    write_lines(file, torn, &queue);
+                }
+                Err(error) => {
+                    let _ = opened.send(Err(error));
+                }
+            })
+            .with_context(context)?;
+        match answer.recv_timeout(DEADLINE) {
+            Ok(opened) => opened.with_context(context)?,
+            Err(_) => {
+                let seconds = DEADLINE.as_secs();
+                return Err(anyhow::anyhow!("no answer in {seconds} s")).with_context(context);
+            }
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            clock,
+            lines,
+            stuck: AtomicBool::new(false),
+        })
+    }
+
+    /// Records that `target` is about to be removed; returns once that is on the disk.
+    ///
+    /// # Errors
+    /// It is not, or not in time: do not remove.
+    pub fn intent(&self, target: &Target) -> anyhow::Result<()> {
+        self.record(Entry::removal(target))
+    }
+
+    /// Records what became of `target`; returns once that is on the disk.
+    ///
+    /// # Errors
+    /// It is not, or not in time.
+    pub fn result(&self, target: &Target, ending: &Ending) -> anyhow::Result<()> {
+        self.record(Entry {
+            event: "result",
+            outcome: Some(ending.fate.word()),
+            reason: ending.reason.as_deref(),
+            ..Entry::removal(target)
+        })
+    }
+
+    /// Records an entry, as of now; returns once that is on the disk.
+    ///
+    /// # Errors
+    /// It is not, or not in time.
+    pub(super) fn record(&self, mut entry: Entry<'_>) -> anyhow::Result<()> {
+        let context = || format!("can't write the audit file {}", self.path.display());
+        if self.stuck.load(Ordering::Relaxed) {
+            return Err(anyhow::anyhow!("it did not answer before")).with_context(context);
+        }
+        let now = self.clock.now();
+        entry.time = now.to_rfc3339_opts(SecondsFormat::Millis, true);
+        let mut text = serde_json::to_vec(&entry).with_context(context)?;
+        text.push(b'\n');
+        let (done, answer) = mpsc::sync_channel(1);
+        // If the thread is gone, so is `done`, and the answer says so.
+        let _ = self.lines.send(Line { text, done });
+        match answer.recv_timeout(DEADLINE) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(anyhow::anyhow!(error)).with_context(context),
+            Err(RecvTimeoutError::Timeout) => {
+                self.stuck.store(true, Ordering::Relaxed);
+                let seconds = DEADLINE.as_secs();
+                Err(anyhow::anyhow!("no answer in {seconds} s")).with_context(context)
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                Err(anyhow::anyhow!("its writer ended")).with_context(context)
+            }
+        }
+    }
+}
+
+/// Opens the file, and tells whether its last line was cut short.
+fn open(path: &Path) -> anyhow::Result<(File, bool)> {
+    // Reading is for the last byte. It also opens a FIFO without waiting for a reader.
+    let file = appending().open(path)?;
+    with_end(file)
+}
+
+/// … if it is our own, or new.
+fn open_own(path: &Path) -> anyhow::Result<(File, bool)> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = appending()
+        .mode(0o600)
+        .custom_flags(i32::try_from(flags.bits())?)
+        .open(path)?;
+    let metadata = file.metadata()?;
+    let ours = metadata.uid() == geteuid().as_raw() && metadata.nlink() == 1;
+    if !(metadata.is_file() && ours) {
+        bail!("somebody else put something there: name a file with --audit");
+    }
+    with_end(file)
+}
+
+fn appending() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true);
+    options
+}
+
+fn with_end(file: File) -> anyhow::Result<(File, bool)> {
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        bail!("it is a directory");
+    }
+    let mut last = [b'\n'];
+    if metadata.is_file() && metadata.len() > 0 {
+        file.read_exact_at(&mut last, metadata.len() - 1)?;
+    }
+    Ok((file, last != [b'\n']))
+}
+
+/// Writes what comes through `queue` until nobody can send any more.
+fn write_lines(mut file: File, mut torn: bool, queue: &Receiver<Line>) {
+    while let Ok(first) = queue.recv() {
+        let mut batch = vec![first];
+        batch.extend(queue.try_iter().take(TOGETHER - 1));
+        let mut bytes = Vec::new();
+        if torn {
+            bytes.push(b'\n');
+        }
+        for line in &batch {
+            bytes.extend_from_slice(&line.text);
+        }
+        let written = write_synced(&mut file, &bytes);
+        // Part of it may stand there now; the next line must not be glued to that.
+        torn = written.is_err();
+        for line in batch {
+            let told = written.as_ref().map(|&()| ()).map_err(ToString::to_string);
+            let _ = line.done.send(told);
+        }
+    }
+}
+
+fn write_synced(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+    file.write_all(bytes)?;
+    file.sync_data()
+}
+
+#[cfg(test)]
+mod tests;

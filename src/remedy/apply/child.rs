@@ -1,0 +1,135 @@
+//! Runs a program that acts, until a deadline; its words on standard error are kept.
+
+use crate::io::{
+    child::{LAST_BREATH, Running},
+    deadline,
+};
+use std::{
+    io::{self, Read as _},
+    process::{Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Most bytes kept of its words.
+const WORDS: u64 = 4096;
+
+/// How it ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Ran {
+    /// Well.
+    Well(String),
+    /// Not well, with what it said.
+    Failed(String),
+    /// Not in time: it was given up, and may still be at work.
+    Late,
+}
+
+/// How much longer than the deadline the thread may take to say that time was up.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Runs `command` for at most `patience`. A thread starts it and is left behind if it hangs: a program on a dead disk
+/// may hold up whoever starts it.
+pub(super) fn run(command: Command, patience: Duration) -> Ran {
+    let (tell, told) = mpsc::sync_channel(1);
+    let started = thread::Builder::new()
+        .name("child".to_owned())
+        // Nobody listens any more where the send fails.
+        .spawn(move || drop(tell.send(ran(command, patience))));
+    match started {
+        Ok(_) => told
+            .recv_timeout(patience + LAST_BREATH + GRACE)
+            .unwrap_or(Ran::Late),
+        Err(error) => Ran::Failed(format!("can't be run: {error}")),
+    }
+}
+
+fn ran(mut command: Command, patience: Duration) -> Ran {
+    let until = Instant::now() + patience;
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut running = match Running::start(&mut command) {
+        Ok(running) => running,
+        Err(error) => return Ran::Failed(format!("can't be run: {error}")),
+    };
+    let (stdout, stderr) = (running.child.stdout.take(), running.child.stderr.take());
+    let (Some(stdout), Some(stderr)) = (stdout, stderr) else {
+        return Ran::Failed("can't be listened to".to_owned());
+    };
+    let mut words = Vec::new();
+    let ended = deadline::pump(
+        until,
+        move |to| deadline::send_blocks(stdout.take(WORDS).chain(stderr.take(WORDS)), to),
+        &mut |block: io::Result<Vec<u8>>| {
+            words.extend(block.unwrap_or_default());
+            true
+        },
+    );
+    let left = until.saturating_duration_since(Instant::now());
+    let status = match ended {
+        Ok(deadline::Ended::Whole) => running.wait(left.max(LAST_BREATH)),
+        _ => None,
+    };
+    let words = String::from_utf8_lossy(&words).trim().to_owned();
+    match status {
+        Some(status) if status.success() => Ran::Well(words),
+        Some(status) if words.is_empty() => Ran::Failed(status.to_string()),
+        Some(_) => Ran::Failed(words),
+        None => Ran::Late,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::{Pid, Signal, kill_process};
+    use std::{fs, path::Path};
+
+    #[test]
+    fn its_words_and_how_it_ended_are_told() {
+        let sh = |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            run(command, Duration::from_secs(20))
+        };
+        assert_eq!(sh("echo yes"), Ran::Well("yes".to_owned()));
+        assert_eq!(sh("echo no >&2; exit 3"), Ran::Failed("no".to_owned()));
+        assert_eq!(sh("exit 3"), Ran::Failed("exit status: 3".to_owned()));
+        let missing = run(Command::new("/no/such/program"), Duration::from_secs(20));
+        assert!(matches!(missing, Ran::Failed(_)), "{missing:?}");
+        let mut late = Command::new("sleep");
+        late.arg("99");
+        assert_eq!(run(late, Duration::from_millis(50)), Ran::Late);
+    }
+
+    #[test]
+    fn a_program_whose_file_system_does_not_answer_holds_nobody_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let (served, mounted) = (folder.path().join("served"), folder.path().join("mounted"));
+        for path in [&served, &mounted] {
+            fs::create_dir(path).unwrap();
+        }
+        fs::copy("/bin/true", served.join("program")).unwrap();
+        let program = mounted.join("program");
+        let mut server = Command::new("bindfs")
+            .args([Path::new("-f"), &served, &mounted])
+            .spawn()
+            .unwrap();
+        let until = Instant::now() + Duration::from_secs(20);
+        while !program.exists() && Instant::now() < until {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let pid = Pid::from_child(&server);
+        kill_process(pid, Signal::STOP).unwrap();
+        let began = Instant::now();
+        let ran = run(Command::new(&program), Duration::from_secs(1));
+        let took = began.elapsed();
+        kill_process(pid, Signal::CONT).unwrap();
+        let unmounted = Command::new("umount").arg("-l").arg(&mounted).status();
+        server.kill().unwrap();
+        server.wait().unwrap();
+        assert!(unmounted.unwrap().success());
+        assert_eq!(ran, Ran::Late);
+        assert!(took < Duration::from_secs(10), "{took:?}");
+    }
+}

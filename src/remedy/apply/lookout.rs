@@ -1,0 +1,74 @@
+//! Looks again whether the plan holds: before the first removal, and now and then while removals go on.
+//!
+//! A thread of its own looks, so that a slow list holds up neither Ctrl-C nor the answers to what is in flight;
+//! until it has looked, nothing new is sent.
+
+use crate::finding::plan::Plan;
+use std::{
+    io,
+    sync::mpsc::{self, Receiver, Sender, TryRecvError},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How long a look is relied on. A kubelet starts a pod's next sandbox within seconds.
+const RELIED_ON: Duration = Duration::from_secs(10);
+
+/// Plans anew from what is there now, or says why it can't.
+pub type Look = Box<dyn FnMut() -> Result<Plan, String> + Send>;
+
+/// Whoever looks, and what is known of the last look.
+pub(super) struct Lookout {
+    asks: Sender<()>,
+    plans: Receiver<Result<Plan, String>>,
+    is_asked: bool,
+    /// When the last look ended.
+    last: Option<Instant>,
+}
+
+impl Lookout {
+    /// Sends somebody to look, at once.
+    ///
+    /// # Errors
+    /// The system refuses a thread.
+    pub(super) fn start(mut look: Look) -> io::Result<Self> {
+        let (asks, asked) = mpsc::channel();
+        let (tell, plans) = mpsc::channel();
+        thread::Builder::new()
+            .name("lookout".to_owned())
+            .spawn(
+                move || {
+                    while asked.recv().is_ok() && tell.send(look()).is_ok() {}
+                },
+            )?;
+        Ok(Self {
+            asks,
+            plans,
+            is_asked: false,
+            last: None,
+        })
+    }
+
+    /// Returns whether the last look can be relied on.
+    pub(super) fn is_fresh(&self) -> bool {
+        !self.is_asked && self.last.is_some_and(|last| last.elapsed() < RELIED_ON)
+    }
+
+    /// Asks for a look if one is due, and returns what a look has shown since this was called last.
+    pub(super) fn poll(&mut self) -> Option<Result<Plan, String>> {
+        if !self.is_asked && !self.is_fresh() {
+            // If the thread is gone, the answer below says so.
+            let _ = self.asks.send(());
+            self.is_asked = true;
+        }
+        match self.plans.try_recv() {
+            Ok(plan) => {
+                self.is_asked = false;
+                self.last = Some(Instant::now());
+                Some(plan)
+            }
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(Err("the lookout ended".to_owned())),
+        }
+    }
+}

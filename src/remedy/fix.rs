@@ -1,0 +1,212 @@
+//! What `diagnose --fix` goes through, and what became of it, as values: the steps in their order, which is next,
+//! and the record of each deed.
+//!
+//! Nothing here acts, asks or waits. Steps come from the remedies of active findings alone; after each the node is
+//! looked at again, and the next comes from what that look shows.
+
+use crate::{
+    evidence::Evidence,
+    finding::{
+        Confidence, Finding, Risk, Severity,
+        action::Action,
+        outcome::{Asked, Deed, Ending, Fate},
+    },
+    kubelet::{Kubelet, Seen},
+    node::DEFAULT_ROOT,
+    report::{Report, Verdict},
+    rules::RULES,
+    syntax::time::Time,
+};
+use chrono::TimeDelta;
+use std::collections::BTreeSet;
+
+/// A remedy to carry out: what is shown, asked and done in one go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The finding that it is against.
+    pub finding: &'static str,
+    /// What it does, imperative.
+    pub title: String,
+    /// How sure the finding is.
+    pub confidence: Confidence,
+    /// What it may cost.
+    pub risk: Risk,
+    /// … in words.
+    pub cost: String,
+    /// All that it does; never empty.
+    pub actions: Vec<Action>,
+}
+
+impl Step {
+    /// Returns how harsh the harshest of its actions is.
+    fn harshness(&self) -> u8 {
+        let all = self.actions.iter().map(Action::harshness);
+        all.max().unwrap_or_default()
+    }
+
+    /// Returns whether something is restarted.
+    pub fn restarts(&self) -> bool {
+        self.actions.iter().any(Action::restarts)
+    }
+
+    /// Returns whether something would be restarted on the word of one source alone: a person may decide that. All
+    /// other actions see for themselves, right before, that they fit.
+    pub fn is_guess(&self) -> bool {
+        self.restarts() && self.confidence != Confidence::Confirmed
+    }
+
+    /// Returns whether it may be begun with before the node had its time to recover from `before`: not what restarts,
+    /// nor what costs more.
+    pub fn is_as_mild_as(&self, before: &Self) -> bool {
+        self.risk <= before.risk && !self.restarts()
+    }
+
+    /// Returns the record of one of its actions.
+    pub fn deed(
+        &self,
+        action: &Action,
+        asked: Asked,
+        (started, ended): (Time, Time),
+        ending: Ending,
+    ) -> Deed {
+        Deed {
+            finding: self.finding,
+            title: self.title.clone(),
+            risk: self.risk,
+            cost: self.cost.clone(),
+            action: action.clone(),
+            asked,
+            started,
+            ended,
+            ending,
+        }
+    }
+}
+
+/// Returns the steps against what is wrong now, the mildest first: by risk, then by what is restarted, then by rule,
+/// then in the remedies' order; each action once, for the surest of the findings that ask for a restart.
+pub fn steps(report: &Report) -> Vec<Step> {
+    let mut steps: Vec<Step> = report
+        .findings
+        .iter()
+        // What is only told of is nothing to act on.
+        .filter(|finding| finding.active && finding.severity != Severity::Info)
+        .flat_map(steps_of)
+        .collect();
+    let row = |step: &Step| RULES.iter().position(|rule| rule.id == step.finding);
+    // Stable: remedies of one finding, and findings of one rule, stay in their order.
+    steps.sort_by_key(|step| (step.risk, step.harshness(), step.is_guess(), row(step)));
+    let here = is_of_this_machine(report);
+    let mut known = BTreeSet::new();
+    for step in &mut steps {
+        step.actions
+            .retain(|action| (here || !action.is_to_the_host()) && known.insert(action.clone()));
+    }
+    steps.retain(|step| !step.actions.is_empty());
+    steps
+}
+
+fn steps_of(finding: &Finding) -> impl Iterator<Item = Step> + '_ {
+    finding.remedies.iter().map(|remedy| Step {
+        finding: finding.id,
+        title: remedy.title.clone(),
+        confidence: finding.confidence,
+        risk: remedy.risk,
+        cost: remedy.cost.clone(),
+        actions: remedy.actions.clone(),
+    })
+}
+
+/// Returns whether the report is of this machine: its processes were looked at, so a log of another was not joined.
+fn is_of_this_machine(report: &Report) -> bool {
+    report
+        .host
+        .as_ref()
+        .is_some_and(|host| host.root == DEFAULT_ROOT)
+}
+
+/// A relist that began so long ago stands: one of a node that is well is begun every second.
+const STANDS: TimeDelta = TimeDelta::seconds(30);
+/// … or, where it takes the runtime's events instead, every 5 minutes.
+const STANDS_EVENTED: TimeDelta = TimeDelta::minutes(6);
+
+/// Runs of the OCI runtime that are ended for one container: a wrapper, the runtime, its `init`. If more come, ending
+/// them heals nothing.
+const ENDS: usize = 3;
+
+/// Returns the first step that still has something to do, without what was settled before.
+pub fn next(report: &Report, settled: &BTreeSet<Action>) -> Option<Step> {
+    let in_vain = |action: &Action| {
+        let Action::EndProcess(own) = action else {
+            return false;
+        };
+        let same = |other: &&Action| matches!(other, Action::EndProcess(other) if other.container == own.container);
+        settled.iter().filter(same).count() >= ENDS
+    };
+    steps(report).into_iter().find_map(|mut step| {
+        step.actions
+            .retain(|action| !settled.contains(action) && !in_vain(action));
+        (!step.actions.is_empty()).then_some(step)
+    })
+}
+
+/// Returns what of a step is still asked for, and as surely, by a later look; `None` if nothing is.
+pub fn still(report: &Report, step: &Step) -> Option<Step> {
+    let now = steps(report);
+    let asked = |action: &&Action| {
+        let mut asking = now.iter().filter(|now| now.actions.contains(action));
+        asking.any(|now| !now.is_guess() || step.is_guess())
+    };
+    let actions: Vec<_> = step.actions.iter().filter(asked).cloned().collect();
+    (!actions.is_empty()).then(|| Step {
+        actions,
+        ..step.clone()
+    })
+}
+
+/// Returns the removals that failed before, if a mount was detached now: that may have been in their way.
+pub fn again(now: &[Deed], before: &[Deed]) -> Vec<Action> {
+    let detached = |deed: &Deed| {
+        matches!(deed.action, Action::DetachMount { .. }) && deed.ending.fate == Fate::Done
+    };
+    let failed = |deed: &&Deed| {
+        let removal = matches!(deed.action, Action::RemoveContainer { .. });
+        removal && deed.ending.fate == Fate::Failed && now.iter().any(detached)
+    };
+    let failed = before.iter().filter(failed);
+    failed.map(|deed| deed.action.clone()).collect()
+}
+
+/// Returns whether the relist stood still, so that its being at work later is worth telling.
+pub fn relist_stood(evidence: &Evidence) -> bool {
+    let mut incidents = evidence.log.iter().flat_map(|log| &log.incidents);
+    let stands = |kubelet: &Kubelet| {
+        let evented = kubelet.metrics.as_ref().is_some_and(|it| it.evented);
+        let limit = if evented { STANDS_EVENTED } else { STANDS };
+        kubelet.relist_age().is_some_and(|age| age.least() >= limit)
+    };
+    evidence.kubelet.as_ref().is_some_and(stands) || incidents.any(|incident| incident.ongoing)
+}
+
+/// Returns whether nothing is wrong (any more), so that nothing else must be done.
+pub fn is_well(report: &Report) -> bool {
+    matches!(report.verdict, Verdict::Healthy | Verdict::Recovered)
+}
+
+/// Returns when the relist was seen at work after `time`, and by what: the kubelet's metrics, else its log.
+pub fn relist_after(evidence: &Evidence, time: Time) -> Option<(Time, &'static str)> {
+    let metrics = evidence
+        .kubelet
+        .as_ref()
+        .and_then(|kubelet| kubelet.metrics.as_ref());
+    let listed = match metrics.and_then(|metrics| metrics.last_seen) {
+        // Cut to whole seconds: of the second of `time` itself nobody knows.
+        Some(Seen::At(seen)) if seen > time => Some((seen, "metrics")),
+        _ => None,
+    };
+    let told = || evidence.log.as_ref()?.recovery_after(time)?.at;
+    listed.or_else(|| Some((told()?, "log")))
+}
+
+#[cfg(test)]
+mod tests;
