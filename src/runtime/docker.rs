@@ -1,11 +1,10 @@
-//! Asks Docker, and removes containers; the only place that knows bollard, hyper and tokio.
+//! Asks Docker, and removes containers; over `io::http`.
 //!
 //! Each call is on a connection and a deadline of its own, so that one that hangs holds up nothing and every
 //! answer has its own time. Paths carry no API version, and nothing waits for `/version`: a daemon whose
 //! containerd hangs answers lists and inspects, but not that. What was asked for and did not come is in the
 //! values, never an error; nothing is judged, and nothing asked twice.
 
-mod bollard_over;
 mod inspect;
 mod logs;
 mod open;
@@ -31,12 +30,7 @@ use anyhow::{Context as _, bail};
 use recording::Recording;
 use serde_json::Value;
 use stacks::Flights;
-use std::{
-    io,
-    os::unix::net::SocketAddr,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{io, os::unix::net::SocketAddr, path::PathBuf, time::Duration};
 
 /// For how long inspects are sent; a daemon that needs longer shows enough by then.
 pub const INSPECT_BUDGET: Duration = Duration::from_secs(10);
@@ -327,10 +321,6 @@ impl Docker {
             Some(recording) => recording.is_missing(),
             None => !self.socket.exists(),
         }
-    }
-
-    fn socket(&self) -> &Path {
-        &self.socket
     }
 
     fn peer(&self) -> Peer<'_> {

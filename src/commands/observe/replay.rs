@@ -12,7 +12,7 @@ use crate::{
     capture::{Capture, Keep, Manifest, manifest::Options},
     cli::{LogArgs, LookArgs},
     evidence::Evidence,
-    io::{files::Tree, gap::Gap},
+    io::files::Tree,
     kubelet::summary::Digest,
     log::{self, Reading, Recorded, Sink, options::Moments},
     node::observe,
