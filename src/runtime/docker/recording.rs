@@ -1,4 +1,4 @@
-//! A daemon's answers from a folder or a capture, replayed without waiting: what `tape` keeps.
+//! A daemon's answers from a folder or a capture, replayed without waiting: what `transcript` keeps.
 //!
 //! `index` has a line for each call: path, outcome (`answered`, `timed_out`, `refused`, `missing`, `denied`, `gone`,
 //! `error`, `not_probed`), HTTP status, milliseconds, file of the body, or of the words where it failed (or the JSON

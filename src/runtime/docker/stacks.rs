@@ -116,8 +116,8 @@ impl Docker {
                 let came = came.unwrap_or((answer.body.len() as u64, true));
                 let (_, whole) = came;
                 let pending = recording.pending();
-                if let Some(tape) = &self.tape {
-                    tape.stacks(&answer.probe, answer.body.clone(), came, &pending);
+                if let Some(transcript) = &self.transcript {
+                    transcript.stacks(&answer.probe, answer.body.clone(), came, &pending);
                 }
                 let mut reader = Reader::default();
                 reader.push(&answer.body);
@@ -166,7 +166,7 @@ impl Docker {
             let bytes = &bytes[..bytes.len().min(left)];
             left -= bytes.len();
             reader.push(bytes);
-            if self.tape.is_some() {
+            if self.transcript.is_some() {
                 kept.extend_from_slice(bytes);
             }
             left > 0
@@ -180,9 +180,9 @@ impl Docker {
             false => Err(failure),
         });
         let (probe, _) = http::probe(started.elapsed(), end);
-        if let Some(tape) = &self.tape {
+        if let Some(transcript) = &self.transcript {
             let came = (kept.len() as u64, whole);
-            tape.stacks(&probe, kept, came, &pending);
+            transcript.stacks(&probe, kept, came, &pending);
         }
         Taken {
             probe,
