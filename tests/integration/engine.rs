@@ -259,8 +259,8 @@ fn a_stopped_daemon_is_given_up_within_the_deadline() {
         assert!(probe.took >= PROBE_TIMEOUT);
     }
     assert_eq!(
-        (runtime.containers.len(), runtime.versions.daemon),
-        (0, None)
+        (runtime.containers.len(), &runtime.versions.daemon),
+        (0, &None)
     );
     assert_eq!(runtime.docker().stacks, None);
     assert_eq!(runtime.docker().stacks_probe.outcome, Outcome::TimedOut);
@@ -296,8 +296,9 @@ fn with_containerd_stopped_lists_and_inspects_answer_while_version_and_info_hang
     let stacks = runtime
         .docker()
         .stacks
-        .unwrap_or_else(|| panic!("no stacks"))
-        .stacks;
+        .as_ref()
+        .unwrap_or_else(|| panic!("no stacks"));
+    let stacks = &stacks.stacks;
     for verb in [Verb::Version, Verb::Info] {
         let waits = stacks.calls.iter().find(|call| call.verb == verb);
         let waits = waits.map(|call| call.waits.name());
