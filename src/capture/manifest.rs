@@ -1,5 +1,5 @@
 //! `manifest.json`: when, where and with which options a capture was made, what each part holds, what could not be
-//! seen. It is what no other file tells; a folder without it (a case of `fixtures/cases`) is a capture all the same.
+//! seen. It is what no other file tells; a folder without it (a case of `fixtures`) is a capture all the same.
 //!
 //! The form grows by fields that may be missing; a change that old readers would misread raises the number in the
 //! schema's name.
