@@ -14,7 +14,7 @@ use crate::{
         summary::Log,
     },
     node::Host,
-    runtime::Runtime,
+    runtime::{Call, Runtime},
 };
 use chrono::TimeDelta;
 
@@ -133,7 +133,7 @@ impl<'a> Scene<'a> {
     /// Returns the runtime, if it listed its containers while the trouble was there.
     pub fn listed(&self) -> Option<&'a Runtime> {
         let runtime = self.runtime()?;
-        (runtime.list.outcome == Outcome::Answered).then_some(runtime)
+        (runtime.probe(Call::List).outcome == Outcome::Answered).then_some(runtime)
     }
 
     /// Returns the runtime, if it listed and all its containers answered while the trouble was there.
@@ -233,7 +233,7 @@ pub(super) fn may_drive(evidence: &Evidence, runtime: &Runtime) -> bool {
         return told == Engine::Docker;
     }
     // What does not list may have some.
-    let unlisted = runtime.list.outcome != Outcome::Answered;
+    let unlisted = runtime.probe(Call::List).outcome != Outcome::Answered;
     unlisted || engine::has_pods(runtime)
 }
 

@@ -13,7 +13,7 @@ use crate::{
     finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     io::probe::Outcome,
     kubelet::incident::Incident,
-    runtime::Runtime,
+    runtime::{Call, Runtime},
     syntax::{citation::Citation, duration},
 };
 use chrono::TimeDelta;
@@ -50,7 +50,7 @@ fn judge(scene: &Scene) -> Judged {
         count(runtime.containers.len(), "container"),
         stopped(runtime),
     );
-    let took = took(&runtime.list);
+    let took = took(runtime.probe(Call::List));
     Judged::out(
         format!("Docker has {all}, {pile} of them stopped, and lists them in {took}"),
         "docker list",
@@ -64,13 +64,13 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
     let pile = stopped(runtime);
     let inspect = median_inspect(runtime);
     let too_large = |finding: &Finding| finding.id == list_too_large::RULE.id && finding.active;
-    if runtime.list_bytes >= NEAR
+    if runtime.list_bytes() >= NEAR
         && pile * 2 >= runtime.containers.len()
         && !found.iter().any(too_large)
     {
         return vec![near_the_limit(evidence, runtime)];
     }
-    if pile < MANY || (runtime.list.took < SLOW_LIST && inspect < SLOW_INSPECT) {
+    if pile < MANY || (runtime.probe(Call::List).took < SLOW_LIST && inspect < SLOW_INSPECT) {
         return Vec::new();
     }
     // An outage that goes on, in which no call failed: the relist works, and takes too long.
@@ -80,8 +80,8 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
     let adds_up = outage.is_some_and(|outage| adds_up(runtime, outage));
     let all = runtime.containers.len();
     // A relist lists twice: sandboxes, then containers.
-    let relist = (runtime.list.took * 2).as_secs_f64();
-    let list = runtime.list.took.as_secs_f64();
+    let relist = (runtime.probe(Call::List).took * 2).as_secs_f64();
+    let list = runtime.probe(Call::List).took.as_secs_f64();
     let median = inspect.as_secs_f64() * 1000.0;
     let containers = count(all, "container");
     let room = room::told(runtime).map_or_else(String::new, |room| format!(" {room}"));
@@ -106,7 +106,7 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
         ),
         subjects: vec![node(evidence)],
         citations: vec![
-            cite_probe("docker list", runtime, &runtime.list),
+            cite_probe("docker list", runtime, runtime.probe(Call::List)),
             Citation {
                 source: "docker inspect".to_owned().into(),
                 is_call: true,
@@ -145,7 +145,7 @@ fn sum(runtime: &Runtime, beyond: Option<&Incident>) -> String {
 fn near_the_limit(evidence: &Evidence, runtime: &Runtime) -> Finding {
     let room = room::told(runtime).unwrap_or_default();
     let pile = stopped(runtime);
-    let beyond = runtime.list_bytes >= room::LIMIT;
+    let beyond = runtime.list_bytes() >= room::LIMIT;
     let (title, meaning) = match beyond {
         false => (
             "bring the list of containers near to gRPC's limit",
@@ -180,7 +180,7 @@ fn behind_silence(evidence: &Evidence, found: &[Finding]) -> Option<Finding> {
     // What does not run at all, or is stopped, needs no pile to be silent.
     let known = ["frozen-daemon", "network-storage"];
     let explained = found.iter().any(|f| f.active && known.contains(&f.id));
-    if pile < MANY || runtime.list.outcome != Outcome::TimedOut || explained {
+    if pile < MANY || runtime.probe(Call::List).outcome != Outcome::TimedOut || explained {
         return None;
     }
     let containers = count(stored.len(), "container");
@@ -196,7 +196,11 @@ fn behind_silence(evidence: &Evidence, found: &[Finding]) -> Option<Finding> {
             disk.root
         ),
         subjects: vec![node(evidence)],
-        citations: vec![cite_probe("docker list", runtime, &runtime.list)],
+        citations: vec![cite_probe(
+            "docker list",
+            runtime,
+            runtime.probe(Call::List),
+        )],
         remedies: remedies(evidence),
         spans: Vec::new(),
     })

@@ -129,12 +129,15 @@ fn running(evidence: &Evidence) -> Vec<Running> {
         }
     };
     if let Some(runtime) = &evidence.runtime {
-        let component = |name: &str| runtime.components.get(name).map(String::as_str);
+        let component = |name: &str| runtime.versions.components.get(name).map(String::as_str);
         for (program, text) in [
-            (Program::Tool(Tool::Dockerd), runtime.version.as_deref()),
+            (
+                Program::Tool(Tool::Dockerd),
+                runtime.versions.daemon.as_deref(),
+            ),
             (Program::Tool(Tool::Containerd), component("containerd")),
             (Program::Tool(Tool::Runc), component("runc")),
-            (Program::Kernel, runtime.kernel.as_deref()),
+            (Program::Kernel, runtime.versions.kernel.as_deref()),
         ] {
             learn(program, text, &|text| Citation {
                 is_call: true,

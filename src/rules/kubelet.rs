@@ -2,6 +2,7 @@
 //! without a log, and supports whatever explains it.
 
 use super::is_cause;
+use crate::runtime::Call;
 use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Severity},
@@ -90,10 +91,10 @@ fn agrees(evidence: &Evidence, id: &str, only_one: bool) -> bool {
     let Some(runtime) = &evidence.runtime else {
         return false;
     };
-    let listed = runtime.list.outcome;
+    let listed = runtime.probe(Call::List).outcome;
     let mut inspects = runtime.containers.iter().map(|it| it.probe.outcome);
     match id {
-        "runtime-down" => runtime.ping.outcome == Outcome::Refused,
+        "runtime-down" => runtime.probe(Call::Ping).outcome == Outcome::Refused,
         "hung-runtime" => listed == Outcome::TimedOut,
         // Lists answer, so that it is a status call that the relist waits for.
         "hung-container" => {

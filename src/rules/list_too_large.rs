@@ -39,8 +39,11 @@ const CALLS: &[Kind] = &[
 ];
 
 fn judge(scene: &Scene) -> Judged {
-    if let Some(runtime) = scene.listed().filter(|runtime| runtime.list_bytes < LIMIT) {
-        let bytes = runtime.list_bytes;
+    if let Some(runtime) = scene
+        .listed()
+        .filter(|runtime| runtime.list_bytes() < LIMIT)
+    {
+        let bytes = runtime.list_bytes();
         let because = format!("Docker's list has {bytes} bytes, and the limit is {LIMIT}");
         return Judged::out(because, "docker list");
     }
@@ -67,7 +70,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     };
     let listed = evidence.listed();
     // Docker's own answer is JSON and somewhat larger than the kubelet's message about the same containers.
-    let still = listed.map(|runtime| runtime.list_bytes >= limit);
+    let still = listed.map(|runtime| runtime.list_bytes() >= limit);
     let active = still != Some(false) && logged.go_on(evidence);
     let title = if active {
         "is too large"
@@ -101,7 +104,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
 
 pub(super) fn cite_list(runtime: &Runtime) -> Citation {
     let containers = count(runtime.containers.len(), "container");
-    let (stopped, bytes) = (stopped(runtime), runtime.list_bytes);
+    let (stopped, bytes) = (stopped(runtime), runtime.list_bytes());
     Citation {
         source: "docker list".to_owned().into(),
         is_call: true,

@@ -9,7 +9,7 @@ use crate::{
     },
     io::probe::Outcome,
     node::DEFAULT_ENDPOINT,
-    runtime::Runtime,
+    runtime::{Call, Runtime},
     syntax::id::ContainerId,
 };
 
@@ -137,15 +137,21 @@ pub(super) fn restart(evidence: &Evidence, unit: Unit) -> Vec<Action> {
 /// Returns whether containers outlive Docker, as far as it or its files tell.
 fn live_restore(runtime: Option<&Runtime>) -> Option<bool> {
     let runtime = runtime?;
-    let stored = || runtime.disk.as_ref().and_then(|disk| disk.live_restore);
-    runtime.live_restore.or_else(stored)
+    let stored = || {
+        runtime
+            .docker()
+            .disk
+            .as_ref()
+            .and_then(|disk| disk.live_restore)
+    };
+    runtime.docker().live_restore.or_else(stored)
 }
 
 /// Returns what a restart of Docker costs, as far as Docker or its files tell.
 fn cost_of_restart(runtime: Option<&Runtime>) -> String {
     match (runtime, live_restore(runtime)) {
         (Some(runtime), Some(false)) => {
-            let running = match (runtime.list.outcome, runtime.running()) {
+            let running = match (runtime.probe(Call::List).outcome, runtime.running()) {
                 (Outcome::Answered, 1) => "; 1 runs now".to_owned(),
                 (Outcome::Answered, running) => format!("; {running} run now"),
                 _ => String::new(),

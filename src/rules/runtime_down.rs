@@ -12,6 +12,7 @@ use super::{
     remedies::{Engine, Setup, look_why_it_ended, remedy, start_runtime},
     stored, took,
 };
+use crate::runtime::Call;
 use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
@@ -60,7 +61,7 @@ pub(super) const CALLS: &[Kind] = &[
 const GRANTED: TimeDelta = TimeDelta::seconds(30);
 
 fn judge(scene: &Scene) -> Judged {
-    match scene.runtime().map(|runtime| &runtime.ping) {
+    match scene.runtime().map(|runtime| runtime.probe(Call::Ping)) {
         Some(ping) if ping.outcome == Outcome::Answered => {
             return Judged::out(
                 format!("Docker answers a ping in {}", took(ping)),
@@ -101,12 +102,12 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let runtime = evidence.runtime.as_ref();
     // Whether a missing socket means anything is settled before: it is evidence only where this kubelet uses
     // Docker, else a gap and no runtime.
-    let refused = runtime.filter(|runtime| runtime.ping.outcome == Outcome::Refused);
+    let refused = runtime.filter(|runtime| runtime.probe(Call::Ping).outcome == Outcome::Refused);
     if logged.is_empty() && refused.is_none() {
         return Vec::new();
     }
-    let answers =
-        runtime.is_some_and(|r| r.ping.outcome == Outcome::Answered) && is_dockers(&logged);
+    let answers = runtime.is_some_and(|r| r.probe(Call::Ping).outcome == Outcome::Answered)
+        && is_dockers(&logged);
     // Docker lists without the containerd behind it.
     let goes_on = match is_behind_docker(&logged) {
         true => logged.go_on(evidence),
@@ -123,7 +124,9 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let mut citations = logged.cite(5);
     let ended = ended::told(evidence, &logged);
     citations.extend(ended.iter().flat_map(|(_, cited)| cited.clone()));
-    citations.extend(runtime.map(|runtime| cite_probe("docker ping", runtime, &runtime.ping)));
+    citations.extend(
+        runtime.map(|runtime| cite_probe("docker ping", runtime, runtime.probe(Call::Ping))),
+    );
     let setup = Setup::of(evidence);
     let name = match setup.engine {
         _ if behind => "containerd",
@@ -260,7 +263,7 @@ fn explain(
 ) -> String {
     let mut text = Vec::new();
     if let (true, Some(runtime)) = (refused, &evidence.runtime) {
-        let how = probe_text(&runtime.ping);
+        let how = probe_text(runtime.probe(Call::Ping));
         text.push(format!("Nothing answers on {}: {how}.", runtime.endpoint));
     }
     if !logged.is_empty() {

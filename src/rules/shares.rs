@@ -37,7 +37,10 @@ pub(super) fn of<'a>(evidence: &'a Evidence, container: &'a Container) -> Vec<Sh
 
 /// Whether the daemon's own stacks show a start that waits for the source of a bind mount.
 pub(super) fn is_waited_for_by_a_start(evidence: &Evidence) -> bool {
-    let pending = evidence.runtime.as_ref().and_then(|it| it.stacks.as_ref());
+    let pending = evidence
+        .runtime
+        .as_ref()
+        .and_then(|it| it.docker().stacks.as_ref());
     let mut calls = pending.iter().flat_map(|pending| &pending.stacks.calls);
     calls.any(|call| matches!(call.waits, Wait::FileSystem { bind: true, .. }))
 }

@@ -9,7 +9,7 @@ use crate::{
     finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     io::probe::Probe,
     kubelet::{Age, Kubelet, Metrics, Spread, spread::human, summary::Log},
-    runtime::Runtime,
+    runtime::{Call, Runtime},
     syntax::{citation::Citation, duration},
 };
 use chrono::TimeDelta;
@@ -172,7 +172,7 @@ fn own(runtime: &Runtime) -> Option<Slow> {
         return None;
     }
     let seconds = |time: Duration| human(time.as_secs_f64());
-    let list = took(&runtime.list);
+    let list = took(runtime.probe(Call::List));
     let pods = count(relist.pods, "pod");
     let text = format!(
         "By our own calls a relist takes {} where one pod changed, and {} where all did: a list took {list}, and the statuses of {pods} took {} one after the other.",
@@ -182,14 +182,17 @@ fn own(runtime: &Runtime) -> Option<Slow> {
     );
     let statuses = Probe {
         took: relist.statuses,
-        ..runtime.list.clone()
+        ..runtime.probe(Call::List).clone()
     };
     let mut summed = cite_probe("docker inspect", runtime, &statuses);
     let asked = count(relist.asked, "container");
     summed.text = format!("{asked} of pods answered in {} together", took(&statuses)).into();
     Some(Slow {
         text,
-        cited: vec![cite_probe("docker list", runtime, &runtime.list), summed],
+        cited: vec![
+            cite_probe("docker list", runtime, runtime.probe(Call::List)),
+            summed,
+        ],
     })
 }
 

@@ -13,7 +13,7 @@ use crate::{
 /// Returns Docker's files and the containers that they name, where they stand for a list that did not come.
 pub(super) fn listed(evidence: &Evidence) -> Option<(&Disk, Vec<&Stored>)> {
     let runtime = evidence.runtime.as_ref()?;
-    let disk = runtime.disk.as_ref().filter(|disk| disk.whole)?;
+    let disk = runtime.docker().disk.as_ref().filter(|disk| disk.whole)?;
     let stored = runtime.containers.iter();
     Some((disk, stored.filter_map(|it| it.disk.as_ref()).collect()))
 }

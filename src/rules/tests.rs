@@ -39,7 +39,7 @@ use super::*;
 use crate::{
     kubelet::summary::tests::digest,
     node::{DEFAULT_ENDPOINT, Host, Process, Role, State, Threads},
-    runtime::Inspected,
+    runtime::{Inspected, RuntimeKind},
     syntax::id::ContainerId,
 };
 use chrono::DateTime;
@@ -117,29 +117,13 @@ pub(super) fn probe(outcome: Outcome, millis: u64) -> Probe {
 
 /// A daemon that answers all its own calls.
 pub(super) fn daemon_with(containers: Vec<Container>) -> Runtime {
-    let answered = || probe(Outcome::Answered, 1);
+    let (asked_at, timeout) = (at("04:00:00"), Duration::from_secs(3));
     Runtime {
-        kind: "docker",
-        endpoint: DEFAULT_ENDPOINT.to_owned(),
-        socket_missing: false,
-        asked_at: at("04:00:00"),
-        probe_timeout: Duration::from_secs(3),
-        version: None,
-        components: BTreeMap::new(),
-        kernel: None,
-        api_version: None,
-        ping: answered(),
-        version_probe: answered(),
-        info: answered(),
-        live_restore: None,
-        log_driver: None,
-        list: answered(),
-        list_bytes: 1000,
         containers,
-        disk: None,
-        stacks: None,
-        stacks_probe: Probe::NONE,
+        ..Runtime::new(RuntimeKind::Docker, DEFAULT_ENDPOINT, asked_at, timeout)
     }
+    .with_own_calls(&probe(Outcome::Answered, 1))
+    .with_list_bytes(1000)
 }
 
 /// A sandbox of default/web-2 that inspects as `state`, or `None`: does not answer.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::runtime::Call;
 use crate::{
     io::gap::Gap,
     kubelet::summary::Source,
@@ -228,13 +229,8 @@ fn a_call_that_failed_so_in_the_outage_rules_nothing_out() {
 fn a_socket_that_refuses_and_one_that_takes_calls_tell_the_two_apart() {
     let with = |outcome| {
         let mut daemon = daemon_with(Vec::new());
-        for call in [
-            &mut daemon.ping,
-            &mut daemon.version_probe,
-            &mut daemon.info,
-            &mut daemon.list,
-        ] {
-            *call = probe(outcome, 3000);
+        for call in Call::OWN {
+            *daemon.probe_mut(call) = probe(outcome, 3000);
         }
         evidence(&[], Some(daemon))
     };
@@ -394,8 +390,8 @@ fn a_socket_that_systemd_holds_is_no_daemon() {
     let silent = |processes: Vec<Process>| {
         changed(|it| {
             let mut daemon = daemon_with(Vec::new());
-            for call in [&mut daemon.ping, &mut daemon.list] {
-                *call = probe(Outcome::TimedOut, 3000);
+            for call in [Call::Ping, Call::List] {
+                *daemon.probe_mut(call) = probe(Outcome::TimedOut, 3000);
             }
             it.runtime = Some(daemon);
             machine(it).processes = processes;
