@@ -6,7 +6,11 @@
 mod table;
 
 use super::{
-    Bearing, Rule, engine::engine, holders, hung_runtime, is_behind, node, remedies::remedy,
+    engine::engine,
+    holders, hung_runtime, is_behind, node,
+    remedies::remedy,
+    support::causality::part_in,
+    support::old_form::{Bearing, OldRule as Rule},
 };
 use crate::{
     evidence::Evidence,
@@ -33,7 +37,6 @@ pub(super) const RULE: Rule = Rule {
             "busy-mount",
         ],
         // Each release has its own trouble.
-        fits: |own, other| own.explanation.contains(&part_in(other.id)),
         // Nobody judges it: a release decides nothing, neither that it is to blame nor, by its absence, what is not.
         ..Bearing::NONE
     },
@@ -244,11 +247,6 @@ fn is_another_reason(release: &Release, finding: &Finding) -> bool {
         && finding.id != hung_runtime::RULE.id
         && !release.behind.contains(&finding.id)
         && release.behind.iter().any(explains)
-}
-
-/// Returns the words that tie a release to what it may be behind.
-fn part_in(id: &str) -> String {
-    format!("It may have its part in {id}")
 }
 
 fn tell(
