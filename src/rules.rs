@@ -121,7 +121,7 @@ pub(crate) use support::{
     wording::{clock, count, probe_text, took},
 };
 
-use crate::{evidence::Evidence, finding::Finding, syntax::page::Page};
+use crate::{evidence::Evidence, finding::Finding};
 use support::{
     answer::{Answer, Draft},
     case::Case,
@@ -137,8 +137,8 @@ pub struct Rule {
     pub id: &'static str,
     /// What the cause is, in a few words.
     pub title: &'static str,
-    /// What there is to know about it: `plegdoctor explain`.
-    pub page: Page,
+    /// Its page, as Markdown: `docs/findings/<id>.md`.
+    pub page: &'static str,
     /// Whether it explains that the PLEG lags.
     pub explains: Explains,
     tier: Tier,
@@ -237,7 +237,7 @@ impl Rule {
                 (drafts.into_iter().map(build).collect(), None)
             }
             Answer::Absent(absent) => (Vec::new(), Some(absent)),
-            Answer::Silent => (Vec::new(), None),
+            Answer::Silent => (Vec::new(), Some(Absent::unless_seen())),
         }
     }
 }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Severity, Subject},
+    finding::{Confidence, Finding, Remedy, Severity, Subject, Variant},
     kubelet::{
         event::{ErrorClass, Kind},
         incident::Incident,
@@ -217,6 +217,7 @@ impl Absent {
 /// A finding as its rule describes it. What follows from the rest is derived: confidence, severity, remedies.
 #[derive(Debug)]
 pub(crate) struct Draft {
+    variant: Variant,
     title: String,
     sentences: Vec<String>,
     severity: Severity,
@@ -235,6 +236,7 @@ impl Draft {
     /// A finding of one source that holds now, about the node.
     pub(crate) fn new(severity: Severity, title: impl Into<String>) -> Self {
         Self {
+            variant: Variant::Plain,
             title: title.into(),
             sentences: Vec::new(),
             severity,
@@ -248,6 +250,13 @@ impl Draft {
             keeps_steps: false,
             spans: Vec::new(),
         }
+    }
+
+    /// Which case of the rule it is, where other rules depend on that.
+    #[must_use]
+    pub(crate) fn variant(mut self, variant: Variant) -> Self {
+        self.variant = variant;
+        self
     }
 
     /// Adds a part of the explanation: one or more sentences; nothing for an empty one.
@@ -346,6 +355,7 @@ impl Draft {
         }
         Finding {
             id,
+            variant: self.variant,
             title: self.title,
             severity: match self.active {
                 true => self.severity,

@@ -2,10 +2,7 @@
 //!
 //! Two findings are related only where they speak of one time and may be about the same things; `report::rank` sees to that.
 
-use crate::finding::Finding;
-
-/// Go's words of a certificate that is not valid at this time (crypto/x509/verify.go).
-pub(crate) const EXPIRED: &str = "certificate has expired or is not yet valid";
+use crate::finding::{Finding, Variant};
 
 /// What one rule's trouble does to others'.
 #[derive(Debug)]
@@ -68,7 +65,8 @@ const RELATIONS: &[Relation] = &[
     causes("busy-mount", &["dead-container"]),
     causes("clock-step", &["not-pleg"]).only_if(|step, other| {
         let both = [step, other];
-        both.iter().all(|it| it.explanation.contains(EXPIRED))
+        both.iter()
+            .all(|it| it.variant == Variant::ExpiredCertificate)
     }),
     aggravates("disk-saturated", &["container-pileup"]),
     aggravates(
@@ -104,7 +102,7 @@ const RELATIONS: &[Relation] = &[
             "busy-mount",
         ],
     )
-    .only_if(|version, other| version.explanation.contains(&part_in(other.id))),
+    .only_if(|version, other| version.variant == Variant::FactorIn(other.id)),
 ];
 
 const fn causes(cause: &'static str, on: &'static [&'static str]) -> Relation {
@@ -152,11 +150,6 @@ fn has(effect: Effect, cause: &Finding, other: &Finding) -> bool {
             && it.on.contains(&other.id)
             && (it.only_if)(cause, other)
     })
-}
-
-/// What `known-bad-version` says of another finding.
-pub(crate) fn part_in(id: &str) -> String {
-    format!("It may have its part in {id}")
 }
 
 #[cfg(test)]

@@ -11,6 +11,9 @@ use crate::{
 };
 use chrono::TimeDelta;
 
+/// Go's words of a certificate that is not valid at this time (crypto/x509/verify.go).
+pub(crate) const EXPIRED: &str = "certificate has expired or is not yet valid";
+
 /// Groups of lines, in the order of the log.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LogMatches<'a>(pub(crate) Vec<&'a Group>);

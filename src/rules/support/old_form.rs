@@ -11,7 +11,6 @@ use crate::{
     node::Host,
     rules::{Detection, Explains, Rule, Tier},
     runtime::Runtime,
-    syntax::page::Page,
 };
 use std::ops::Deref;
 
@@ -22,7 +21,7 @@ pub(crate) struct OldRule {
     pub(crate) title: &'static str,
     pub(crate) explains: bool,
     pub(crate) bearing: Bearing,
-    pub(crate) page: Page,
+    pub(crate) page: &'static str,
     pub(crate) check: fn(&Evidence, &[Finding]) -> Vec<Finding>,
 }
 
