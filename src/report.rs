@@ -88,10 +88,13 @@ pub struct Report {
 /// Returns what the evidence amounts to.
 pub fn diagnose(evidence: &Evidence) -> Report {
     let log = evidence.log.as_ref();
-    let mut findings = rules::check_all(evidence);
+    let rules::Evaluation {
+        mut findings,
+        absent,
+    } = rules::evaluate(evidence);
     let outages = log.map_or(&[][..], |log| &log.incidents);
     let roles = rank::rank(&mut findings, outages);
-    let (ruled_out, undecided) = judged::judge(evidence, &findings);
+    let (ruled_out, undecided) = judged::judge(evidence, &findings, &absent);
     let (kubelet_gaps, kubelet_notes) = kubelet::unseen(evidence);
     let gaps: BTreeSet<Gap> = evidence
         .gaps

@@ -14,8 +14,14 @@ mod words;
 pub(super) use in_turn::in_turn;
 
 use super::{
-    Bearing, EACH, Judged, Rule, Scene, bearing::is_extract, cite_probe, holders::Holder,
-    hung_runtime, inspect_call, lasts, lines::Lines, subject_from, subject_of,
+    EACH,
+    bearing::is_extract,
+    cite_probe,
+    holders::Holder,
+    hung_runtime, inspect_call, lasts,
+    lines::Lines,
+    subject_from, subject_of,
+    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
 };
 use crate::runtime::Call;
 use crate::{

@@ -6,10 +6,11 @@ mod starts;
 pub(super) use starts::is_slow_start;
 
 use super::{
-    Bearing, Judged, Rule, Scene, cite_probe, clock, count, daemon,
+    cite_probe, clock, count, daemon,
     daemon_stacks::{cite, waited_for_kind},
     lines::Lines,
     remedies::{Engine, cost_of_containerd, engine, restart, restart_runtime, save_stacks},
+    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
 };
 use crate::{
     evidence::Evidence,

@@ -6,7 +6,10 @@
 mod table;
 
 use super::{
-    Bearing, Rule, engine::engine, holders, hung_runtime, is_behind, node, remedies::remedy,
+    engine::engine,
+    holders, hung_runtime, is_behind, node,
+    remedies::remedy,
+    support::old_form::{Bearing, OldRule as Rule},
 };
 use crate::{
     evidence::Evidence,
@@ -31,7 +34,6 @@ pub(super) const RULE: Rule = Rule {
             "busy-mount",
         ],
         // Each release has its own trouble.
-        fits: |own, other| own.variant == Variant::FactorIn(other.id),
         // Nobody judges it: a release decides nothing, neither that it is to blame nor, by its absence, what is not.
         ..Bearing::NONE
     },

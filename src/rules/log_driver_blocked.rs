@@ -5,10 +5,11 @@
 //! where a container hangs and nothing else is known to hold it. From a log alone nothing of a driver is known.
 
 use super::{
-    Bearing, EACH, Judged, Rule, Scene, daemon_stacks, holders, hung_container, is_behind,
+    EACH, daemon_stacks, holders, hung_container, is_behind,
     lines::Lines,
     remedies::{engine, remedy, restart_runtime, save_stacks},
     runtime_down, subject_of,
+    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
 };
 use crate::{
     evidence::Evidence,

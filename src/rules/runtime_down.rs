@@ -6,18 +6,21 @@ mod again;
 mod ended;
 
 use super::{
-    Bearing, Judged, Rule, Scene, cite_probe, clock, daemon,
+    cite_probe, clock, daemon,
     lines::Lines,
     probe_text,
     remedies::{Engine, Setup, look_why_it_ended, remedy, start_runtime},
-    stored, took,
+    stored,
+    support::calls::REFUSED as CALLS,
+    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
+    took,
 };
 use crate::runtime::Call;
 use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     io::probe::Outcome,
-    kubelet::event::{ErrorClass, Kind},
+    kubelet::event::ErrorClass,
     node::Role,
     runtime::stored::{Disk, Life, Stored},
 };
@@ -37,24 +40,6 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../docs/findings/runtime-down.md"),
     check,
 };
-
-/// The calls that fail at once where nothing listens.
-pub(super) const CALLS: &[Kind] = &[
-    Kind::ListSandboxesFailed,
-    Kind::ListContainersFailed,
-    Kind::ListStreamFailed,
-    Kind::RelistFailed,
-    Kind::RuntimeVersionFailed,
-    Kind::RuntimeStatusFailed,
-    Kind::RuntimeSanityFailed,
-    Kind::CriConnectFailed,
-    Kind::RunSandboxFailed,
-    Kind::SandboxStatusFailed,
-    Kind::ContainerStatusFailed,
-    Kind::RuntimeNotReady,
-    Kind::ContainerGcFailed,
-    Kind::CleanPodsFailed,
-];
 
 /// For so long the kubelet grants a runtime that it does not answer before it calls it down
 /// (kubernetes:pkg/kubelet/kubelet.go maxWaitForContainerRuntime).

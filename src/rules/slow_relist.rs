@@ -3,7 +3,13 @@
 //! Two sources: the kubelet's metrics, which mostly count from its start, and our own calls, of now. Where something
 //! hangs, or a pile of containers is the reason, another rule speaks.
 
-use super::{Bearing, Rule, cite_probe, count, is_cause, kubelet, kubelet::cite, node, took};
+use super::{
+    cite_probe, count, is_cause, kubelet,
+    kubelet::cite,
+    node,
+    support::old_form::{Bearing, OldRule as Rule},
+    took,
+};
 use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},

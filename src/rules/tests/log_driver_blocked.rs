@@ -119,11 +119,11 @@ fn another_known_reason_and_a_node_that_is_well_leave_the_driver_alone() {
 
 #[test]
 fn dockers_default_says_nothing_of_a_container_that_does_not_answer() {
-    use crate::rules::{Judged, Scene};
+    use crate::rules::support::old_form::{Judged, Scene};
     let judge = |daemon| {
         let evidence = evidence(&[], Some(daemon));
         let primary = only(&crate::rules::hung_container::RULE, &evidence);
-        (RULE.bearing.judge)(&Scene::of(&evidence, &primary))
+        (RULE.bearing.judge)(&Scene::of(Trouble::new(&evidence, &primary)))
     };
     let judged = judge(daemon_of(Some("json-file")));
     assert!(matches!(judged, Judged::Open { .. }), "{judged:?}");
