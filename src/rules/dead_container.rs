@@ -18,12 +18,7 @@ use crate::{
     kubelet::event::Kind,
     node::Remains,
     runtime::{Container, Runtime},
-    syntax::{
-        citation::Citation,
-        duration,
-        id::ContainerId,
-        page::{Cure, Look, Page},
-    },
+    syntax::{citation::Citation, duration, id::ContainerId},
 };
 use chrono::TimeDelta;
 use ids::Ids;
@@ -39,61 +34,7 @@ pub(super) const RULE: Rule = Rule {
         judge,
         ..Bearing::NONE
     },
-    page: Page {
-        means: "A container has ended, its removal was tried, and what belongs to it could not be removed: mostly \
-            because its layer or its `shm` is still mounted somewhere (`device or resource busy`), sometimes because of \
-            an immutable file. Docker then marks it dead: it can never start again, and only removing it helps. \
-            `docker ps` may call it `Removal In Progress`, or not show it under `--filter status=dead`; inspect tells.",
-        matters: "By itself it does not hold up a relist: in no public incident was a dead container shown to be what \
-            blocked one; those were shown as `Created` or `Up`. It matters in two ways: the kubelet tries to \
-            remove it each minute, and many of them make the list longer (`container-pileup`, `list-too-large`); and \
-            it is the mark of a leaked mount, which goes on making more of them (`busy-mount`).",
-        confirm: &[
-            Look {
-                what: "What inspect says of it, and why its removal failed",
-                command: "docker inspect -f '{{.State.Status}} {{.State.Error}}' ID",
-            },
-            Look {
-                what: "Which containers are dead, whatever the list calls them",
-                command: "plegdoctor clean --dead --dry-run",
-            },
-            Look {
-                what: "Which processes still see its mount",
-                command: "grep -l ID /proc/[0-9]*/mountinfo",
-            },
-        ],
-        remedies: &[
-            Cure {
-                what: "Remove it again: what held it may be gone",
-                command: "plegdoctor clean --dead",
-                cost: "its logs; nothing that runs is touched",
-            },
-            Cure {
-                what: "Detach the mount where it is held, or restart who holds it, then remove it again",
-                command: "",
-                cost: "what the holder does; `busy-mount` names it",
-            },
-            Cure {
-                what: "Take the immutable mark off the file in its layer (`chattr -i`), then remove it again",
-                command: "",
-                cost: "none, once you know who set it",
-            },
-        ],
-        versions: "All of Docker. Up to 28.1 the list goes on to say `Removal In Progress` after a removal that failed, \
-            until the daemon restarts (moby#49968, in 28.2.0). On RHEL 7 kernels `fs.may_detach_mounts=1` lets a mount \
-            point be removed that is still mounted in another namespace.",
-        unproved: "That a dead container blocks the relist. If the node is NotReady, look for what does not answer; \
-            removing dead containers will not heal it unless there are thousands.",
-        see: &["busy-mount", "container-pileup", "remove-container-failed"],
-        sources: &[
-            "moby:daemon/delete.go",
-            "moby#49968",
-            "moby#34877",
-            "moby#32461",
-            "moby#14474",
-            "run: kubelet 1.20.2, Docker 20.10.24",
-        ],
-    },
+    page: include_str!("../../docs/findings/dead-container.md"),
     check,
 };
 

@@ -6,7 +6,6 @@
 
 mod held;
 mod in_turn;
-mod page;
 mod remedies;
 mod shape;
 mod stacks;
@@ -44,7 +43,7 @@ pub(super) const RULE: Rule = Rule {
         judge,
         ..Bearing::NONE
     },
-    page: page::PAGE,
+    page: include_str!("../../docs/findings/hung-container.md"),
     check,
 };
 

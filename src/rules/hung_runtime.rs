@@ -17,10 +17,7 @@ use crate::{
     io::probe::{Outcome, Probe},
     kubelet::event::{ErrorClass, Kind},
     runtime::Runtime,
-    syntax::{
-        citation::Citation,
-        page::{Cure, Look, Page},
-    },
+    syntax::citation::Citation,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -33,62 +30,7 @@ pub(super) const RULE: Rule = Rule {
         judge,
         ..Bearing::NONE
     },
-    page: Page {
-        means: "The daemon takes connections and answers none, or only some kinds of calls. What does not answer tells where: \
-            version and info alone, and dockerd waits for containerd; the inspects of all containers, and something holds a \
-            lock that all need; everything, and the daemon itself is stuck, starved or stopped. Connecting proves nothing: \
-            the kernel accepts for a daemon that is stopped.",
-        matters: "If the list does not answer, no relist ends: the lag grows by a second each second, without limit, until the \
-            daemon answers again. If only its version and status hang, the kubelet says `container runtime is down` and the \
-            node goes NotReady without any PLEG line.",
-        confirm: &[
-            Look {
-                what: "Which calls answer, and after how long",
-                command: "plegdoctor probe",
-            },
-            Look {
-                what: "Whether the daemon is stopped (T), sleeps in the kernel (D), or is starved",
-                command: "ps -eo pid,stat,etime,wchan:24,args | grep -E '[d]ockerd|[c]ontainerd( |$)|[c]rio( |$)'",
-            },
-            Look {
-                what: "What its goroutines wait for; this answers while nothing else does, as long as the daemon runs",
-                command: "curl -s --max-time 10 --unix-socket /var/run/docker.sock 'http://localhost/debug/pprof/goroutine?debug=2'",
-            },
-        ],
-        remedies: &[
-            Cure::SAVE,
-            Cure {
-                what: "Let a stopped daemon go on",
-                command: "kill -CONT PID",
-                cost: "nothing is lost: it answers what has piled up",
-            },
-            Cure {
-                what: "Restart containerd, where Docker's version and info alone hang",
-                command: "systemctl restart containerd",
-                cost: "containers go on; but where docker.service requires it, Docker restarts with it and stops every \
-                    container unless live-restore is on",
-            },
-            Cure::RESTART_RUNTIME,
-        ],
-        versions: "All.",
-        unproved: "That the daemon has a bug: a saturated disk, a machine without memory, systemd that does not answer look the \
-            same from outside, and come back after a restart. The daemon's stacks, taken before, are what its makers ask for. \
-            CRI-O's `due to system load` means that an earlier try of the same request is still going on: a large image is \
-            enough for a few such lines.",
-        see: &[
-            "frozen-daemon",
-            "disk-saturated",
-            "systemd-unresponsive",
-            "memory-starved",
-            "list-containers-failed",
-        ],
-        sources: &[
-            "moby#28889",
-            "moby#38005",
-            "kubernetes#13305",
-            "run: kubelet 1.20.2, Docker 20.10.24",
-        ],
-    },
+    page: include_str!("../../docs/findings/hung-runtime.md"),
     check,
 };
 

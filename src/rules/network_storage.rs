@@ -5,7 +5,6 @@
 
 mod judged;
 mod logged;
-mod page;
 mod words;
 
 use super::{
@@ -42,7 +41,7 @@ pub(super) const RULE: Rule = Rule {
         judge: judged::judge,
         ..Bearing::NONE
     },
-    page: page::PAGE,
+    page: include_str!("../../docs/findings/network-storage.md"),
     check,
 };
 

@@ -20,11 +20,7 @@ use crate::{
         incident::{CALL_TIMEOUT, Incident, Shape},
         summary::Log,
     },
-    syntax::{
-        duration,
-        page::{Cure, Look, Page},
-        time::Time,
-    },
+    syntax::{duration, time::Time},
 };
 use chrono::TimeDelta;
 
@@ -33,39 +29,7 @@ pub(super) const RULE: Rule = Rule {
     title: "The PLEG was unhealthy, and the evidence does not tell why",
     explains: false,
     bearing: Bearing::NONE,
-    page: Page {
-        means: "PLEG was unhealthy, and the evidence does not tell why. What it excludes is said, and what was not seen.",
-        matters: "In many public incidents a restart \"fixed\" the node and nobody knew what it was, so it came back. The \
-            evidence is there while the node is sick, and gone after the restart.",
-        confirm: &[
-            Look {
-                what: "Everything again, on the node and as root: kernel stacks and other users' processes are seen by root only",
-                command: "plegdoctor diagnose",
-            },
-            Look {
-                what: "Each container by itself",
-                command: "plegdoctor probe --all",
-            },
-            Look {
-                what: "What all threads wait for",
-                command: "ps -eLo pid,tid,ppid,stat,etime,wchan:32,args",
-            },
-        ],
-        remedies: &[
-            Cure::SAVE,
-            Cure {
-                what: "Look for what changed: kubelet, runtime and kernel upgrades, a new workload, a new add-on",
-                command: "journalctl --list-boots; grep -E 'upgrade|install' /var/log/dpkg.log | tail",
-                cost: "nothing",
-            },
-            Cure::RESTART_RUNTIME,
-        ],
-        versions: "All.",
-        unproved: "Anything: that is the point. An outage that is over leaves its log only; wait for the next one with \
-            `plegdoctor events --follow`, and collect before a restart.",
-        see: &["hung-container", "hung-runtime", "slow-relist"],
-        sources: &["kubernetes#45419", "moby#38005"],
-    },
+    page: include_str!("../../docs/findings/pleg-unexplained.md"),
     check,
 };
 

@@ -1,6 +1,6 @@
 //! `explain`: pages of findings and messages, the list of them, and lines that are pasted.
 
-/// What the pages hold: complete, true to the program, and the same in `docs/findings.md`.
+/// What the pages hold: complete, and true to the program.
 mod pages;
 
 use crate::support::{
@@ -140,11 +140,11 @@ fn a_page_tells_the_cure_and_what_it_costs() {
     for words in [
         "list-too-large  finding\n",
         "\nWhat it means\n",
-        "\nWhy it matters for PLEG\n",
-        "\nHow to see whether it is so\n",
+        "\nWhy it matters\n",
+        "\nHow to confirm\n",
         "\n      plegdoctor clean --exited\n      cost: ",
         "\nVersions\n",
-        "\nKnown from\n",
+        "\nSources\n",
     ] {
         assert!(told.out.contains(words), "{words:?}: {}", told.out);
     }
