@@ -17,7 +17,7 @@ use super::{
 use crate::{
     evidence::Evidence,
     finding::{
-        Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind,
+        Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant,
         action::{Action, Unit},
     },
     node::{
@@ -122,6 +122,7 @@ fn tell(
     citations.extend(cited.filter_map(|hold| cite_hold(evidence, hold)));
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: words::title(evidence, troubles, holds),
         severity: Severity::Warning,
         confidence: if busy {

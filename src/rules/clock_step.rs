@@ -7,7 +7,7 @@
 use super::{Bearing, Rule, clock, distinct, lines::Lines, node};
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     kubelet::{
         event::{Event, Kind},
         summary::{Log, PAUSE, Step},
@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
         shows: |step, other| {
             [step, other]
                 .iter()
-                .all(|it| it.explanation.contains(EXPIRED))
+                .all(|it| it.variant == Variant::ExpiredCertificate)
         },
         feeds: &["not-pleg"],
         ..Bearing::NONE
@@ -146,6 +146,10 @@ fn tell(evidence: &Evidence, log: &Log, told: &Lines, consequences: &Lines) -> F
     let harms = !told.is_empty() && !consequences.is_empty();
     Finding {
         id: RULE.id,
+        variant: match harms && consequences.say(EXPIRED) {
+            true => Variant::ExpiredCertificate,
+            false => Variant::Plain,
+        },
         title: title(log, told),
         severity: match harms {
             true => Severity::Warning,

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
     kubelet::{
         event::{ErrorClass, Kind},
         incident::CALL_TIMEOUT,
@@ -93,6 +93,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let told = if logged { lines.cite(2) } else { Vec::new() };
     vec![Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: format!(
             "The network plugin {} (process {}) does not end",
             first.program(),
@@ -142,6 +143,7 @@ fn logged(evidence: &Evidence) -> Option<Finding> {
     );
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: "A network plugin waits in vain, and its sandboxes are neither made nor removed"
             .to_owned(),
         severity: Severity::Warning,

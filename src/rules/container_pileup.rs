@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     io::probe::Outcome,
     kubelet::incident::Incident,
     runtime::Runtime,
@@ -87,6 +87,7 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
     let room = room::told(runtime).map_or_else(String::new, |room| format!(" {room}"));
     vec![Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: format!("{pile} stopped containers make every relist slow"),
         severity: if outage.is_some() {
             Severity::Critical
@@ -158,6 +159,7 @@ fn near_the_limit(evidence: &Evidence, runtime: &Runtime) -> Finding {
     let see = beyond.then(|| see_the_kubelets_word(evidence));
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: format!("{pile} stopped containers {title}"),
         severity: Severity::Warning,
         confidence: Confidence::Suspected,
@@ -184,6 +186,7 @@ fn behind_silence(evidence: &Evidence, found: &[Finding]) -> Option<Finding> {
     let containers = count(stored.len(), "container");
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: format!("{pile} stopped containers may be why Docker does not list them in time"),
         severity: Severity::Warning,
         confidence: Confidence::Suspected,

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     evidence::{Evidence, FRESH},
-    finding::{Confidence, Finding, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Severity, Subject, SubjectKind, Variant},
     io::probe::Outcome,
     kubelet::event::ErrorClass,
     node::{Disk, Host, KernelKind, KernelLine, Process, Role, State, waits_for_disk},
@@ -248,6 +248,7 @@ fn accuse(evidence: &Evidence, sick: &[Sick], harm: &Harm, told: bool) -> Findin
     }));
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: words::title(sick),
         severity: match waits && !harm.logged.is_empty() {
             true => Severity::Critical,

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     kubelet::{
         event::{ErrorClass, Kind},
         summary::PAUSE,
@@ -184,6 +184,7 @@ fn tell(evidence: &Evidence, seen: &Seen) -> Finding {
     };
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: RULE.title.to_owned(),
         severity: match harms {
             true => Severity::Warning,

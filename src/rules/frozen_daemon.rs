@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     io::probe::Outcome,
     kubelet::event::ErrorClass,
     node::{Process, Role, State},
@@ -132,7 +132,7 @@ fn accuse(evidence: &Evidence, process: &Process, frozen: Frozen) -> Option<Find
         .iter()
         .flat_map(Runtime::own_calls)
         .filter(|(_, probe)| probe.outcome == Outcome::TimedOut)
-        .map(|(call, _)| call)
+        .map(|(call, _)| call.as_str())
         .collect();
     let told = !silent.is_empty() || !logged.is_empty();
     // Threads meet on a slow disk for moments, too: only with silence it is a freeze.
@@ -146,6 +146,7 @@ fn accuse(evidence: &Evidence, process: &Process, frozen: Frozen) -> Option<Find
     subject.pid = Some(process.pid);
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: title(process, frozen),
         severity: if told {
             Severity::Critical

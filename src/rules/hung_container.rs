@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Severity, Subject, SubjectKind, Variant},
     io::probe::Outcome,
     kubelet::{
         event::{ErrorClass, Kind},
@@ -363,6 +363,7 @@ fn accuse(evidence: &Evidence, suspects: &[Suspect]) -> Finding {
     }
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: words::title(suspects, active),
         severity: if suspects.iter().any(critical) {
             Severity::Critical

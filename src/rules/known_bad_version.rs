@@ -10,8 +10,9 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     node::{Tool, Version},
+    runtime,
     syntax::citation::Citation,
 };
 use table::{Certainty, Program, RELEASES, Release, Told};
@@ -30,7 +31,7 @@ pub(super) const RULE: Rule = Rule {
             "busy-mount",
         ],
         // Each release has its own trouble.
-        fits: |own, other| own.explanation.contains(&part_in(other.id)),
+        fits: |own, other| own.variant == Variant::FactorIn(other.id),
         // Nobody judges it: a release decides nothing, neither that it is to blame nor, by its absence, what is not.
         ..Bearing::NONE
     },
@@ -91,7 +92,8 @@ fn shows(evidence: &Evidence, finding: &Finding) -> bool {
     let ids = finding.subjects.iter().filter_map(|it| it.id.as_ref());
     ids.filter_map(|id| listed?.find(id)).any(|container| {
         let inspected = container.inspected.as_ref();
-        container.listed_state == "removing" && inspected.is_some_and(|it| it.state == "dead")
+        container.listed_state == runtime::State::Removing
+            && inspected.is_some_and(|it| it.state == runtime::State::Dead)
     })
 }
 
@@ -187,11 +189,6 @@ fn is_another_reason(release: &Release, finding: &Finding) -> bool {
         && release.behind.iter().any(explains)
 }
 
-/// Returns the words that tie a release to what it may be behind.
-fn part_in(id: &str) -> String {
-    format!("It may have its part in {id}")
-}
-
 fn tell(
     evidence: &Evidence,
     release: &Release,
@@ -201,13 +198,14 @@ fn tell(
     let (name, version) = (running.program.name(), &running.version);
     let link = match behind {
         Some(finding) => format!(
-            "{}: what is proved is told there, and a version alone proves nothing.",
-            part_in(finding.id)
+            "It may have its part in {}: what is proved is told there, and a version alone proves nothing.",
+            finding.id
         ),
         None => "Nothing of the kind is seen here, and a version alone proves nothing.".to_owned(),
     };
     Finding {
         id: RULE.id,
+        variant: behind.map_or(Variant::Plain, |finding| Variant::FactorIn(finding.id)),
         title: format!("{} {version} is known for trouble", capital(name)),
         severity: match behind {
             Some(finding) if finding.severity != Severity::Info => Severity::Warning,

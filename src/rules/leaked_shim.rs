@@ -22,7 +22,7 @@ use crate::{
         Evidence,
         shims::{self, Odds},
     },
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
     node::{Process, State},
     runtime::{Container, Inspected},
     syntax::{citation::Citation, id::ContainerId},
@@ -160,6 +160,7 @@ fn finding(evidence: &Evidence, cases: &[Case<'_>], frozen: bool) -> Finding {
     subjects.extend(cases.iter().filter_map(shim_subject));
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: words::title(cases),
         severity: Severity::Warning,
         confidence: if sure {

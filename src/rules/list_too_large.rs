@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Severity},
+    finding::{Confidence, Finding, Remedy, Severity, Variant},
     kubelet::event::{ErrorClass, Kind},
     runtime::{Runtime, room::LIMIT},
     syntax::citation::Citation,
@@ -78,6 +78,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     citations.extend(listed.map(cite_list));
     vec![Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: format!("The list of containers {title} for the kubelet"),
         severity: Severity::Critical,
         confidence: if active && still == Some(true) {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
     io::probe::Outcome,
     kubelet::{event::ErrorClass, summary::PAUSE},
     node::Version,
@@ -214,6 +214,7 @@ fn accuse(evidence: &Evidence, runtime: &Runtime, blocked: &Blocked) -> Finding 
     });
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: match seen {
             true => format!("dockerd waits for the log driver {}", blocked.driver),
             false => format!(

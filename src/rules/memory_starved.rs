@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     evidence::{Evidence, FRESH},
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     node::{Host, KernelKind, KernelLine},
 };
 use std::time::Duration;
@@ -49,10 +49,8 @@ fn judge(scene: &Scene) -> Judged {
     let pressure = scene.host().map(|host| &host.pressure);
     // It may have run out before, and have been given back by those that were killed.
     let killed = pressure.is_none_or(|pressure| pressure.oom_kills != Some(0));
-    let unread =
-        |told: &str| told.contains("kernel's messages") || told.contains("kernel messages");
-    let unread = scene.evidence.notes.iter().any(|note| unread(note))
-        || scene.evidence.gaps.iter().any(|gap| unread(&gap.what));
+    let host = scene.evidence.host.as_ref();
+    let unread = host.is_some_and(|host| host.kernel_messages_unread);
     match pressure.and_then(|pressure| pressure.memory_available.zip(pressure.memory_total)) {
         Some(_) if killed && unread => scene.open(
             "the kernel's messages were not read, and it may have killed for memory before",
@@ -131,6 +129,7 @@ fn now(evidence: &Evidence, host: &Host) -> Option<Finding> {
     }
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: RULE.title.to_owned(),
         severity: Severity::Warning,
         confidence: Confidence::Suspected,

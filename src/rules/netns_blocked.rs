@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
     io::probe::Outcome,
     kubelet::{
         event::{ErrorClass, Kind},
@@ -234,6 +234,7 @@ fn accuse(evidence: &Evidence, host: &Host, seen: &Seen, confidence: Confidence)
     }
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: title(seen),
         severity: match seen.harms() && evidence.log.as_ref().is_some_and(Log::has_outage) {
             true => Severity::Critical,

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
     io::probe::Outcome,
     kubelet::event::ErrorClass,
     node::{Host, KernelKind, KernelLine, Mount, Process, Role, State, server_wait},
@@ -200,6 +200,7 @@ fn accuse(
     }));
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: words::title(stuck, mounts),
         severity: if logged && blocks {
             Severity::Critical

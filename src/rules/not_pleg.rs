@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     kubelet::{
         event::{ErrorClass, Event, Kind},
         incident::START_UP,
@@ -251,6 +251,7 @@ fn tell(evidence: &Evidence, other: &Other) -> Finding {
     };
     Finding {
         id: RULE.id,
+        variant: variant(&quote),
         title: other.title.to_owned(),
         severity: Severity::Critical,
         confidence: Confidence::Suspected,
@@ -286,6 +287,7 @@ fn not_ready(evidence: &Evidence, log: &Log) -> Option<Finding> {
     let since = clock(evidence, event.at);
     Some(Finding {
         id: RULE.id,
+        variant: variant(&reason),
         title: match message {
             Some(_) => "The node is NotReady, and the kubelet gives another reason than the PLEG",
             None => "The node is NotReady, and the log does not tell why",
@@ -311,6 +313,14 @@ fn not_ready(evidence: &Evidence, log: &Log) -> Option<Finding> {
         }],
         spans: Vec::new(),
     })
+}
+
+/// Returns which case these words of the kubelet's are.
+fn variant(words: &str) -> Variant {
+    match words.contains(EXPIRED) {
+        true => Variant::ExpiredCertificate,
+        false => Variant::Plain,
+    }
 }
 
 /// Returns the condition's message.

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, Variant},
     kubelet::{
         event::{ErrorClass, ErrorTail, Event, Kind},
         summary::{Group, Log},
@@ -194,6 +194,7 @@ fn tell(evidence: &Evidence, left: &[Left]) -> Finding {
     let active = left.iter().any(|one| one.active);
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: match left {
             [_] => format!("{} outlives its pod", called(&first.subject)),
             many => format!("{} outlive their pods", count(many.len(), "container")),

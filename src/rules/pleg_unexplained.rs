@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     io::probe::Outcome,
     kubelet::{
         event::{Event, Kind},
@@ -113,6 +113,7 @@ fn tell(evidence: &Evidence, incident: &Incident, number: usize) -> Finding {
     citations.dedup();
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: title.to_owned(),
         severity: Severity::Critical,
         confidence: Confidence::Suspected,
@@ -157,6 +158,7 @@ fn tell_evented(evidence: &Evidence, full: &Lines) -> Finding {
     let lines = full.counted();
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: "The evented PLEG's channel is full: the kubelet does not keep up with its runtime's events".to_owned(),
         severity: Severity::Critical,
         confidence: Confidence::Suspected,
@@ -181,6 +183,7 @@ fn tell_untimed(evidence: &Evidence, lines: &Lines) -> Finding {
     let lag = lag.unwrap_or_else(|| "an unknown time".to_owned());
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: "The node's condition says that its PLEG is not healthy; the kubelet's log is needed to tell why".to_owned(),
         severity: Severity::Critical,
         confidence: Confidence::Suspected,

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
     kubelet::{
         event::{ErrorClass, Event, Kind},
         summary::PAUSE,
@@ -117,6 +117,7 @@ fn for_ever(evidence: &Evidence, lines: &Lines) -> Option<Finding> {
     };
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: format!("For {span} the kubelet has asked for what is gone: {what}"),
         severity: Severity::Warning,
         confidence: match gone {
@@ -218,6 +219,7 @@ fn beside(evidence: &Evidence, lines: &Lines) -> Option<Finding> {
     }
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: "What the PLEG did not find was removed in the same moment; that is harmless"
             .to_owned(),
         severity: Severity::Info,

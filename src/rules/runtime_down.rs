@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     io::probe::Outcome,
     kubelet::event::{ErrorClass, Kind},
     node::Role,
@@ -146,6 +146,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     };
     vec![Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: title.to_owned(),
         severity: Severity::Critical,
         confidence: if refused.is_some() && goes_on {

@@ -6,7 +6,7 @@
 use super::{Bearing, Rule, cite_probe, count, is_cause, kubelet, kubelet::cite, node, took};
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     io::probe::Probe,
     kubelet::{Age, Kubelet, Metrics, Spread, spread::human, summary::Log},
     runtime::Runtime,
@@ -63,6 +63,7 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
     }
     vec![Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: RULE.title.to_owned(),
         severity: Severity::Warning,
         confidence: if both {

@@ -5,7 +5,7 @@
 use super::{Bearing, Rule, clock, lines::Lines, node};
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Severity},
+    finding::{Confidence, Finding, Severity, Variant},
     kubelet::{event::Kind, incident::START_UP},
 };
 
@@ -44,6 +44,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let started = clock(evidence, Some(started));
     vec![Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: RULE.title.to_owned(),
         severity: Severity::Info,
         confidence: Confidence::Suspected,

@@ -14,7 +14,9 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, action::Action},
+    finding::{
+        Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant, action::Action,
+    },
     kubelet::event::Event,
     node::{Bus, Host, Process, Role, State, Systemd},
 };
@@ -193,6 +195,7 @@ fn accuse(evidence: &Evidence, host: &Host, waited: Duration, signs: &Signs) -> 
     }));
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: RULE.title.to_owned(),
         severity: match signs.logged.is_empty() {
             true => Severity::Warning,

@@ -6,7 +6,7 @@ mod told;
 use super::{Bearing, Judged, Rule, Scene, daemon, holders, node};
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, Variant},
     node::Process,
 };
 
@@ -58,7 +58,7 @@ fn judge(scene: &Scene) -> Judged {
 
 /// Returns whether a finding of this rule's goes by calls that failed, and not by a limit that is near.
 pub(super) fn is_told(finding: &Finding) -> bool {
-    finding.id == RULE.id && !finding.spans.is_empty()
+    finding.id == RULE.id && finding.variant == Variant::TaskLimitHit
 }
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
@@ -141,6 +141,7 @@ fn finding(
 ) -> Finding {
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: what.to_owned(),
         severity: Severity::Warning,
         confidence: Confidence::Suspected,

@@ -6,7 +6,7 @@
 use super::{Bearing, Rule, node};
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Severity},
+    finding::{Confidence, Finding, Severity, Variant},
     kubelet::summary::{Group, Log},
     syntax::citation::Citation,
 };
@@ -55,6 +55,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     }
     vec![Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: RULE.title.to_owned(),
         severity: Severity::Info,
         confidence: Confidence::Suspected,
