@@ -1,17 +1,16 @@
 //! Reading as the command line asks for it: what the tests share.
 
-mod ahead;
 mod archived;
 mod container;
 mod copied;
+mod discovered;
 mod journal;
 mod named;
 mod packed;
-mod picked;
-mod windowed;
+mod ranged;
 
 use super::{DockerLog, Places, Reading, read_in};
-use crate::io::decompress::Kind;
+use crate::io::decompress::Compression;
 pub(super) use crate::io::decompress::tests::pack;
 use crate::{
     cli::{Cli, Command, LogArgs},

@@ -1,7 +1,7 @@
 //! Logs that somebody copied from a terminal, or searched.
 
 use super::{Entry, directory_of, gaps, outcome, pack, stale, tar_of};
-use crate::io::decompress::Kind;
+use crate::io::decompress::Compression;
 use std::{fs, path::Path, process};
 
 fn text(path: &Path) -> &str {
@@ -22,7 +22,7 @@ fn broken_lines_are_read_from_whatever_they_come_out_of() {
     let rows = rows();
     let (_dir, path) = directory_of(&[
         ("kubelet.log", rows.clone().into_bytes()),
-        ("kubelet.log.gz", pack(Kind::Gzip, rows.as_bytes())),
+        ("kubelet.log.gz", pack(Compression::Gzip, rows.as_bytes())),
         (
             "all.tar",
             tar_of(&[Entry::file("kubelet.log", rows.as_bytes())]),
@@ -30,7 +30,7 @@ fn broken_lines_are_read_from_whatever_they_come_out_of() {
         (
             "all.tar.gz",
             pack(
-                Kind::Gzip,
+                Compression::Gzip,
                 &tar_of(&[Entry::file("kubelet.log", rows.as_bytes())]),
             ),
         ),

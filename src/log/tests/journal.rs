@@ -1,7 +1,7 @@
 //! journalctl, played by scripts: one that filters like the real one, and others that misbehave.
 
 use super::{directory, events_in, gaps, outcome_in, script};
-use crate::log::{intake::Intake, units};
+use crate::log::{ingest::Ingest, units};
 use chrono::DateTime;
 use std::{
     ffi::OsStr,
@@ -368,7 +368,7 @@ fn impatient(root: &Path) -> Vec<String> {
     let args = super::args(&[]);
     let moments = args.moments().unwrap();
     let mut ignore = |_| {};
-    let mut intake = Intake::new(&moments, &mut ignore);
+    let mut ingest = Intake::new(&moments, &mut ignore);
     let timeout = Duration::from_millis(500);
     let journalctl = root.join("journalctl");
     let journal = units::Journal {
@@ -386,13 +386,13 @@ fn impatient(root: &Path) -> Vec<String> {
         deadline: Instant::now() + timeout,
     };
     let started = Instant::now();
-    let failed = units::read(&journal, &mut intake).err();
+    let failed = units::read(&journal, &mut ingest).err();
     assert!(
         started.elapsed() < Duration::from_secs(20),
         "{:?}",
         started.elapsed()
     );
-    let mut gaps = gaps(&intake.reading);
+    let mut gaps = gaps(&ingest.reading);
     gaps.extend(failed.map(|(name, error)| format!("{name}: {error:#}")));
     gaps
 }

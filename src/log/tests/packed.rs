@@ -5,7 +5,7 @@ use super::{
     picked::{generous, tail},
     stale,
 };
-use crate::{io::decompress::Kind, log::tail::Limits};
+use crate::{io::decompress::Compression, log::tail::Limits};
 use std::{fs, path::Path, time::Instant};
 
 fn text(path: &Path) -> &str {
@@ -19,7 +19,12 @@ fn error(options: &[&str]) -> String {
 #[test]
 fn a_log_is_unpacked_whatever_it_is_called() {
     let log = format!("noise\n{}", stale(30, "11:00:00"));
-    for kind in [Kind::Gzip, Kind::Zstd, Kind::Xz, Kind::Bzip2] {
+    for kind in [
+        Compression::Gzip,
+        Compression::Zstd,
+        Compression::Xz,
+        Compression::Bzip2,
+    ] {
         let (_dir, path) = directory_of(&[("kubelet.log", pack(kind, log.as_bytes()))]);
         let (reading, lines) = outcome(&["--log", text(&path.join("kubelet.log"))]).unwrap();
         assert_eq!(lines, ["kubelet.log:2 30 11:00"], "{kind:?}");
@@ -34,19 +39,19 @@ fn a_log_is_unpacked_whatever_it_is_called() {
 
 #[test]
 fn rotations_plain_and_compressed_go_in_the_order_of_their_times() {
-    let gz = |day| pack(Kind::Gzip, stale(day, "11:00:00").as_bytes());
+    let gz = |day| pack(Compression::Gzip, stale(day, "11:00:00").as_bytes());
     let (_dir, path) = directory_of(&[
         ("kubelet.log", stale(30, "11:00:00").into_bytes()),
         ("kubelet.log.1", stale(29, "11:00:00").into_bytes()),
         ("kubelet.log.2.gz", gz(28)),
         (
             "kubelet.log.10.gz",
-            pack(Kind::Xz, stale(20, "11:00:00").as_bytes()),
+            pack(Compression::Xz, stale(20, "11:00:00").as_bytes()),
         ),
         ("kubelet.log-20261127.gz", gz(26)),
         (
             "kubelet.log-20261126.zst",
-            pack(Kind::Zstd, stale(25, "11:00:00").as_bytes()),
+            pack(Compression::Zstd, stale(25, "11:00:00").as_bytes()),
         ),
     ]);
     let (reading, lines) = outcome(&["--log", text(&path)]).unwrap();
@@ -69,7 +74,7 @@ fn a_compressed_log_that_is_cut_or_damaged_gives_what_came_before_and_one_gap() 
     let log: String = (0..60)
         .map(|minute| stale(30, &format!("11:{minute:02}:00")))
         .collect();
-    let packed = pack(Kind::Gzip, log.as_bytes());
+    let packed = pack(Compression::Gzip, log.as_bytes());
     let (_dir, path) = directory_of(&[("cut", &packed[..packed.len() - 8])]);
     let (reading, lines) = outcome(&["--log", text(&path.join("cut"))]).unwrap();
     assert_eq!(lines.len(), 60);
@@ -94,8 +99,8 @@ fn a_compressed_log_that_is_cut_or_damaged_gives_what_came_before_and_one_gap() 
 
 #[test]
 fn what_gives_nothing_or_no_text_is_refused_with_its_cure() {
-    let twice = pack(Kind::Gzip, &pack(Kind::Xz, b"line\n"));
-    let journal = pack(Kind::Zstd, b"LPKSHHRHrest");
+    let twice = pack(Compression::Gzip, &pack(Compression::Xz, b"line\n"));
+    let journal = pack(Compression::Zstd, b"LPKSHHRHrest");
     for (bytes, words) in [
         (b"\x1f\x8b\x08\0".to_vec(), "it is cut short (gzip)"),
         (b"\x28\xb5\x2f\xfd\0\x90hi".to_vec(), "256 MiB of memory"),
@@ -111,14 +116,14 @@ fn what_gives_nothing_or_no_text_is_refused_with_its_cure() {
 
 #[test]
 fn compressed_rotations_are_read_as_far_as_the_last_24_hours_reach() {
-    let old = pack(Kind::Gzip, stale(28, "11:00:00").as_bytes());
+    let old = pack(Compression::Gzip, stale(28, "11:00:00").as_bytes());
     let lines = [stale(29, "11:00:00"), stale(29, "13:00:00")].concat();
     let (_dir, root) = directory_of(&[
         ("var/log/kubelet.log", stale(30, "11:00:00").into_bytes()),
         ("var/log/kubelet.log.1", stale(29, "14:00:00").into_bytes()),
         (
             "var/log/kubelet.log.2.gz",
-            pack(Kind::Gzip, lines.as_bytes()),
+            pack(Compression::Gzip, lines.as_bytes()),
         ),
         ("var/log/kubelet.log.3.gz", old),
     ]);
@@ -140,7 +145,10 @@ fn compressed_rotations_are_read_as_far_as_the_last_24_hours_reach() {
 fn rotated(limits: &Limits) -> (String, Vec<String>) {
     let older = stale(30, "10:00:00").repeat(10);
     let (_dir, dir) = directory_of(&[
-        ("kubelet.log.1.gz", pack(Kind::Gzip, older.as_bytes())),
+        (
+            "kubelet.log.1.gz",
+            pack(Compression::Gzip, older.as_bytes()),
+        ),
         ("kubelet.log", stale(30, "11:00:00").repeat(10).into_bytes()),
     ]);
     let (read, gaps) = tail(&dir, limits, |_| {});
