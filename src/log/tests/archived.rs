@@ -117,87 +117,36 @@ fn in_each_folder_klogs_lowest_level_and_the_kubelets_own_log_stand_for_the_othe
     );
 }
 
-/// Returns an archive of two logs, the newer one first and the older one compressed.
-fn two_logs() -> Vec<u8> {
-    let older = pack(Compression::Xz, stale(27, "11:00:00").as_bytes());
-    tar_of(&[
-        file("kubelet.log", 28),
-        Entry::file("kubelet.log.1.xz", &older),
-        Entry::file("kubelet.conf", b"x"),
-    ])
-}
-
 #[test]
-fn an_archive_in_an_archive_is_a_folder_of_it() {
-    let tar = tar_of(&[
+fn archives_inside_an_archive_are_skipped_and_named() {
+    let inner = tar_of(&[file("kubelet.log", 28)]);
+    let mut entries = vec![
+        Entry::file("node.tar", &inner),
         file("kubelet.log", 30),
-        Entry::file("node.tar", &two_logs()),
-        file("kubelet.log.1", 29),
-    ]);
+        Entry::file("a/node.tgz", &pack(Compression::Gzip, &inner)),
+    ];
+    let skipped =
+        "skipped archives inside it (node.tar, a/node.tgz): unpack them and pass them with --log";
+    let tar = tar_of(&entries);
     let (names, lines, gaps) = cited(&tar);
-    assert_eq!(
-        names,
-        [
-            "bundle.tar:node.tar/kubelet.log.1.xz",
-            "bundle.tar:node.tar/kubelet.log",
-            "bundle.tar:kubelet.log.1",
-            "bundle.tar:kubelet.log",
-        ]
-    );
-    assert_eq!(lines[1], "kubelet.log:1 28 11:00");
-    assert!(lines.len() == 4 && gaps.is_empty(), "{lines:?} {gaps:?}");
-    let (reading, lines) = piped(pack(Compression::Gzip, &tar));
-    assert!(lines.len() == 4 && reading.gaps.is_empty(), "{reading:?}");
-    assert_eq!(
-        reading.sources[1].name.rsplit('/').next(),
-        Some("kubelet.log")
-    );
-}
-
-#[test]
-fn a_compressed_archive_in_an_archive_is_read_and_in_a_compressed_one_refused() {
-    let inner = pack(Compression::Gzip, &two_logs());
-    let tar = tar_of(&[
-        Entry::file("a/node.tgz", &inner),
-        Entry::file(
-            "b/node.tzst",
-            &pack(Compression::Zstd, &tar_of(&[file("kubelet.log", 26)])),
-        ),
-        file("kubelet.log", 30),
-    ]);
-    let (_dir, path) = directory_of(&[("bundle", tar.clone())]);
-    let (reading, lines) = outcome(&["--log", text(&path.join("bundle"))]).unwrap();
-    assert!(
-        lines.len() == 4 && reading.gaps.is_empty(),
-        "{lines:?} {reading:?}"
-    );
-    let (_dir, path) = directory_of(&[("bundle", pack(Compression::Gzip, &tar))]);
-    let (reading, lines) = outcome(&["--log", text(&path.join("bundle"))]).unwrap();
-    assert_eq!(lines, ["bundle:kubelet.log:1 30 11:00"]);
-    assert_eq!(gaps(&reading).len(), 2);
-    assert!(
-        reading.gaps[0].why.contains("unpack the outer"),
-        "{reading:?}"
-    );
-}
-
-#[test]
-fn an_archive_that_is_cut_or_too_deep_in_others_is_a_gap() {
-    // Behind the second log's text.
-    let cut = &two_logs()[..1536 + 300];
-    let tar = tar_of(&[Entry::file("node.tar", cut), file("kubelet.log", 30)]);
-    let (names, _, gaps) = cited(&tar);
-    assert_eq!(names.len(), 3, "{names:?}");
-    assert!(
-        gaps.len() == 1 && gaps[0].starts_with("bundle.tar:node.tar: it is cut short"),
-        "{gaps:?}"
-    );
-    let deep = (0..6).fold(two_logs(), |tar, _| tar_of(&[Entry::file("a.tar", &tar)]));
-    let tar = tar_of(&[file("kubelet.log", 30), Entry::file("b.tar", &deep)]);
-    let (names, _, gaps) = cited(&tar);
     assert_eq!(names, ["bundle.tar:kubelet.log"]);
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(gaps, [format!("bundle.tar: {skipped}")]);
+    let (reading, lines) = piped(pack(Compression::Gzip, &tar));
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(super::gaps(&reading), [format!("pipe: {skipped}")]);
+    // Without any other log nothing can be read.
+    entries.remove(1);
+    let (_dir, path) = directory_of(&[("bundle", tar_of(&entries))]);
+    let error = outcome(&["--log", text(&path.join("bundle"))]).unwrap_err();
+    let words = "none of its 2 files is a log of the kubelet; skipped archives inside it";
+    assert!(error.to_string().contains(words), "{error}");
+    // Of many some are named.
+    entries.extend((0..5).map(|number| Entry::file(&format!("{number}.tar"), &inner)));
+    entries.push(file("kubelet.log", 30));
+    let (_, _, gaps) = cited(&tar_of(&entries));
     assert!(
-        gaps.len() == 1 && gaps[0].contains("too deep in others"),
+        gaps[0].contains("(node.tar, a/node.tgz, 0.tar, 1.tar and 3 more)"),
         "{gaps:?}"
     );
 }
@@ -237,7 +186,7 @@ fn more_logs_than_are_worth_their_order_stay_in_the_archives() {
     );
     let note = &reading.notes[0];
     assert!(
-        note.contains("bundle: its logs are read in its own order"),
+        note.contains("bundle: its logs were read in the archive's order"),
         "{note}"
     );
     // Not one note for each of them.
@@ -320,7 +269,7 @@ fn an_archive_and_its_members_share_the_memory_that_there_is() {
     assert!(
         told.len() == 1
             && told[0].starts_with(
-                "bundle:kubelet.log.1.xz: to unpack it (xz) takes more than 0 MiB of memory"
+                "bundle:kubelet.log.1.xz: decompressing it (xz) takes more than 0 MiB of memory"
             ),
         "{told:?}"
     );
@@ -422,7 +371,7 @@ fn of_more_logs_than_find_room_the_others_are_counted() {
     assert_eq!(reading.sources.len(), 4096);
     let [gap] = &gaps(&reading)[..] else { panic!() };
     assert!(
-        gap.ends_with("it holds more logs than can be read: 104 were left out"),
+        gap.ends_with("104 logs beyond the first 4096 were skipped"),
         "{gap}"
     );
     // … and of several archives together.
@@ -441,7 +390,7 @@ fn of_more_logs_than_find_room_the_others_are_counted() {
     let told = gaps(&reading);
     assert!(
         told.iter()
-            .any(|gap| gap.starts_with("the logs: 4096 logs more than the 8192")),
+            .any(|gap| gap.starts_with("the logs: 4096 logs beyond the first 8192")),
         "{told:?}"
     );
 }

@@ -57,7 +57,7 @@ fn broken_lines_are_read_from_whatever_they_come_out_of() {
         assert_eq!(gaps(&reading), [""; 0]);
         let notes = &reading.notes;
         assert!(
-            notes.iter().any(|it| it.contains("broken at 120 columns")),
+            notes.iter().any(|it| it.contains("wrapped at 120 columns")),
             "{notes:?}"
         );
         assert!(reading.sources[0].extract);
@@ -83,7 +83,7 @@ fn broken_lines_are_read_in_whole_whatever_time_is_asked_for() {
         reading
             .notes
             .iter()
-            .any(|it| it.ends_with("since its lines are broken"))
+            .any(|it| it.ends_with("its lines are wrapped"))
     );
 }
 

@@ -2,12 +2,13 @@
 
 use super::{directory, gaps, outcome_in, script, stale};
 use crate::log::{
-    crew::{Crew, Wishes},
-    files::{self, Piece},
-    ingest,
-    names::Family,
+    ReadFrom, files, ingest,
+    limits::{self, Limits},
     open::Found,
-    tail::{self, Limits},
+    parser_hints,
+    rotation::Family,
+    stream::Piece,
+    workers::{ScanHints, ScanPool},
 };
 use std::{
     fs,
@@ -87,7 +88,7 @@ fn a_place_without_a_line_of_the_kubelet_is_passed_over() {
     fs::remove_file(root.join("var/log/syslog")).unwrap();
     let gaps = gaps(&outcome_in(&root, &[]).unwrap().0);
     assert!(
-        gaps.len() == 1 && gaps[0].contains("var/log/messages hold no line of it"),
+        gaps.len() == 1 && gaps[0].contains("var/log/messages have no line of the kubelet"),
         "{gaps:?}"
     );
 }
@@ -196,17 +197,13 @@ fn of_a_long_log_only_the_part_that_matters_is_read() {
 
 /// Returns how much of `kubelet.log` is to be read within limits, and what is said of it.
 fn to_be_read(log: String, limits: &Limits) -> (u64, String) {
-    let hints = parser_hints(&super::args(&[]).moments().unwrap());
+    let hints = parser_hints(&super::moments());
     let (_dir, dir) = directory(&[("kubelet.log", log)]);
     let mut found = Found::default();
     found.open_family(&dir, Family::Any, hints).unwrap();
-    let mut told = String::new();
-    tail::shorten(&mut found.logs, hints, limits, &mut |piece| {
-        if let Piece::Gap(_, words) | Piece::Note(words) = piece {
-            told = words;
-        }
-        true
-    });
+    limits::shorten(&mut found, hints, limits);
+    let failures = found.failures.iter().map(|(_, error)| error.to_string());
+    let told = failures.chain(found.notes).last().unwrap_or_default();
     let (start, end) = found.logs[0].span.unwrap();
     (end - start, told)
 }
@@ -224,18 +221,18 @@ fn of_a_very_long_log_the_part_that_matters_is_found_by_halving() {
     let (read, told) = to_be_read(mib(&old, 50) + &news, &generous());
     assert!((whole..whole + (128 << 10)).contains(&read), "{read}");
     assert!(
-        told.ends_with("what is older than 24 h was left out"),
+        told.ends_with("what is older than 24 h was skipped"),
         "{told}"
     );
     let (read, told) = to_be_read(mib(&new, 50), &generous());
     assert_eq!((read, &*told), (mib(&new, 50).len() as u64, ""));
     let limits = Limits {
-        bytes: 45 << 20,
+        max_bytes: 45 << 20,
         ..generous()
     };
     let (read, told) = to_be_read(mib(&new, 50), &limits);
     assert!(
-        read == 45 << 20 && told.contains("1 GiB is enough"),
+        read == 45 << 20 && told.contains("1 GiB is the limit"),
         "{told}"
     );
 }
@@ -268,34 +265,34 @@ pub(super) fn tail(
     limits: &Limits,
     mut each: impl FnMut(&[u8]),
 ) -> (Vec<u8>, Vec<String>) {
-    let hints = parser_hints(&super::args(&[]).moments().unwrap());
+    let hints = parser_hints(&super::moments());
     let (mut read, mut gaps) = (Vec::new(), Vec::new());
-    let crew = Crew {
+    let pool = ScanPool {
         threads: NonZeroUsize::MIN,
-        wishes: Wishes::default(),
-        aside: None,
+        hints: ScanHints::default(),
     };
-    let failures = files::read_tail(dir, Family::Any, hints, &crew, limits, &mut |piece| {
+    let failures = files::read_newest(dir, Family::Any, hints, &pool, limits, &mut |piece| {
         match piece {
-            Piece::Block(block) | Piece::Looked(block, _) => {
-                read.extend_from_slice(block);
-                each(block);
+            Piece::Block(block) | Piece::Scanned(block, _) => {
+                read.extend_from_slice(&block);
+                each(&block);
             }
             Piece::Gap(_, why) => gaps.push(why),
             _ => {}
         }
         true
     });
-    assert!(failures.unwrap().is_empty());
+    let failures = failures.unwrap().into_iter();
+    gaps.extend(failures.map(|(_, error)| error.to_string()));
     (read, gaps)
 }
 
 pub(super) fn generous() -> Limits {
     let later = Instant::now() + Duration::from_secs(600);
     Limits {
-        oldest: super::args(&[]).moments().unwrap().now - chrono::TimeDelta::hours(24),
-        bytes: 1 << 30,
-        turn: later,
+        oldest: super::moments().now - chrono::TimeDelta::hours(24),
+        max_bytes: 1 << 30,
+        search_until: later,
         hurry: later,
         deadline: later,
     }
@@ -309,7 +306,7 @@ fn more_than_the_limit_in_bytes_is_a_gap_and_the_end_is_read() {
         ("kubelet.log", line.repeat(10)),
     ]);
     let limits = Limits {
-        bytes: 3 * line.len() as u64,
+        max_bytes: 3 * line.len() as u64,
         ..generous()
     };
     let (read, gaps) = tail(&dir, &limits, |_| {});
@@ -328,7 +325,7 @@ fn where_the_way_back_takes_too_long_the_end_is_read() {
     let line = stale(30, "11:00:00");
     let (_dir, dir) = directory(&[("kubelet.log", line.repeat(30_000))]);
     let limits = Limits {
-        turn: Instant::now(),
+        search_until: Instant::now(),
         ..generous()
     };
     let (read, gaps) = tail(&dir, &limits, |_| {});
@@ -399,7 +396,7 @@ fn a_log_that_is_cut_short_while_it_is_read_is_a_gap() {
     let path = dir.join("kubelet.log");
     let (_, gaps) = tail(&dir, &generous(), |_| fs::write(&path, "").unwrap());
     assert!(
-        gaps.len() == 1 && gaps[0].starts_with("it was cut short to "),
+        gaps.len() == 1 && gaps[0].starts_with("it was truncated to "),
         "{gaps:?}"
     );
 }
@@ -419,7 +416,7 @@ fn what_is_appended_while_a_log_is_read_is_left() {
 #[test]
 fn after_a_part_that_was_left_out_the_torn_line_is_dropped_and_lines_have_no_number() {
     let mut cited = Vec::new();
-    let moments = super::args(&[]).moments().unwrap();
+    let moments = super::moments();
     let mut sink = |event| cited.push(super::cited(&event));
     let mut ingest = ingest::Ingest::new(&moments, &mut sink);
     ingest.start("log", true, ReadFrom::Start);

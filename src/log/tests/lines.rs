@@ -233,7 +233,7 @@ fn a_torn_line_leaves_no_trace() {
     let (mut lines, mut events) = (LineSplitter::default(), Vec::new());
     let mut parser = Parser::new("kubelet.log", hints());
     let mut sink = |event| events.push(event);
-    let mut push = |lines: &mut Lines, block: &str| {
+    let mut push = |lines: &mut LineSplitter, block: &str| {
         let index = LineIndex::new(block.as_bytes(), Wanted::All, true);
         let mut out = Out::new(&mut sink);
         lines.push(block.as_bytes(), &index, &mut parser, &mut out);

@@ -1,11 +1,11 @@
 //! Logs that are compressed: named, in a directory, and picked.
 
 use super::{
-    directory_of, gaps, outcome, outcome_in, pack,
-    picked::{generous, tail},
-    stale,
+    directory_of,
+    discovered::{generous, tail},
+    gaps, outcome, outcome_in, pack, stale,
 };
-use crate::{io::decompress::Compression, log::tail::Limits};
+use crate::{io::decompress::Compression, log::limits::Limits};
 use std::{fs, path::Path, time::Instant};
 
 fn text(path: &Path) -> &str {
@@ -80,8 +80,7 @@ fn a_compressed_log_that_is_cut_or_damaged_gives_what_came_before_and_one_gap() 
     assert_eq!(lines.len(), 60);
     let told = gaps(&reading);
     assert!(
-        told.len() == 1
-            && told[0].starts_with("cut: it is cut short (gzip): what comes after its first "),
+        told.len() == 1 && told[0].starts_with("cut: it is cut short (gzip): only its first "),
         "{told:?}"
     );
     let mut broken = packed;
@@ -105,7 +104,7 @@ fn what_gives_nothing_or_no_text_is_refused_with_its_cure() {
         (b"\x1f\x8b\x08\0".to_vec(), "it is cut short (gzip)"),
         (b"\x28\xb5\x2f\xfd\0\x90hi".to_vec(), "256 MiB of memory"),
         (twice, "it is compressed twice"),
-        (journal, "name that with --journal-from"),
+        (journal, "name it with --journal-from"),
     ] {
         let (_dir, path) = directory_of(&[("log", bytes)]);
         let file = path.join("log");
@@ -138,7 +137,7 @@ fn compressed_rotations_are_read_as_far_as_the_last_24_hours_reach() {
     );
     assert!(reading.gaps.is_empty(), "{:?}", reading.gaps);
     assert_eq!(reading.notes.len(), 1, "{:?}", reading.notes);
-    assert!(reading.notes[0].ends_with("kubelet.log.2.gz: what is older than 24 h was left out"));
+    assert!(reading.notes[0].ends_with("kubelet.log.2.gz: what is older than 24 h was skipped"));
 }
 
 /// Reads a directory with a compressed rotation of the last hours. Returns what was read, and the gaps.
@@ -159,13 +158,13 @@ fn rotated(limits: &Limits) -> (String, Vec<String>) {
 fn of_a_compressed_rotation_as_many_bytes_are_read_as_are_left() {
     let line = stale(30, "11:00:00").len() as u64;
     let (read, gaps) = rotated(&Limits {
-        bytes: line * 13 + 5,
+        max_bytes: line * 13 + 5,
         ..generous()
     });
     assert_eq!(read.matches("10:00:00").count(), 3);
     assert_eq!(read.matches("11:00:00").count(), 10);
     assert!(
-        gaps.len() == 1 && gaps[0].contains("1 GiB is enough"),
+        gaps.len() == 1 && gaps[0].contains("1 GiB is the limit"),
         "{gaps:?}"
     );
 }
@@ -173,7 +172,7 @@ fn of_a_compressed_rotation_as_many_bytes_are_read_as_are_left() {
 #[test]
 fn without_time_a_compressed_rotation_is_left_out_and_said() {
     let (read, gaps) = rotated(&Limits {
-        turn: Instant::now(),
+        search_until: Instant::now(),
         ..generous()
     });
     assert_eq!(
@@ -185,7 +184,7 @@ fn without_time_a_compressed_rotation_is_left_out_and_said() {
     );
     assert!(
         gaps.len() == 1
-            && gaps[0].starts_with("what is older is compressed, and ")
+            && gaps[0].starts_with("older logs are compressed, and ")
             && gaps[0].contains("kubelet.log.1.gz were not read, since reading was slow"),
         "{gaps:?}"
     );
@@ -196,7 +195,7 @@ fn without_time_a_compressed_rotation_is_left_out_and_said() {
     });
     assert_eq!(read.matches("11:00:00").count(), 10);
     assert!(
-        gaps.len() == 1 && gaps[0].contains("since time ran out"),
+        gaps.len() == 1 && gaps[0].contains("until time ran out"),
         "{gaps:?}"
     );
 }

@@ -141,7 +141,7 @@ fn of_a_log_whose_times_do_not_rise_all_is_read_and_that_is_said() {
     assert_eq!(reading.sources[0].bytes, twice.len() as u64);
     let note = &reading.notes[0];
     assert!(
-        note.contains("all of it was read for the time asked for, since the times of its lines do not rise (see byte "),
+        note.contains("read in full despite --since/--until: its times go back at byte "),
         "{note}"
     );
 }
@@ -155,13 +155,13 @@ fn a_window_outside_a_long_log_names_the_nearest_line() {
     assert_eq!(
         judged("--since", "2026-11-25"),
         [
-            "the log: it holds no line of the kubelet after 2026-11-25 00:00:00 +00:00: the last is of 2026-11-22 01:59:57 +00:00"
+            "the log: it has no line of the kubelet after 2026-11-25 00:00:00 +00:00: the last one is of 2026-11-22 01:59:57 +00:00"
         ]
     );
     assert_eq!(
         judged("--until", "2026-11-19"),
         [
-            "the log: it holds no line of the kubelet before 2026-11-19 00:00:00 +00:00: the first is of 2026-11-20 00:00:00 +00:00"
+            "the log: it has no line of the kubelet before 2026-11-19 00:00:00 +00:00: the first one is of 2026-11-20 00:00:00 +00:00"
         ]
     );
 }

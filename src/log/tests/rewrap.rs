@@ -22,7 +22,7 @@ fn broken(text: &str, width: usize) -> String {
 }
 
 fn width_of(text: &str) -> Option<usize> {
-    width(&text.lines().map(str::as_bytes).collect::<Vec<_>>())
+    sniff::wrap_width(&text.lines().map(str::as_bytes).collect::<Vec<_>>())
 }
 
 fn joined(text: &str, width: usize) -> String {

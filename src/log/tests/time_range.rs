@@ -19,7 +19,7 @@ impl Text {
     }
 
     fn find(&self, since: Option<Time>, until: Option<Time>, now: Time) -> Part {
-        let window = Window { since, until };
+        let window = TimeRange { since, until };
         let hints = Hints {
             now,
             utc_offset: None,
@@ -27,22 +27,22 @@ impl Text {
         find(self, 0..self.bytes.len() as u64, window, hints).unwrap()
     }
 
-    fn section(&self, since: Option<Time>, until: Option<Time>, now: Time) -> Section {
+    fn section(&self, since: Option<Time>, until: Option<Time>, now: Time) -> RangePart {
         match self.find(since, until, now) {
             Part::Only(section) => section,
             whole => panic!("{whole:?}"),
         }
     }
 
-    fn slice(&self, section: &Section) -> &str {
+    fn slice(&self, section: &RangePart) -> &str {
         let at = |place: u64| usize::try_from(place).unwrap();
         let text = &self.bytes[at(section.bytes.start)..at(section.bytes.end)];
         std::str::from_utf8(text).unwrap()
     }
 }
 
-impl Bytes for Text {
-    fn bytes_at(&self, out: &mut [u8], at: u64) -> io::Result<usize> {
+impl RandomAccess for Text {
+    fn read_bytes_at(&self, out: &mut [u8], at: u64) -> io::Result<usize> {
         let rest = self
             .bytes
             .get(usize::try_from(at).unwrap()..)
@@ -53,7 +53,7 @@ impl Bytes for Text {
         Ok(size)
     }
 
-    fn written_from(&self, at: u64) -> Option<u64> {
+    fn next_written(&self, at: u64) -> Option<u64> {
         Some(at)
     }
 }
@@ -93,7 +93,7 @@ fn of_a_long_log_the_window_and_ten_minutes_around_it_are_read_and_little_else()
         "{section:?}"
     );
     assert!(log.read.get() < MIB, "{}", log.read.get());
-    assert_eq!(section.assumed, Some(*now.offset()));
+    assert_eq!(section.assumed_zone, Some(*now.offset()));
     // Whole lines.
     assert!(text.starts_with("I1125 00:") && text.ends_with('\n'));
 }
@@ -165,7 +165,7 @@ fn lines_that_are_ten_minutes_late_are_no_disorder_and_none_is_missed() {
     // Every other line is ten minutes late, as where two programs write.
     let late = |(number, at): (usize, Time)| match number % 2 {
         0 => klog(at),
-        _ => klog(at - LATE),
+        _ => klog(at - MAX_LATENESS),
     };
     let log = Text::of(
         every(3, "2026-11-20T00:00:00Z", 100_000)
@@ -214,7 +214,7 @@ fn lines_of_a_journal_or_a_runtime_tell_their_zone_and_nothing_is_assumed() {
         let now = time("2026-11-27T00:00:00+08:00");
         let since = time("2026-11-21T23:00:00Z");
         let section = log.section(Some(since), None, now);
-        assert_eq!(section.assumed, None);
+        assert_eq!(section.assumed_zone, None);
         let text = log.slice(&section);
         assert!(text.contains(&form(since)) && log.read.get() < MIB);
         assert!(!text.contains(&form(since - TimeDelta::minutes(60))));

@@ -39,21 +39,21 @@ fn what_holds_no_line_of_the_kubelet_answers_no_question() {
         br#"{"log":"10.0.0.9 - - GET / 200\n","stream":"stdout","time":"2026-11-30T11:59:50.1Z"}"#;
     for (input, why) in [
         (&b""[..], "it is empty"),
-        (&junk, "it holds no line of the kubelet"),
-        (b"hello\nworld\n", "it holds no line of the kubelet"),
+        (&junk, "it has no line of the kubelet"),
+        (b"hello\nworld\n", "it has no line of the kubelet"),
         (
             b"I1130 was a good year\nX1130 11:59:50.000000    1 x.go:1] no level\n",
-            "it holds no line of the kubelet",
+            "it has no line of the kubelet",
         ),
         (
             b"Nov 30 11:59:50 worker-3 sshd[1]: I am no kubelet\n",
-            "it holds no line of the kubelet",
+            "it has no line of the kubelet",
         ),
         (
             b"2026-11-30T11:59:50.1Z stdout F GET / 200 1ms\n",
-            "it holds no line of the kubelet",
+            "it has no line of the kubelet",
         ),
-        (docker, "it holds no line of the kubelet"),
+        (docker, "it has no line of the kubelet"),
     ] {
         let told = piped(input);
         let report = told.report();
