@@ -1,17 +1,14 @@
-//! Whether somebody cut lines out of a log: `grep -E 'PLEG|SyncLoop|NotReady'` leaves what names these, and nothing of
-//! what a kubelet says besides. Looked for in a few places of a log, however large it is; the first line that names
-//! none of them settles it, and a whole log has one among its first lines.
-//!
-//! In a flood each line may be of interest, too, but the calls that fail name none of these words.
+//! Whether a log is an excerpt: `grep -E 'PLEG|SyncLoop|NotReady'` leaves only lines with these words. A few places of a
+//! log are scanned, however large it is; the first line without any of the words shows that it is whole, and a whole log
+//! has one among its first lines. In a flood, too: calls that fail have none of these words.
 
 use crate::kubelet::parser::{is_own, stamps, without_return};
 use memchr::{memchr, memrchr};
 
-/// How much is looked at in one place.
+/// Bytes of a place that is scanned.
 const PLACE: u64 = 64 << 10;
 /// Where the second place is; each further one is twice as far from the beginning.
 const SECOND_PLACE: u64 = 256 << 10;
-/// Lines that it takes to tell.
 const MIN_LINES: u64 = 5;
 /// What people search a kubelet's log for, in lower case.
 const WORDS: [&[u8]; 5] = [
@@ -22,23 +19,20 @@ const WORDS: [&[u8]; 5] = [
     b"nodeready",
 ];
 
-/// What the places of a log hold that were looked at.
 #[derive(Debug, Default)]
 pub(super) struct Excerpt {
-    /// Bytes that came so far.
+    /// Bytes so far.
     at: u64,
-    /// Where the place begins that is looked at now, or next.
+    /// Where the current or next place begins, and what came of it.
     place: u64,
-    /// What came of it.
     kept: Vec<u8>,
-    /// Lines that name one of the words.
+    /// Lines with one of the words.
     named: u64,
-    /// Whether a line names none: there is nothing more to look for.
+    /// Whether a line has none.
     is_whole: bool,
 }
 
 impl Excerpt {
-    /// Takes the next bytes.
     pub(super) fn push(&mut self, mut block: &[u8]) {
         while !self.is_whole && !block.is_empty() {
             let ahead = self.place.saturating_sub(self.at);
@@ -57,7 +51,7 @@ impl Excerpt {
         }
     }
 
-    /// Returns whether the log is one of which lines were cut out.
+    /// Whether the log is an excerpt.
     pub(super) fn finish(mut self) -> bool {
         if !self.is_whole {
             self.scan(true);
@@ -65,16 +59,17 @@ impl Excerpt {
         !self.is_whole && self.named >= MIN_LINES
     }
 
-    /// Looks at the lines that came of a place: the whole ones, and the last one if the log ends with it.
+    /// Scans the whole lines of a place, and the last one if the log ends with it.
     fn scan(&mut self, last: bool) {
         let kept = std::mem::take(&mut self.kept);
         let start = match self.place {
             0 => Some(0),
             _ => memchr(b'\n', &kept).map(|newline| newline + 1),
         };
-        let end = match last {
-            true => Some(kept.len()),
-            false => memrchr(b'\n', &kept),
+        let end = if last {
+            Some(kept.len())
+        } else {
+            memrchr(b'\n', &kept)
         };
         let lines = start.zip(end).and_then(|(start, end)| kept.get(start..end));
         for line in lines.unwrap_or_default().split(|&byte| byte == b'\n') {
@@ -89,7 +84,7 @@ impl Excerpt {
     }
 }
 
-/// Returns whether a line is more than a part of one.
+/// Whether it is a whole line of a log.
 fn is_line(line: &[u8]) -> bool {
     is_own(line) || stamps(line).is_some()
 }

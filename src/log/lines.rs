@@ -8,14 +8,14 @@ use crate::kubelet::{
 };
 use memchr::{memchr, memrchr};
 
-/// Longest line that is kept whole; of a longer one its first bytes are, the rest is skipped. The kubelet's
-/// longest lines (a node's status in one error) have some hundred KiB.
+/// Longest line that is kept whole, in bytes; the rest of a longer one is skipped. The kubelet's longest lines (a node's
+/// status in one error) have some hundred KiB.
 pub(super) const MAX_LINE: usize = 1 << 20;
 
-/// Events of one line for which room is kept; only those that were held back are more.
+/// Events of one line for which memory is kept; only events that were held back are more.
 const KEPT_CAPACITY: usize = 1024;
 
-/// Where events go, one line's at a time: those of a whole block would not fit the processor's cache.
+/// The sink of events, one line's at a time: those of a whole block would not fit the processor's cache.
 pub(super) struct Out<'a> {
     /// Empty between two lines.
     events: Vec<Event>,
@@ -30,9 +30,9 @@ impl<'a> Out<'a> {
         }
     }
 
-    /// Hands on what `give` gives.
-    pub(super) fn take(&mut self, give: impl FnOnce(&mut Vec<Event>)) {
-        give(&mut self.events);
+    /// Hands on the events that `produce` adds.
+    pub(super) fn take(&mut self, produce: impl FnOnce(&mut Vec<Event>)) {
+        produce(&mut self.events);
         self.events.drain(..).for_each(&mut *self.sink);
         if self.events.capacity() > KEPT_CAPACITY {
             self.events = Vec::new();
@@ -40,22 +40,22 @@ impl<'a> Out<'a> {
     }
 }
 
-/// Cuts blocks into lines. Only a line that crosses blocks is copied.
+/// Splits blocks into lines. Only a line that crosses blocks is copied.
 #[derive(Debug, Default)]
 pub(super) struct LineSplitter {
     /// The beginning of the line that the last block ended in.
     begun: Vec<u8>,
     /// Whether that line is longer than what was kept.
     over: bool,
-    /// Whether what comes before the next newline is a line's end, and of no use.
+    /// Whether what comes before the next newline is the end of a torn line, and skipped.
     torn: bool,
     /// Lines that were longer than `MAX_LINE`.
     pub(super) cut: u64,
 }
 
 impl LineSplitter {
-    /// Hands the lines that end in `block`, of at most `MAX_LINE` bytes, to `parser`, as far as `index` of that block
-    /// and the parser itself say that they matter.
+    /// Hands the lines that end in `block`, of at most `MAX_LINE` bytes, to `parser`, if they are in its `index` or the
+    /// parser waits for them.
     pub(super) fn push(
         &mut self,
         block: &[u8],
@@ -78,7 +78,7 @@ impl LineSplitter {
         self.keep(&block[tail + 1..]);
     }
 
-    /// Hands on the last line, which nothing ended, and ends the source.
+    /// Hands on the last line, without a newline, and ends the source.
     pub(super) fn finish(&mut self, parser: &mut Parser, out: &mut Out<'_>) {
         if !self.begun.is_empty() {
             self.flush(parser, out);
@@ -86,7 +86,7 @@ impl LineSplitter {
         out.take(|events| parser.finish(events));
     }
 
-    /// Forgets the line begun: what follows is from the middle of another.
+    /// Forgets the current line: what follows is from the middle of another.
     pub(super) fn tear(&mut self) {
         self.forget();
         self.torn = true;
@@ -113,7 +113,7 @@ impl LineSplitter {
     }
 }
 
-/// Hands on lines of `block`, which ends with a newline, from the second one's start, `at`, on.
+/// Hands on lines of `block`, which ends with a newline, from the start of its second line, `at`, on.
 fn inside(block: &[u8], mut at: usize, index: &LineIndex, parser: &mut Parser, out: &mut Out<'_>) {
     let above = parser.lines();
     let mut before = 1;
@@ -144,7 +144,7 @@ fn inside(block: &[u8], mut at: usize, index: &LineIndex, parser: &mut Parser, o
     }
 }
 
-/// Returns the next line of context before the next hit, if the parser wants it and it was not looked for.
+/// The next line of context before the next hit, if the parser wants it and the index does not have it.
 fn context(
     block: &[u8],
     at: usize,

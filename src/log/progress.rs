@@ -21,25 +21,25 @@ struct Counts {
     total: AtomicU64,
 }
 
-/// What a progress shows.
+/// How far reading has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanStatus {
-    /// For how long the log has been read.
+    /// How long it has been reading.
     pub since: Duration,
     /// Bytes read.
     pub done: u64,
-    /// Bytes to read, these among them; `None` where nothing tells.
+    /// Bytes to read, these among them; `None` if unknown.
     pub total: Option<u64>,
 }
 
 impl ScanStatus {
-    /// Returns bytes in a second, so far.
+    /// Bytes per second, so far.
     pub fn speed(&self) -> u64 {
         let millis = self.since.as_millis().max(1);
         u64::try_from(u128::from(self.done) * 1000 / millis).unwrap_or(u64::MAX)
     }
 
-    /// Returns how long the rest takes at that speed.
+    /// Time for the rest at that speed.
     pub fn left(&self) -> Option<Duration> {
         let rest = self.total? - self.done;
         rest.checked_div(self.speed()).map(Duration::from_secs)
@@ -47,7 +47,7 @@ impl ScanStatus {
 }
 
 impl ScanProgress {
-    /// Returns where the reading is; `None` before it begins and once it is over.
+    /// How far it is; `None` before reading begins and after it ended.
     pub fn status(&self) -> Option<ScanStatus> {
         let counts = &self.0;
         let begun = counts.begun.get()?;
@@ -55,7 +55,7 @@ impl ScanProgress {
             return None;
         }
         let done = counts.done.load(Ordering::Relaxed);
-        // More than was expected: what came after the files, of which nothing tells how much it is.
+        // More than expected: sources of unknown size came after the files.
         let total = counts.total.load(Ordering::Relaxed);
         Some(ScanStatus {
             since: begun.elapsed(),
@@ -64,13 +64,13 @@ impl ScanProgress {
         })
     }
 
-    /// Returns whether the reading is over.
+    /// Whether reading ended.
     pub fn has_ended(&self) -> bool {
         self.0.ended.load(Ordering::Relaxed)
     }
 
     pub(super) fn start(&self) {
-        // The second of two readings goes on with the first's.
+        // The second of two readings continues the first's.
         let _ = self.0.begun.set(Instant::now());
     }
 

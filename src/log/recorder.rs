@@ -1,39 +1,39 @@
-//! Keeps the bytes of each log as they are read, so that a replay sees the same lines in the same order. Bounded:
-//! what is oldest gives way, and is counted.
+//! Records the bytes of each log as they are read, so that a replay sees the same lines in the same order. Bounded: the
+//! oldest are dropped, and counted.
 
 use super::ReadFrom;
 use crate::io::packed::Packed;
 use std::collections::VecDeque;
 
-/// Most bytes that are kept of all logs: a day of a kubelet at the default verbosity has some 100 MiB.
+/// Of all logs: a day of a kubelet at the default verbosity has some 100 MiB.
 const MAX_BYTES: u64 = 512 << 20;
-/// How much gives way at a time.
+/// Bytes that are dropped at a time.
 const PIECE_BYTES: u64 = 4 << 20;
 
 /// The logs that were read, in order.
 #[derive(Debug)]
 pub struct LogRecorder {
-    /// Those that ended.
+    /// Logs that ended.
     pub logs: Vec<RecordedLog>,
     current: Option<RecordedLog>,
     most: u64,
     piece: u64,
 }
 
-/// One log.
+/// A log that was read.
 #[derive(Debug)]
 pub struct RecordedLog {
-    /// What it is called in citations.
+    /// Its name in citations.
     pub name: String,
-    /// Whether plegdoctor picked it by itself.
+    /// Whether plegdoctor found it itself.
     pub picked: bool,
-    /// How its reading began.
+    /// Where its reading began.
     pub from: ReadFrom,
-    /// Where it went on in the middle of a later line.
+    /// Bytes at which it continues in the middle of a later line.
     pub skips: Vec<u64>,
     /// Its bytes.
     pub pieces: VecDeque<Packed>,
-    /// How many bytes at its beginning gave way.
+    /// Bytes that were dropped at its beginning.
     pub left_out: u64,
 }
 
@@ -49,12 +49,11 @@ impl Default for LogRecorder {
 }
 
 impl RecordedLog {
-    /// Returns how many bytes are kept of it.
+    /// Bytes that are kept of it.
     pub fn length(&self) -> u64 {
         self.pieces.iter().map(Packed::length).sum()
     }
 
-    /// Gives up its oldest piece.
     fn drop_oldest(&mut self) -> bool {
         let Some(piece) = self.pieces.pop_front() else {
             return false;
@@ -63,7 +62,7 @@ impl RecordedLog {
         self.left_out += gone;
         self.skips.retain(|&at| at >= gone);
         self.skips.iter_mut().for_each(|at| *at -= gone);
-        // A journal's lines have no number that could be wrong now.
+        // A journal's lines have no number anyway.
         if self.from == ReadFrom::Start {
             self.from = ReadFrom::Middle;
         }
@@ -72,7 +71,6 @@ impl RecordedLog {
 }
 
 impl LogRecorder {
-    /// Drops the logs that `stays` does not name.
     pub(super) fn retain(&mut self, stays: impl Fn(&str) -> bool) {
         self.logs.retain(|log| stays(&log.name));
     }

@@ -1,5 +1,5 @@
-//! Which files of a directory are the kubelet's log and its rotations, by their names, oldest first. The times
-//! inside decide the order in the end; names decide where there are none.
+//! Which files of a directory are the kubelet's log and its rotations, by their names, oldest first. The times inside
+//! decide the order in the end; names decide where there are none.
 
 use std::cmp::Reverse;
 
@@ -15,14 +15,14 @@ pub(super) enum Family<'a> {
 /// klog's levels, lowest first. A line is written to the files of its level and of all lower ones, so the
 /// lowest there is holds all.
 const LEVELS: [&str; 4] = ["INFO", "WARNING", "ERROR", "FATAL"];
-/// How compressed rotations end.
+/// Suffixes of compressed rotations.
 const COMPRESSED: [&str; 5] = [".gz", ".xz", ".zst", ".bz2", ".lz4"];
 
-/// Returns which of `names` belong to `family`, oldest first as far as names tell.
+/// Chooses those of `names` that belong to `family`, oldest first as far as names show.
 pub(super) fn choose<'a>(family: Family<'_>, names: &[&'a str]) -> Vec<&'a str> {
     let of = |base: &str| -> Vec<&'a str> {
         let rotation = |name: &str| {
-            unpacked(name)
+            uncompressed_name(name)
                 .strip_prefix(base)
                 .is_some_and(|rest| rest.is_empty() || is_rotation(rest))
         };
@@ -47,22 +47,21 @@ pub(super) fn choose<'a>(family: Family<'_>, names: &[&'a str]) -> Vec<&'a str> 
     chosen
 }
 
-/// Returns whether `name` is that of a kubelet's or a system's log, or of a rotation.
+/// Whether `name` is that of a kubelet's or a system's log, or of a rotation.
 pub(super) fn is_log(name: &str) -> bool {
     let of = |base| !choose(Family::Of(base), &[name]).is_empty();
     is_kubelets(name) || of("messages") || of("syslog")
 }
 
-/// Returns the name that it would have if it were not compressed.
-fn unpacked(name: &str) -> &str {
+fn uncompressed_name(name: &str) -> &str {
     let plain = COMPRESSED.iter().find_map(|end| name.strip_suffix(end));
     plain.unwrap_or(name)
 }
 
-/// Returns whether `name` is that of a kubelet's log: `kubelet.log`, `kubelet-node1.log.2`, `kubelet.INFO`,
+/// Whether `name` is that of a kubelet's log: `kubelet.log`, `kubelet-node1.log.2`, `kubelet.INFO`,
 /// `kubelet.<host>.<user>.log.INFO.<date>-<time>.<pid>`.
 fn is_kubelets(name: &str) -> bool {
-    let Some(rest) = unpacked(name).strip_prefix("kubelet") else {
+    let Some(rest) = uncompressed_name(name).strip_prefix("kubelet") else {
         return false;
     };
     if rest.strip_prefix('.').is_some_and(|l| LEVELS.contains(&l)) {
@@ -74,7 +73,7 @@ fn is_kubelets(name: &str) -> bool {
     })
 }
 
-/// Returns whether `rest` is what rotation puts after a log's name: `.1`, `-20260901`, `.2.gz`, `.INFO.2026…`.
+/// Whether `rest` is what rotation appends to a log's name: `.1`, `-20260901`, `.2.gz`, `.INFO.2026…`.
 fn is_rotation(rest: &str) -> bool {
     let mut chars = rest.chars();
     matches!(chars.next(), Some('.' | '-'))
@@ -90,7 +89,6 @@ fn lowest_level(names: Vec<&str>) -> Vec<&str> {
     names.into_iter().filter(stays).collect()
 }
 
-/// Returns which of klog's levels a file of that name is for.
 fn level(name: &str) -> Option<usize> {
     LEVELS.iter().position(|level| {
         name.match_indices(level).any(|(at, _)| {
@@ -102,7 +100,7 @@ fn level(name: &str) -> Option<usize> {
 
 /// Orders rotations: dated ones by date, then numbered ones from the highest number down, then the rest.
 fn age(name: &str) -> (u8, Reverse<u64>, String) {
-    let plain = unpacked(name);
+    let plain = uncompressed_name(name);
     let number = plain
         .rsplit_once('.')
         .and_then(|(_, end)| end.parse::<u64>().ok());

@@ -101,7 +101,7 @@ fn an_edge_that_cuts_all_lines_is_a_gap_though_no_message_is_left() {
     assert!(lines.is_empty());
     let [gap] = &gaps(&reading)[..] else { panic!() };
     assert!(
-        gap.contains(&format!("cut at {width} columns by a pager")),
+        gap.contains(&format!("a pager cut its lines at {width} columns")),
         "{gap}"
     );
 }

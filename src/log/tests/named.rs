@@ -65,7 +65,7 @@ fn lines_of_several_nodes_in_one_log_are_a_gap() {
         gaps(&outcome(&["--log", text(&path.join("messages"))]).unwrap().0)
     };
     let mixed = [
-        "the log: it holds lines of several nodes (node-a, node-b): what one says of itself is taken for the others'; give one node's lines",
+        "the log: it mixes lines from several nodes (node-a, node-b); findings may be attributed to the wrong one. Pass one node's log",
     ];
     for message in [stale.as_str(), quiet] {
         assert_eq!(
@@ -228,9 +228,8 @@ fn what_a_copy_of_a_log_holds_too_counts_once_and_that_is_said() {
     );
     assert!(
         reading.notes.len() == 1
-            && reading.notes[0].ends_with(
-                "kubelet.log: 2 of its lines stand in a log before it, too, and were counted once"
-            ),
+            && reading.notes[0]
+                .ends_with("kubelet.log: 2 lines repeat an earlier log and count once"),
         "{:?}",
         reading.notes
     );
@@ -264,7 +263,8 @@ fn a_rotation_that_overlaps_the_next_counts_once_where_it_does_and_repeats_as_of
         ]
     );
     assert!(
-        reading.notes.len() == 1 && reading.notes[0].contains("kubelet.log: 3 of its lines"),
+        reading.notes.len() == 1
+            && reading.notes[0].contains("kubelet.log: 3 lines repeat an earlier log"),
         "{:?}",
         reading.notes
     );
