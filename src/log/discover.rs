@@ -122,12 +122,12 @@ fn sort_gaps(moments: &Moments, bounds: &Bounds, reading: &mut Reading) {
                 silent.join(", ")
             )
         };
-        reading.gaps.push(Gap {
-            what: "the kubelet's log".to_owned(),
-            why: format!(
+        reading.gaps.push(Gap::new(
+            "the kubelet's log",
+            format!(
                 "none was found{searched}: name it with --log, --journal=UNIT or --log-container"
             ),
-        });
+        ));
         return;
     }
     // Gaps at places without lines of the kubelet matter as little as these places.
@@ -135,15 +135,13 @@ fn sort_gaps(moments: &Moments, bounds: &Bounds, reading: &mut Reading) {
         .into_iter()
         .partition(|gap| read.iter().any(|source| source.name == gap.what));
     reading.gaps = gaps;
-    let notes = notes
-        .into_iter()
-        .map(|Gap { what, why }| format!("{what}: {why}"));
+    let notes = notes.into_iter().map(|gap| gap.to_string());
     reading.notes.extend(notes);
     if moments.since.is_some_and(|since| since < bounds.oldest) {
-        reading.gaps.push(Gap {
-            what: "what was logged more than 24 h ago".to_owned(),
-            why: "a log that was not named is read no further back: name it with --log, --journal or --log-container".to_owned(),
-        });
+        reading.gaps.push(Gap::new(
+            "what was logged more than 24 h ago",
+            "a log that was not named is read no further back: name it with --log, --journal or --log-container",
+        ));
     }
 }
 

@@ -222,10 +222,7 @@ impl<'a> Ingest<'a> {
     }
 
     pub(super) fn gap(&mut self, what: impl Into<String>, why: impl Into<String>) {
-        self.reading.gaps.push(Gap {
-            what: what.into(),
-            why: why.into(),
-        });
+        self.reading.gaps.push(Gap::in_source(what, why));
     }
 
     pub(super) fn note(&mut self, note: String) {
