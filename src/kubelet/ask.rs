@@ -193,7 +193,7 @@ fn saved(path: &Path, patience: Duration) -> Answer {
         format!("reading it takes longer than {} s", patience.as_secs_f64()),
     ));
     let own = path.to_owned();
-    let ended = deadline::pump(
+    let ended = deadline::read_until_deadline(
         started + patience,
         move |to: &SyncSender<io::Result<Vec<u8>>>| drop(to.send(bytes(&own))),
         &mut |read: io::Result<Vec<u8>>| {

@@ -96,7 +96,7 @@ pub fn read(place: &Place, ids: Option<&[ContainerId]>, patience: Duration) -> R
         return reading;
     };
     let mut end = false;
-    let ended = deadline::pump_steadily(
+    let ended = deadline::read_until_silent(
         Instant::now() + patience,
         SILENCE,
         move |to| send_lines(stdout, to),

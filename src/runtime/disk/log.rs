@@ -8,7 +8,7 @@ use crate::{
     io::{
         child::{self as process, Running},
         deadline::{self, Ended},
-        decompress::{self, Unpack},
+        decompress::{Decoder, MAX_WINDOW},
     },
     syntax::id::ContainerId,
 };
@@ -79,7 +79,7 @@ pub fn read_log(
         _ if *torn => {}
         _ => take(block),
     };
-    let ended = deadline::pump(
+    let ended = deadline::read_until_deadline(
         Instant::now() + patience,
         move |to| deadline::send_blocks(stdout, to),
         &mut |block: io::Result<Vec<u8>>| {
@@ -231,9 +231,9 @@ fn measure(file: &File) -> io::Result<(u64, Option<String>)> {
     }
 }
 
-fn unpack(mut file: &File) -> io::Result<Unpack<&File>> {
+fn unpack(mut file: &File) -> io::Result<Decoder<&File>> {
     file.rewind()?;
-    Ok(Unpack::new(file, decompress::MOST, "FILE"))
+    Ok(Decoder::new(file, MAX_WINDOW, "FILE"))
 }
 
 /// Opens a log and its rotations, the oldest first.
