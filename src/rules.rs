@@ -12,7 +12,6 @@ mod container_pileup;
 mod daemon_stacks;
 mod dead_container;
 mod disk_saturated;
-mod engine;
 mod evented_pleg;
 mod frozen_daemon;
 mod holders;

@@ -11,7 +11,7 @@ use crate::{
     node::{Host, observe::glance},
     runtime::{
         Container,
-        disk::{self, Place},
+        disk::{self, DataRoot},
     },
 };
 use anyhow::bail;
@@ -112,16 +112,16 @@ fn tell(source: &str, log: &disk::Log, intake: &mut Intake<'_>) {
     }
 }
 
-fn place(docker: DockerLog<'_>) -> Option<Place> {
+fn place(docker: DockerLog<'_>) -> Option<DataRoot> {
     let files = docker.files?;
     if let Some(root) = files.root {
-        return Some(Place::named(root));
+        return Some(DataRoot::named(root));
     }
     let host = match files.look {
         true => glance::dockerds(&Tree::at(files.host_root), GLANCE),
         false => Host::default(),
     };
-    disk::place(docker.endpoint, Some(&host), files.host_root)
+    disk::data_root(docker.endpoint, Some(&host), files.host_root)
 }
 
 /// Returns the one that was created last.

@@ -3,9 +3,9 @@
 //! A rule says all this for itself, beside its `check`; the report puts the findings in order by it and lists what is
 //! ruled out. What was not looked at speaks against nothing: it is told as open, with what would decide.
 
-use super::engine::{self, Engine, Setup, engine};
+use super::remedies::{RuntimeKind, RuntimeStack, is_other_than_docker};
 use crate::{
-    evidence::Evidence,
+    evidence::{Evidence, runtime_stack},
     finding::Finding,
     io::{gap::GapKind, probe::Outcome},
     kubelet::{
@@ -193,7 +193,7 @@ impl<'a> Scene<'a> {
                 &self.its_own(),
             ),
             Some(_) => self.open("the runtime does not answer", AGAIN),
-            None if self.now && engine(self.evidence).is_others() => Judged::Open {
+            None if self.now && is_other_than_docker(self.evidence) => Judged::Open {
                 why: "the runtime was not asked: plegdoctor asks Docker alone".to_owned(),
                 decide: Some(self.its_own()),
             },
@@ -203,7 +203,7 @@ impl<'a> Scene<'a> {
 
     /// What asks the kubelet's own runtime, where plegdoctor cannot.
     fn its_own(&self) -> String {
-        let crictl = Setup::of(self.evidence).crictl();
+        let crictl = RuntimeStack::new(self.evidence).crictl();
         format!("timeout 10 {crictl} info; time timeout 150 {crictl} --timeout 120s ps -aq | wc -l")
     }
 
@@ -229,12 +229,12 @@ impl<'a> Scene<'a> {
 /// Whether Docker may be what this kubelet drives: the log or the kubelet's settings say so, or it has containers of
 /// pods. A Docker for other work may stand beside it, and its answers tell nothing of the kubelet's.
 pub(super) fn may_drive(evidence: &Evidence, runtime: &Runtime) -> bool {
-    if let Some(told) = engine::told(evidence) {
-        return told == Engine::Docker;
+    if let Some(told) = runtime_stack::named_kind(evidence) {
+        return told == Some(RuntimeKind::Docker);
     }
     // What does not list may have some.
     let unlisted = runtime.probe(Call::List).outcome != Outcome::Answered;
-    unlisted || engine::has_pods(runtime)
+    unlisted || runtime_stack::has_pods(runtime)
 }
 
 /// What `grep PLEG` leaves beside the stale lines.

@@ -2,9 +2,9 @@
 
 use super::{
     Bearing, Judged, Rule, Scene, cite_probe, count,
-    engine::Setup,
     list_too_large::{self, stopped},
     node,
+    remedies::RuntimeStack,
     remedies::{bound_dead_containers, clean_exited, remedy},
     room, stored, took,
 };
@@ -213,7 +213,7 @@ fn see_the_kubelets_word(evidence: &Evidence) -> Remedy {
         Risk::Safe,
         format!(
             "journalctl{} --since -15min --no-pager | grep -c 'larger than max'",
-            Setup::of(evidence).own_units().of_journal()
+            RuntimeStack::new(evidence).own_units().of_journal()
         ),
         "nothing; 0 where its lists come",
     )

@@ -11,7 +11,7 @@ use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Severity, Variant},
     kubelet::event::{ErrorClass, Kind},
-    runtime::{Runtime, room::LIMIT},
+    runtime::{Runtime, list_size::LIMIT},
     syntax::citation::Citation,
 };
 

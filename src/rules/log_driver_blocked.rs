@@ -7,7 +7,7 @@
 use super::{
     Bearing, EACH, Judged, Rule, Scene, daemon_stacks, holders, hung_container, is_behind,
     lines::Lines,
-    remedies::{engine, remedy, restart_runtime, save_stacks},
+    remedies::{is_other_than_docker, remedy, restart_runtime, save_stacks},
     runtime_down, subject_of,
 };
 use crate::{
@@ -56,7 +56,7 @@ struct Blocked<'a> {
 
 /// Log drivers are Docker's: nobody asks for one beside another runtime.
 fn judge(scene: &Scene) -> Judged {
-    if engine(scene.evidence).is_others() {
+    if is_other_than_docker(scene.evidence) {
         return Judged::Unasked;
     }
     if scene.all_answer().is_some() {

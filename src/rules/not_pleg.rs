@@ -5,8 +5,8 @@ mod silent;
 mod unmade;
 
 use super::{
-    Bearing, Judged, Rule, Scene, clock, clock_step::EXPIRED, count, distinct, engine::Setup,
-    is_cause, lines::Lines, node,
+    Bearing, Judged, Rule, Scene, clock, clock_step::EXPIRED, count, distinct, is_cause,
+    lines::Lines, node, remedies::RuntimeStack,
 };
 use crate::{
     evidence::Evidence,
@@ -94,7 +94,7 @@ fn others<'a>(evidence: &'a Evidence, log: &'a Log, found: &[Finding]) -> Vec<Ot
                 .collect(),
         )
     };
-    let setup = Setup::of(evidence);
+    let setup = RuntimeStack::new(evidence);
     let (crictl, units) = (setup.crictl(), setup.own_units());
     let (status, journal) = (units.status(), units.of_journal());
     let own = format!("{status}; journalctl{journal} -n 50 --no-pager");

@@ -9,17 +9,17 @@ use super::{
     Bearing, Judged, Rule, Scene, cite_probe, clock, daemon,
     lines::Lines,
     probe_text,
-    remedies::{Engine, Setup, look_why_it_ended, remedy, start_runtime},
+    remedies::{RuntimeKind, RuntimeStack, look_why_it_ended, remedy, start_runtime},
     stored, took,
 };
 use crate::runtime::Call;
 use crate::{
-    evidence::Evidence,
+    evidence::{Evidence, runtime_stack},
     finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     io::probe::Outcome,
     kubelet::event::{ErrorClass, Kind},
     node::Role,
-    runtime::stored::{Disk, Life, Stored},
+    runtime::on_disk::{Disk, Liveness, OnDiskState},
 };
 use again::Again;
 use chrono::TimeDelta;
@@ -39,22 +39,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// The calls that fail at once where nothing listens.
-pub(super) const CALLS: &[Kind] = &[
-    Kind::ListSandboxesFailed,
-    Kind::ListContainersFailed,
-    Kind::ListStreamFailed,
-    Kind::RelistFailed,
-    Kind::RuntimeVersionFailed,
-    Kind::RuntimeStatusFailed,
-    Kind::RuntimeSanityFailed,
-    Kind::CriConnectFailed,
-    Kind::RunSandboxFailed,
-    Kind::SandboxStatusFailed,
-    Kind::ContainerStatusFailed,
-    Kind::RuntimeNotReady,
-    Kind::ContainerGcFailed,
-    Kind::CleanPodsFailed,
-];
+pub(super) const CALLS: &[Kind] = runtime_stack::CONNECT_CALLS;
 
 /// For so long the kubelet grants a runtime that it does not answer before it calls it down
 /// (kubernetes:pkg/kubelet/kubelet.go maxWaitForContainerRuntime).
@@ -86,7 +71,7 @@ fn judge(scene: &Scene) -> Judged {
     }
     match scene.without(CALLS, ErrorClass::Unavailable) {
         Some((log, _)) => Judged::silent(log, "no call was refused, and without a runtime each is"),
-        None => scene.needs_runtime(&Setup::of(scene.evidence).units().status()),
+        None => scene.needs_runtime(&RuntimeStack::new(scene.evidence).units().status()),
     }
 }
 
@@ -127,14 +112,14 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     citations.extend(
         runtime.map(|runtime| cite_probe("docker ping", runtime, runtime.probe(Call::Ping))),
     );
-    let setup = Setup::of(evidence);
-    let name = match setup.engine {
+    let setup = RuntimeStack::new(evidence);
+    let name = match setup.kind {
         _ if behind => "containerd",
-        Engine::Docker if setup.lacks_cri_dockerd => "cri-dockerd",
-        Engine::Docker => "dockerd",
-        Engine::Containerd => "containerd",
-        Engine::Crio => "crio",
-        Engine::Unknown => "container runtime",
+        Some(RuntimeKind::Docker) if setup.lacks_cri_dockerd => "cri-dockerd",
+        Some(RuntimeKind::Docker) => "dockerd",
+        Some(RuntimeKind::Containerd) => "containerd",
+        Some(RuntimeKind::CriO) => "crio",
+        None => "container runtime",
     };
     let title = if behind && active {
         "containerd, behind Docker, is down"
@@ -303,8 +288,11 @@ fn explain(
 
 /// Returns what becomes of the containers that run on without the daemon, once it is started again: without
 /// live-restore it ends them (moby daemon/daemon.go restore).
-fn left_running(disk: &Disk, stored: &[&Stored]) -> Option<String> {
-    let there = stored.iter().filter(|one| one.life == Life::There).count();
+fn left_running(disk: &Disk, stored: &[&OnDiskState]) -> Option<String> {
+    let there = stored
+        .iter()
+        .filter(|one| one.life == Liveness::There)
+        .count();
     let sentence = match disk.live_restore {
         _ if there == 0 => return None,
         Some(true) => "live-restore is on: it takes them over when it is started again.",
