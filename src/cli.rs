@@ -14,7 +14,7 @@ use crate::{
     node::{DEFAULT_ENDPOINT, observe::reader},
     remedy::apply::mount,
     render::Format,
-    runtime::disk::Place,
+    runtime::disk::DataRoot,
     syntax::time::Time,
 };
 use anyhow::{Context as _, bail};
@@ -160,7 +160,7 @@ pub enum Reader {
     Docker {
         /// Where
         #[command(flatten)]
-        place: Place,
+        place: DataRoot,
         /// Which containers [default: all]
         ids: Vec<String>,
     },
@@ -192,7 +192,7 @@ pub enum Reader {
     Log {
         /// Where
         #[command(flatten)]
-        place: Place,
+        place: DataRoot,
         /// Whose
         id: String,
         /// Its file's name

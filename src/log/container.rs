@@ -10,7 +10,7 @@ use crate::{
     node::{Host, observe::glance},
     runtime::{
         Container,
-        disk::{self, Place},
+        disk::{self, DataRoot},
         docker::{Docker, LogRequest},
     },
     syntax::{duration, time::Time},
@@ -249,15 +249,15 @@ fn report_gaps(source: &str, log: &disk::Log, ingest: &mut Ingest<'_>) {
 }
 
 /// Where Docker's files are, if they may be read.
-fn docker_root(docker: DockerLog<'_>) -> Option<Place> {
+fn docker_root(docker: DockerLog<'_>) -> Option<DataRoot> {
     let files = docker.files?;
     if let Some(root) = files.root {
-        return Some(Place::named(root));
+        return Some(DataRoot::named(root));
     }
     let host = if files.look {
         glance::dockerds(&Tree::at(files.host_root), FIND_DAEMON_TIMEOUT)
     } else {
         Host::default()
     };
-    disk::place(docker.endpoint, Some(&host), files.host_root)
+    disk::data_root(docker.endpoint, Some(&host), files.host_root)
 }

@@ -4,7 +4,7 @@
 //! `disk` reads the files; nothing here does. What stands there may be stale: a daemon that was killed leaves
 //! containers that ran as running, and of a failed removal the reason is written with the next try only.
 
-mod strip;
+mod sanitize;
 
 use super::{Call, Container, Inspected, Outcome, Runtime, State, name};
 use crate::syntax::{id::ContainerId, time::Time};
@@ -13,13 +13,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use strip::{config, host_config};
+pub use sanitize::{config, host_config};
 
 /// The file that tells all but the host's part.
 pub const CONFIG: &str = "config.v2.json";
 /// The file that tells the host's part: binds, the log driver.
 pub const HOST_CONFIG: &str = "hostconfig.json";
-/// The key that `strip` adds to a container's file, for a copy loses the file's own time.
+/// The key that `sanitize` adds to a container's file, for a copy loses the file's own time.
 pub const WRITTEN: &str = "Written";
 /// A removal that goes well takes seconds; what is still there after this long has failed, or hangs.
 const REMOVAL: TimeDelta = TimeDelta::minutes(1);
@@ -50,7 +50,7 @@ pub struct Raw {
 
 /// What Docker last wrote of a container.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stored {
+pub struct OnDiskState {
     /// When that was.
     pub written: Option<Time>,
     /// Its state then, in the words of inspect.
@@ -58,7 +58,7 @@ pub struct Stored {
     /// Its process then.
     pub pid: Option<u32>,
     /// What that process is now.
-    pub life: Life,
+    pub life: Liveness,
     /// How its log is kept: `json-file`; empty if that is not told.
     pub log_driver: String,
     /// The name of its log's file in its folder.
@@ -69,7 +69,7 @@ pub struct Stored {
 
 /// What became of the process that a container is said to run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Life {
+pub enum Liveness {
     /// None is said to run, or nobody looked.
     #[default]
     Unknown,
@@ -79,7 +79,7 @@ pub enum Life {
     Gone,
 }
 
-impl Stored {
+impl OnDiskState {
     /// Returns whether the container's removal did not come to its end, as far as the file tells.
     pub fn is_dead(&self, now: Time) -> bool {
         let long_ago = self.written.is_some_and(|written| now - written > REMOVAL);
@@ -88,12 +88,12 @@ impl Stored {
 
     /// Returns whether it is said to run, and nothing is known against that.
     pub fn runs(&self) -> bool {
-        self.state.running && self.life != Life::Gone
+        self.state.running && self.life != Liveness::Gone
     }
 
     /// Returns whether it is said to run, and its process is not there.
     pub fn is_stale(&self) -> bool {
-        self.state.running && self.life == Life::Gone
+        self.state.running && self.life == Liveness::Gone
     }
 }
 
@@ -122,14 +122,14 @@ impl Raw {
         Some(container)
     }
 
-    fn stored(&self, root: &str) -> Stored {
+    fn stored(&self, root: &str) -> OnDiskState {
         let (json, state) = (&self.config, &self.config["State"]);
         let is = |key: &str| state[key] == true;
         let base = text(&json["LogPath"])
             .rsplit('/')
             .next()
             .unwrap_or_default();
-        Stored {
+        OnDiskState {
             written: time(&json[WRITTEN]),
             state: Inspected {
                 state: read_state(state),
@@ -144,7 +144,7 @@ impl Raw {
                 .as_u64()
                 .and_then(|pid| u32::try_from(pid).ok())
                 .filter(|pid| *pid > 0),
-            life: Life::Unknown,
+            life: Liveness::Unknown,
             log_driver: text(&self.host["LogConfig"]["Type"]).to_owned(),
             log_file: Some(base.to_owned()).filter(|base| is_plain(base)),
             binds: binds(json, &self.host, root).into_iter().collect(),

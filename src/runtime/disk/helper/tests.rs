@@ -33,12 +33,12 @@ impl Root {
     }
 
     fn read(&self, ids: Option<&[ContainerId]>) -> Reading {
-        replay(&Place::named(&self.0.path().join("data")), ids)
+        replay(&DataRoot::named(&self.0.path().join("data")), ids)
     }
 }
 
 /// Reads the files as a child does, and takes what it says as its parent does.
-fn replay(place: &Place, ids: Option<&[ContainerId]>) -> Reading {
+fn replay(place: &DataRoot, ids: Option<&[ContainerId]>) -> Reading {
     let words: Vec<String> = ids.into_iter().flatten().map(ToString::to_string).collect();
     let (mut said, mut reading) = (Vec::new(), Reading::default());
     tell(place, &words, &mut said).unwrap();
@@ -145,7 +145,7 @@ fn more_containers_than_can_be_read_are_counted() {
 
 /// Returns what is read of the machine below `under`, whose Docker's command line names `root`.
 fn below_root(under: &Path, root: Option<&str>) -> Reading {
-    let place = Place::for_tests(under, root, Some("/etc/docker/daemon.json"));
+    let place = DataRoot::for_tests(under, root, Some("/etc/docker/daemon.json"));
     replay(&place, None)
 }
 
@@ -195,7 +195,7 @@ fn a_place_that_is_not_there_is_a_gap_if_it_was_named_and_else_a_note() {
     let told = below_root(here.path(), None);
     assert_eq!((told.gaps.len(), told.notes.len()), (0, 1));
     assert_eq!(told.disk, None);
-    let told = replay(&Place::named(&here.path().join("x")), None);
+    let told = replay(&DataRoot::named(&here.path().join("x")), None);
     assert_eq!((told.gaps.len(), told.notes.len()), (1, 0));
     assert_eq!(told.disk, None);
 }

@@ -1,8 +1,8 @@
 //! The child's part: finds Docker's data root and writes what its files tell, each container at once.
 
-use super::{Line, Place};
+use super::{DataRoot, Line};
 use crate::{
-    runtime::stored::{self, CONFIG, HOST_CONFIG, Raw},
+    runtime::on_disk::{self, CONFIG, HOST_CONFIG, Raw},
     syntax::id::ContainerId,
 };
 use rustix::{
@@ -31,13 +31,13 @@ const FILE: u64 = 4 << 20;
 ///
 /// # Errors
 /// What `out` says; what could not be read is said in the answer.
-pub fn write(place: &Place, ids: &[String], out: &mut dyn Write) -> io::Result<()> {
+pub fn write(place: &DataRoot, ids: &[String], out: &mut dyn Write) -> io::Result<()> {
     crate::io::child::detach();
     tell(place, ids, out)
 }
 
 /// As `write`, within any process.
-pub(super) fn tell(place: &Place, ids: &[String], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn tell(place: &DataRoot, ids: &[String], out: &mut dyn Write) -> io::Result<()> {
     let settings = settings(place);
     let found = containers(place, &settings);
     let (root, folder) = match &found {
@@ -90,7 +90,7 @@ pub(super) fn say(out: &mut dyn Write, line: &impl Serialize) -> io::Result<()> 
 }
 
 /// Returns Docker's settings; an empty object where it has none, null where they could not be read.
-pub(super) fn settings(place: &Place) -> Value {
+pub(super) fn settings(place: &DataRoot) -> Value {
     let Some(path) = place.settings() else {
         return Value::Null;
     };
@@ -105,7 +105,7 @@ pub(super) fn settings(place: &Place) -> Value {
 
 /// Returns Docker's data root and the folder of its containers.
 pub(super) fn containers(
-    place: &Place,
+    place: &DataRoot,
     settings: &Value,
 ) -> Result<(String, OwnedFd), (String, Errno)> {
     let set = ["data-root", "graph"].map(|key| settings[key].as_str());
@@ -188,13 +188,13 @@ fn raw(containers: &OwnedFd, id: &str) -> Result<Raw, Errno> {
     let folder = child(containers, id, OFlags::DIRECTORY)?;
     let (config, written) = json(&folder, CONFIG)?;
     let written = written.map(|time| chrono::DateTime::<chrono::Utc>::from(time).to_rfc3339());
-    let config = stored::config(&config, written.as_deref());
+    let config = on_disk::config(&config, written.as_deref());
     if config["ID"] != *id {
         return Err(Errno::INVAL);
     }
     // Without it less is known: no cause to lose the rest.
     let host =
-        json(&folder, HOST_CONFIG).map_or(Value::Null, |(host, _)| stored::host_config(&host));
+        json(&folder, HOST_CONFIG).map_or(Value::Null, |(host, _)| on_disk::host_config(&host));
     Ok(Raw {
         id: id.to_owned(),
         config,

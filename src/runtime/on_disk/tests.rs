@@ -39,7 +39,7 @@ fn raw(file: &Value) -> Raw {
     }
 }
 
-fn state(flags: Value) -> Stored {
+fn state(flags: Value) -> OnDiskState {
     let mut file = file();
     file["State"] = flags;
     raw(&file).container("/d").unwrap().disk.unwrap()

@@ -26,7 +26,7 @@ const THRESHOLD: Duration = Duration::from_secs(180);
 
 /// What the list holds, and what more it can.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Room {
+pub struct ListSize {
     /// How many containers and sandboxes it holds.
     pub containers: usize,
     /// How many of them do not run.
@@ -60,7 +60,7 @@ pub struct Growth {
 
 impl Runtime {
     /// Returns what the list holds; `None` if it did not come, or is empty.
-    pub fn room(&self) -> Option<Room> {
+    pub fn list_size(&self) -> Option<ListSize> {
         let containers = self.told().count();
         if self.probe(Call::List).outcome != Outcome::Answered
             || containers == 0
@@ -71,7 +71,7 @@ impl Runtime {
         let number = u64::try_from(containers).ok()?;
         let each = (self.list_bytes() / number).max(1);
         let stopped: Vec<&Container> = self.told().filter(|it| !it.is_listed_running()).collect();
-        let mut room = Room {
+        let mut room = ListSize {
             containers,
             stopped: stopped.len(),
             bytes: self.list_bytes(),
@@ -87,7 +87,7 @@ impl Runtime {
 
 /// Returns the growth, if enough of two windows in a row is left: where only the last one's are, the older ones may have
 /// been removed, and nothing gathers.
-fn growth(room: &Room, stopped: &[&Container], now: Time) -> Option<Growth> {
+fn growth(room: &ListSize, stopped: &[&Container], now: Time) -> Option<Growth> {
     let aged = |from: TimeDelta, to: TimeDelta| {
         let ages = stopped.iter().filter_map(|it| Some(now - it.created?));
         ages.filter(|age| *age >= from && *age < to).count()
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn an_entry_is_measured_on_the_list_itself() {
-        let room = with(0..200, 400_000, 20).room().unwrap();
+        let room = with(0..200, 400_000, 20).list_size().unwrap();
         assert_eq!((room.containers, room.stopped), (200, 200));
         assert_eq!((room.each, room.full), (2000, 8388));
     }
@@ -148,7 +148,7 @@ mod tests {
     fn growth_is_told_from_two_windows() {
         // One an hour for two days: 24 in each, a list of 48 entries of 100,000 bytes.
         let room = with((0..48).map(|hour| hour * 60 + 1), 4_800_000, 20)
-            .room()
+            .list_size()
             .unwrap();
         let growth = room.growth.unwrap();
         assert_eq!(
@@ -165,20 +165,20 @@ mod tests {
     fn what_only_the_last_window_holds_is_no_growth() {
         assert_eq!(
             with((0..50).map(|n| n * 20), 100_000, 20)
-                .room()
+                .list_size()
                 .unwrap()
                 .growth
                 .map(|it| it.window),
             Some(TimeDelta::hours(6))
         );
         // 50 in the last hour, and none before: a kubelet that removes those of before leaves the same.
-        assert_eq!(with(0..50, 100_000, 20).room().unwrap().growth, None);
+        assert_eq!(with(0..50, 100_000, 20).list_size().unwrap().growth, None);
     }
 
     #[test]
     fn a_list_that_takes_long_grows_with_its_containers() {
         // 720 containers, one a minute; both lists take 6 s, so 21,600 take 3 minutes.
-        let room = with(0..720, 720_000, 3000).room().unwrap();
+        let room = with(0..720, 720_000, 3000).list_size().unwrap();
         let growth = room.growth.unwrap();
         assert_eq!(growth.window, TimeDelta::hours(6));
         assert_eq!(growth.late_in, Some(TimeDelta::minutes(20_880)));
@@ -186,16 +186,16 @@ mod tests {
 
     #[test]
     fn no_list_no_room() {
-        assert_eq!(with(std::iter::empty(), 2, 1).room(), None);
+        assert_eq!(with(std::iter::empty(), 2, 1).list_size(), None);
         let mut silent = with(0..5, 100, 3000);
         silent.probe_mut(Call::List).outcome = Outcome::TimedOut;
-        assert_eq!(silent.room(), None);
+        assert_eq!(silent.list_size(), None);
     }
 
     #[test]
     fn one_beyond_the_limit_has_no_time_left() {
         let room = with((0..48).map(|hour| hour * 60 + 1), 48_000_000, 20)
-            .room()
+            .list_size()
             .unwrap();
         assert_eq!(room.growth.unwrap().full_in, None);
     }

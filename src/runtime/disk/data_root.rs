@@ -12,7 +12,7 @@ const SETTINGS: &str = "/etc/docker/daemon.json";
 
 /// Where to look.
 #[derive(Clone, Debug, PartialEq, Eq, Args)]
-pub struct Place {
+pub struct DataRoot {
     /// The root directory of the machine whose Docker it is
     #[arg(long)]
     under: PathBuf,
@@ -27,7 +27,7 @@ pub struct Place {
     live_restore: bool,
 }
 
-impl Place {
+impl DataRoot {
     /// Returns the data root that the user named.
     pub fn named(root: &Path) -> Self {
         Self {
@@ -86,13 +86,13 @@ impl Place {
 
 /// Returns where the Docker at `endpoint` keeps its files, on the machine whose root directory is `under`: what its
 /// command line tells, or custom. `None` for another than the usual one that does not run: nothing tells.
-pub fn place(endpoint: &str, host: Option<&Host>, under: &Path) -> Option<Place> {
+pub fn data_root(endpoint: &str, host: Option<&Host>, under: &Path) -> Option<DataRoot> {
     let dockerd = host.and_then(|host| host.dockerd(endpoint));
     if dockerd.is_none() && !is_default_endpoint(endpoint, &under.to_string_lossy()) {
         return None;
     }
     let option = |names: &[&str]| dockerd.and_then(|it| Some(it.option(names)?.to_owned()));
-    Some(Place {
+    Some(DataRoot {
         under: under.to_owned(),
         root: option(&["--data-root", "--graph", "-g"]).filter(|root| root.starts_with('/')),
         settings: Some(option(&["--config-file"]).unwrap_or_else(|| SETTINGS.to_owned())),
