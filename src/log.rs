@@ -27,7 +27,7 @@ mod rotation;
 mod sniff;
 mod stream;
 mod systemd_units;
-mod tar;
+mod tar_reader;
 mod tar_stream;
 #[cfg(test)]
 mod tests;
@@ -155,7 +155,7 @@ type Failure = (String, anyhow::Error);
 /// Time limit for a journal or a container's log that was named; a file has none.
 const NAMED_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The beginning of a log that tells no time: before all others.
+/// The beginning of a log that has no time: before all others.
 const UNKNOWN_TIME: Time = Time::from_naive_utc_and_offset(NaiveDateTime::MIN, UTC);
 const UTC: FixedOffset = match FixedOffset::east_opt(0) {
     Some(zone) => zone,
@@ -321,7 +321,7 @@ fn read_named(
     failures
 }
 
-/// Notes that only a part of a log was read, and the gap if it was looked for in the wrong zone.
+/// Notes that only a part of a log was read, and the gap if it was searched in the wrong zone.
 fn report_narrowed(log: Narrowed, ingest: &mut Ingest<'_>) {
     let Narrowed { name, size, part } = log;
     // klog names its machine at the beginning only, which was not read.

@@ -83,9 +83,7 @@ enum Fault {
 #[derive(Debug)]
 struct DecodeError {
     fault: Fault,
-    /// Bytes of text before it.
     done: u64,
-    /// Its name in a command.
     file: String,
 }
 
@@ -143,7 +141,6 @@ pub(crate) struct Decoder<R> {
     /// Compressed bytes; those from `at` on are to come.
     input: Vec<u8>,
     at: usize,
-    /// Whether `from` ended.
     ended: bool,
     /// Of the current member, or the last one.
     codec: Option<Codec>,
@@ -180,8 +177,6 @@ impl<R: Read> Decoder<R> {
     pub(crate) fn memory(&self) -> u64 {
         self.memory
     }
-
-    /// Reads at least `least` bytes of input, unless it ends first.
     fn fill(&mut self, least: usize) -> io::Result<()> {
         while !self.ended && self.input.len() - self.at < least {
             self.input.drain(..self.at);
@@ -199,8 +194,6 @@ impl<R: Read> Decoder<R> {
         }
         Ok(())
     }
-
-    /// Begins the next member, if there is one.
     fn begin(&mut self) -> io::Result<bool> {
         self.fill(MAGIC)?;
         // Tapes and some tools pad with zeros, as gzip and xz allow.

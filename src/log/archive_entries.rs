@@ -7,7 +7,7 @@ use super::{
     file_range::Prefixed,
     rotation::{self, Family},
     sniff::{self, LineFormat},
-    tar::{self, TarEntry, TarReader, TarSource},
+    tar_reader::{TarEntry, TarReader, TarSource, is_tar},
 };
 use crate::{
     io::decompress::{Compression, Decoder, MAX_WINDOW},
@@ -32,10 +32,8 @@ pub(super) struct LogEntry {
     /// Whether it is compressed itself.
     pub(super) compressed: bool,
     pub(super) first: Option<Time>,
-    /// Whether it begins with lines of the kubelet.
     of_kubelet: bool,
     pub(super) format: LineFormat,
-    /// Why it cannot be read.
     pub(super) refused: Option<String>,
 }
 
@@ -46,7 +44,6 @@ pub(super) struct Seen {
     logs: usize,
     /// Logs beyond `MAX_LOGS`.
     left_out: usize,
-    /// Archives inside it.
     archives: Vec<String>,
     names: BTreeMap<String, usize>,
 }
@@ -55,7 +52,6 @@ pub(super) struct Seen {
 pub(super) struct Contents {
     pub(super) logs: Vec<LogEntry>,
     pub(super) seen: Seen,
-    /// Why it could not be read to its end.
     pub(super) error: Option<String>,
     /// Memory for decompressing it, in bytes.
     pub(super) memory: u64,
@@ -100,7 +96,7 @@ pub(super) fn each_log<R: TarSource>(
         let room = MAX_WINDOW.saturating_sub(reader.memory());
         let (mut text, compressed) = decompressed(reader, room);
         let (head, error) = sniff::read_head(&mut text);
-        if !entry.sparse && tar::is_tar(&head) {
+        if !entry.sparse && is_tar(&head) {
             seen.archives.push(entry.path);
             continue;
         }
@@ -127,7 +123,6 @@ pub(super) fn each_log<R: TarSource>(
 }
 
 impl Seen {
-    /// Why the archive has no log.
     pub(super) fn none(&self) -> Option<String> {
         if self.logs > 0 {
             return None;
@@ -138,8 +133,6 @@ impl Seen {
         let skipped = self.skipped();
         Some(skipped.map_or(none.clone(), |skipped| format!("{none}; {skipped}")))
     }
-
-    /// What was left out of it.
     pub(super) fn left_out(&self) -> impl Iterator<Item = String> {
         let more = (self.left_out > 0).then(|| {
             format!(

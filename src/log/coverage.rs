@@ -44,7 +44,7 @@ pub(super) fn report_time_range(moments: &Moments, ingest: &mut Ingest<'_>) {
         ingest.note(limited_to(moments));
     }
     let own = || ingest.reading.sources.iter().filter(|s| s.of_kubelet);
-    // A log whose lines tell no time is read in whole.
+    // A log whose lines have no time is read in full.
     let Some(spans) = own()
         .map(|source| source.first.zip(source.last))
         .collect::<Option<Vec<_>>>()

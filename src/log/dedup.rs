@@ -172,7 +172,7 @@ mod tests {
 
     /// Reads logs whose lines are given by their seconds. Returns of each the seconds that count, and its tally.
     fn read(dedup: &mut Dedup, logs: &[&[i64]]) -> Vec<(Vec<i64>, Repeats)> {
-        let mut told = Vec::new();
+        let mut read = Vec::new();
         for (number, log) in logs.iter().enumerate() {
             let later = logs[number + 1..].iter().filter_map(|log| log.first());
             dedup.expect(later.min().map(|&first| second(first)));
@@ -182,9 +182,9 @@ mod tests {
                 line += 1;
                 !dedup.is_repeated(&event(Some(second(at)), line, "text"))
             });
-            told.push((counted, dedup.end()));
+            read.push((counted, dedup.end()));
         }
-        told
+        read
     }
 
     fn again(dropped: u64) -> Repeats {
@@ -197,9 +197,9 @@ mod tests {
     #[test]
     fn what_an_earlier_log_holds_counts_once_and_repeats_within_one_count() {
         let mut dedup = Dedup::default();
-        let told = read(&mut dedup, &[&[1, 2, 3, 3, 4], &[3, 3, 3, 4, 5], &[5, 6]]);
+        let counted = read(&mut dedup, &[&[1, 2, 3, 3, 4], &[3, 3, 3, 4, 5], &[5, 6]]);
         assert_eq!(
-            told,
+            counted,
             [
                 (vec![1, 2, 3, 3, 4], again(0)),
                 (vec![3, 5], again(3)),
@@ -211,9 +211,9 @@ mod tests {
     #[test]
     fn of_three_copies_one_counts() {
         let log: &[i64] = &[1, 1, 2];
-        let told = read(&mut Dedup::default(), &[log, log, log]);
-        assert_eq!(told[0].0, log);
-        assert_eq!(told[1..], [(vec![], again(3)), (vec![], again(3))]);
+        let counted = read(&mut Dedup::default(), &[log, log, log]);
+        assert_eq!(counted[0].0, log);
+        assert_eq!(counted[1..], [(vec![], again(3)), (vec![], again(3))]);
     }
 
     #[test]
@@ -246,12 +246,12 @@ mod tests {
             max: 3,
             ..Dedup::default()
         };
-        let told = read(&mut dedup, &[&[1, 2, 3, 4, 5], &[1, 2, 3, 4, 5]]);
+        let counted = read(&mut dedup, &[&[1, 2, 3, 4, 5], &[1, 2, 3, 4, 5]]);
         let tally = Repeats {
             dropped: 3,
             unknown: 2,
         };
-        assert_eq!(told[1], (vec![4, 5], tally));
+        assert_eq!(counted[1], (vec![4, 5], tally));
         assert!(dedup.seen.len() <= 3);
     }
 }

@@ -183,8 +183,6 @@ impl StreamContext<'_> {
         }
         Ok(go_on)
     }
-
-    /// Streams a plain file within its span. Returns whether to continue.
     fn stream_plain(&self, log: &mut Log, emit: &mut Emit<'_>) -> anyhow::Result<bool> {
         let name = log.name.clone();
         let span = log.span.context("its size is unknown")?;

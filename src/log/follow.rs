@@ -8,7 +8,7 @@ mod file;
 mod journal;
 mod rotated;
 
-use super::{ReadFrom, Sink, file_kind, ingest::Ingest, tar, workers::BLOCK};
+use super::{ReadFrom, Sink, file_kind, ingest::Ingest, tar_reader::is_tar, workers::BLOCK};
 use crate::{
     io::{
         child::{LAST_BREATH, Running},
@@ -150,7 +150,7 @@ fn ingest_all(
 fn require_text(head: &[u8]) -> anyhow::Result<()> {
     let kind = match Compression::detect(head) {
         Some(compression) => format!("compressed ({})", compression.name()),
-        None if tar::is_tar(head) => "an archive".to_owned(),
+        None if is_tar(head) => "an archive".to_owned(),
         None => return file_kind::require_text(head, "FILE"),
     };
     bail!("it is {kind}, and --follow takes only text: leave out --follow")

@@ -24,10 +24,8 @@ use std::{collections::BTreeSet, net::IpAddr};
 
 pub(super) struct Ingest<'a> {
     moments: Moments,
-    /// Leave out what happened before.
     since: Option<Time>,
     sink: &'a mut dyn Sink,
-    /// Whether the sink wants no more.
     enough: bool,
     pub(super) progress: ScanProgress,
     pub(super) scan_hints: ScanHints,
@@ -85,8 +83,6 @@ impl<'a> Ingest<'a> {
             nodes: BTreeSet::new(),
         }
     }
-
-    /// Leaves out what happened before `oldest`, too.
     pub(super) fn not_before(&mut self, oldest: Time) {
         self.since = self.since.max(Some(oldest));
     }
@@ -98,8 +94,6 @@ impl<'a> Ingest<'a> {
         self.dedup.expect(next);
         self.format = format;
     }
-
-    /// Begins a source; ends the one before.
     pub(super) fn start(&mut self, name: &str, is_picked: bool, from: ReadFrom) {
         self.end();
         if let Some(recorder) = &mut self.recorder {
@@ -127,8 +121,6 @@ impl<'a> Ingest<'a> {
             parser,
         });
     }
-
-    /// Takes the next bytes of the source.
     pub(super) fn block(&mut self, block: &[u8]) {
         for part in block.chunks(MAX_LINE) {
             let index = self.scan_hints.scan(part);
@@ -153,8 +145,6 @@ impl<'a> Ingest<'a> {
                 .set(parser.wants_context(), parser.has_begun());
         }
     }
-
-    /// Hands on the events that `produce` gets from the source's lines.
     fn emit(&mut self, produce: impl FnOnce(&mut LineSplitter, &mut Parser, &mut Out<'_>)) {
         let Some(current) = &mut self.current else {
             return;
@@ -171,8 +161,6 @@ impl<'a> Ingest<'a> {
             self.enough |= !self.sink.batch();
         }
     }
-
-    /// Whether more is wanted.
     pub(super) fn wants_more(&self) -> bool {
         !self.enough
     }
@@ -197,8 +185,6 @@ impl<'a> Ingest<'a> {
             recorder.skip();
         }
     }
-
-    /// Ends the source, if there is one.
     pub(super) fn end(&mut self) {
         if self.current.is_none() {
             return;
@@ -228,20 +214,14 @@ impl<'a> Ingest<'a> {
     pub(super) fn note(&mut self, note: String) {
         self.reading.notes.push(note);
     }
-
-    /// Counts the hosts of all that was read so far as nodes.
     pub(super) fn count_hosts_as_nodes(&mut self) {
         let hosts = self.reading.hosts.iter();
         self.nodes.extend(hosts.map(|host| short_name(host)));
     }
-
-    /// Adds the name of a file's host.
     pub(super) fn add_host(&mut self, host: &str) {
         self.nodes.insert(short_name(host));
         self.reading.hosts.insert(host.to_owned());
     }
-
-    /// The number of sources so far with lines of the kubelet.
     pub(super) fn kubelet_sources(&self) -> usize {
         let sources = self.reading.sources.iter();
         sources.filter(|source| source.of_kubelet).count()

@@ -34,9 +34,7 @@ pub(super) struct JournalRequest<'a> {
     pub(super) program: &'a OsStr,
     /// journald's files; none: those of this machine.
     pub(super) from: &'a [PathBuf],
-    /// The unit that was named.
     pub(super) unit: Option<&'a str>,
-    /// Whether it was not named.
     pub(super) is_picked: bool,
     pub(super) now: Time,
     pub(super) since: Option<Time>,
@@ -51,7 +49,6 @@ pub(super) struct JournalRequest<'a> {
 }
 
 impl JournalRequest<'_> {
-    /// The name of a unit's journal.
     pub(super) fn name(&self, unit: &str) -> String {
         let name = format!("journal of {}", full_unit_name(unit));
         match self.from {
@@ -70,7 +67,6 @@ pub(super) struct Query<'a> {
     pub(super) entries: Entries<'a>,
     pub(super) since: Option<Time>,
     pub(super) until: Option<Time>,
-    /// Only the last entry.
     pub(super) last: bool,
 }
 
@@ -87,7 +83,6 @@ pub(super) enum Entries<'a> {
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) ended: Ended,
-    /// Whether there was an entry.
     pub(super) entries: bool,
     /// journalctl's complaint, with the cure.
     pub(super) complaint: Option<String>,
@@ -282,9 +277,7 @@ pub(super) fn command(query: &Query<'_>) -> Command {
 
 #[derive(Debug, Default)]
 struct Stderr {
-    /// Its complaints, a line each.
     complaints: String,
-    /// The first about damage to journald's files.
     damage: Option<String>,
 }
 
@@ -342,14 +335,14 @@ pub(super) fn each_message(stderr: impl io::Read, take: &mut dyn FnMut(Message) 
 /// Parses a line of standard error, which begins with its level in angle brackets (`<31>`: facility 3, level 7, debugging).
 fn parse_message(line: &str) -> Option<Message> {
     let prefixed = line.strip_prefix('<').and_then(|rest| rest.split_once('>'));
-    let level = prefixed.and_then(|(level, words)| Some((level.parse::<u8>().ok()? % 8, words)));
+    let level = prefixed.and_then(|(level, text)| Some((level.parse::<u8>().ok()? % 8, text)));
     match level {
-        Some((7, words)) => {
+        Some((7, text)) => {
             const DAMAGE: [&str; 2] = ["Can't iterate through ", "data object is bad"];
-            let damage = DAMAGE.iter().any(|damage| words.contains(damage));
-            damage.then(|| Message::Damage(words.to_owned()))
+            let damage = DAMAGE.iter().any(|damage| text.contains(damage));
+            damage.then(|| Message::Damage(text.to_owned()))
         }
-        Some((_, words)) => Some(Message::Complaint(words.to_owned())),
+        Some((_, text)) => Some(Message::Complaint(text.to_owned())),
         None => Some(Message::Complaint(line.to_owned())),
     }
 }
@@ -370,13 +363,16 @@ pub(super) fn describe_damage(message: &str) -> String {
 }
 
 /// Explains journalctl's standard error in one line.
-pub(super) fn explain_complaint(words: &str) -> Option<String> {
-    if words.contains("insufficient permissions") || words.contains("can see all messages") {
+pub(super) fn explain_complaint(stderr: &str) -> Option<String> {
+    if stderr.contains("insufficient permissions") || stderr.contains("can see all messages") {
         return Some("this user may not read the whole journal: run plegdoctor as root, or as a member of the group systemd-journal".to_owned());
     }
-    if words.contains("No journal files were found") {
+    if stderr.contains("No journal files were found") {
         return Some("journald has no files here: run plegdoctor on the node itself, or name the log with --log".to_owned());
     }
-    let first = words.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let first = stderr
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())?;
     Some(format!("journalctl says: {first}"))
 }

@@ -1,4 +1,4 @@
-//! Opens logs and looks at their beginnings: what kind of file it is, and when its first line was logged. A log is
+//! Opens logs and inspects their beginnings: what kind of file it is, and when its first line was logged. A log is
 //! either plain, and can be read from anywhere in its span, or comes out of a reader, from its beginning on.
 
 mod found;
@@ -10,7 +10,7 @@ use super::{
     file_range::{FileRange, Prefixed},
     rewrap::Rewrap,
     sniff::{self, LineFormat, read_head},
-    tar,
+    tar_reader::is_tar,
     tar_stream::TarStream,
 };
 use crate::{
@@ -33,7 +33,7 @@ use std::{
 /// Bytes of a log's beginning that show whether it is still the same.
 const FINGERPRINT: usize = 512;
 
-/// A log that was opened and looked at.
+/// A log that was opened and inspected.
 pub(super) struct Log {
     /// As the user gave it, or below the directory that the user gave.
     pub(super) name: String,
@@ -43,11 +43,10 @@ pub(super) struct Log {
     file: Option<Arc<File>>,
     /// Device, inode, and where it begins in an archive.
     id: (u64, u64, u64),
-    /// Where in its file it begins.
     pub(super) begin: u64,
     /// Where reading starts and ends; `None` for what comes out of a reader.
     pub(super) span: Option<(u64, u64)>,
-    /// When its first line was logged, if its beginning tells.
+    /// When its first line was logged, if its beginning shows it.
     pub(super) first: Option<Time>,
     /// Its bytes at this place of the file when it was opened.
     fingerprint: (u64, Vec<u8>),
@@ -71,7 +70,6 @@ enum Origin {
         /// Where the log is in the decompressed archive.
         start: u64,
         end: u64,
-        /// Whether it is compressed itself.
         compressed: bool,
         /// Memory for decompressing the archive, in bytes.
         memory: u64,
@@ -123,8 +121,6 @@ impl Log {
     fn range(&mut self, (start, end): (u64, u64)) -> anyhow::Result<FileRange> {
         Ok(FileRange::new(self.file()?.try_clone()?, start, end))
     }
-
-    /// Whether it is opened again when it is read.
     pub(super) fn is_closed(&self) -> bool {
         self.file.is_none()
     }
@@ -198,8 +194,6 @@ impl Log {
             _ => None,
         }
     }
-
-    /// Its name in a command.
     fn command_name(&self) -> &str {
         match self.path.as_deref() {
             Some(path) if path.as_os_str() == self.name.as_str() => &self.name,
@@ -258,7 +252,7 @@ fn identify(
         if let Some(error) = error.filter(|_| text.is_empty()) {
             return Err(error.into());
         }
-        if tar::is_tar(&text) {
+        if is_tar(&text) {
             return Ok(Opened::Archive(log));
         }
         file_kind::require_text_inside(&text)?;
@@ -266,7 +260,7 @@ fn identify(
         return Ok(Opened::Log(log));
     }
     log.span = Some((start, end));
-    if tar::is_tar(&head) {
+    if is_tar(&head) {
         return Ok(Opened::Archive(log));
     }
     file_kind::require_text(&head, log.command_name())?;
@@ -294,18 +288,18 @@ impl Log {
             if let Some(error) = error.as_ref().filter(|_| text.is_empty()) {
                 bail!("{error}");
             }
-            if !tar::is_tar(&text) {
+            if !is_tar(&text) {
                 file_kind::require_text_inside(&text)?;
             }
             let memory = decoder.memory();
             (text, error, Box::new(decoder), memory)
         } else {
-            if !tar::is_tar(&head) {
+            if !is_tar(&head) {
                 file_kind::require_text(&head, "-")?;
             }
             (head, None, Box::new(pipe), 0)
         };
-        let is_tar = tar::is_tar(&text);
+        let is_tar = is_tar(&text);
         if !is_tar {
             self.look_at_head(&text, hints);
         }

@@ -62,7 +62,7 @@ pub fn replay(
     ingest.reading
 }
 
-/// Sorts logs of which only names and bytes are known by their first lines' times; one that tells none stays after the
+/// Sorts logs of which only names and bytes are known by their first lines' times; one without a time stays after the
 /// one before it.
 pub fn sort_by_time(logs: &mut Vec<ReplayedLog<'_>>, moments: &Moments) {
     let mut before: Option<Time> = None;

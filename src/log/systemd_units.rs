@@ -191,8 +191,8 @@ fn read_parts(
     if newest.ended != Ended::Whole {
         ingest.gap(name, describe_missing(journal, newest.ended, end));
     }
-    if let Some(words) = &newest.damage {
-        ingest.gap(name, journal::describe_damage(words));
+    if let Some(message) = &newest.damage {
+        ingest.gap(name, journal::describe_damage(message));
     }
     newest.failed.map_or(Ok(()), Err)
 }

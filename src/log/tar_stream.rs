@@ -6,7 +6,7 @@ use super::{
     archive_entries::{self, LogEntry, Seen},
     rewrap::Rewrap,
     stream::{Emit, Piece, ReaderLog},
-    tar::{TarReader, TarSource},
+    tar_reader::{TarReader, TarSource},
 };
 use anyhow::bail;
 use std::{

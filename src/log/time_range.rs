@@ -47,15 +47,13 @@ pub(super) enum Part {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct RangePart {
     pub(super) bytes: Range<u64>,
-    /// The zone that its lines were assumed to be in, since none of them tells it.
+    /// The zone that its lines were assumed to be in, since none of them has one.
     pub(super) assumed_zone: Option<FixedOffset>,
-    /// The machine in klog's file header.
     pub(super) host: Option<String>,
 }
 
 /// A file, or what tests use for one.
 pub(super) trait RandomAccess {
-    /// Reads at a byte, as `FileExt` does.
     fn read_bytes_at(&self, out: &mut [u8], at: u64) -> io::Result<usize>;
     /// The next byte that is not in a hole.
     fn next_written(&self, at: u64) -> Option<u64>;
@@ -206,7 +204,7 @@ impl Search<'_> {
             }
             match self.probe(from)? {
                 Some(stamped) if found.last().is_none_or(|last| last.0 < stamped.0) => {
-                    found.push(stamped)
+                    found.push(stamped);
                 }
                 Some(_) => {}
                 None => silent += 1,
@@ -291,7 +289,7 @@ impl Search<'_> {
     }
 }
 
-/// Dates the lines, as one log, without those that cannot be dated; also the zone that was assumed, if none tells it.
+/// Dates the lines, as one log, without those that cannot be dated; also the zone that was assumed, if none has one.
 fn date(
     stamped: Vec<Stamped>,
     created: Option<&str>,

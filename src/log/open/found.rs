@@ -8,7 +8,7 @@ use crate::{
         Failure,
         archive_entries::{self, Contents, LogEntry},
         rotation::{self, Family},
-        tar::TarReader,
+        tar_reader::TarReader,
     },
 };
 use anyhow::{Context as _, anyhow, bail};
@@ -119,7 +119,7 @@ impl Found {
         Ok(())
     }
 
-    /// Sorts the logs by their first times; one that tells none stays after the one before it.
+    /// Sorts the logs by their first times; one without a time stays after the one before it.
     pub(in crate::log) fn sort(&mut self) {
         if self.left_out > 0 {
             let why = anyhow!(

@@ -34,7 +34,7 @@ pub(super) trait TarSource: Read {
 
 impl TarSource for FileRange {
     fn skip(&mut self, bytes: u64) -> io::Result<u64> {
-        Ok(FileRange::skip(self, bytes))
+        Ok(Self::skip(self, bytes))
     }
 }
 
