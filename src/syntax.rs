@@ -4,6 +4,7 @@ pub mod citation;
 pub mod duration;
 pub mod framing;
 pub mod id;
+pub mod json;
 pub mod klog;
 pub mod page;
 pub mod time;

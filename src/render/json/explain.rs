@@ -1,171 +1,123 @@
-//! What `explain` says, for scripts: `plegdoctor.explain/1`.
+//! Pages, and what pasted lines say: `plegdoctor.explain/1`.
 
-use super::event::EventV1;
 use crate::{
     explain::{
         Sort, Topic,
-        paste::{Heard, Other, Pasted},
+        paste::{Example, Heard, Other, Pasted},
     },
-    syntax::page::Page,
+    kubelet::event::Event,
+    syntax::{
+        json::json_object,
+        page::{Cure, Look},
+    },
 };
-use serde::Serialize;
-use std::io::{self, Write};
 
-/// Writes topics, and what was pasted if anything was, as one JSON object and a newline.
-///
-/// # Errors
-/// What `out` says.
-pub fn write(topics: &[Topic], pasted: Option<&Pasted>, out: &mut dyn Write) -> io::Result<()> {
-    let explained = ExplainV1 {
-        schema: "plegdoctor.explain/1",
-        topics: topics.iter().map(TopicV1::from).collect(),
-        pasted: pasted.map(PastedV1::from),
-    };
-    serde_json::to_writer_pretty(&mut *out, &explained)?;
-    writeln!(out)
+/// The pages asked for, and what was pasted if anything was.
+pub struct Explained<'a> {
+    /// The pages.
+    pub topics: &'a [Topic],
+    /// What was pasted.
+    pub pasted: Option<&'a Pasted>,
 }
 
-#[derive(Serialize)]
-struct ExplainV1<'a> {
-    schema: &'static str,
-    topics: Vec<TopicV1>,
-    pasted: Option<PastedV1<'a>>,
+json_object! {
+    Explained<'_> as it, document "plegdoctor.explain/1",
+    "`plegdoctor explain --format json`: pages of findings and messages, and what pasted lines say" {
+        /// The pages asked for: both where a finding and a message share an id, all without an id, those of the pasted
+        /// messages with -
+        topics: &[Topic] = it.topics,
+        /// What the lines on standard input say; null unless they were to be explained
+        pasted: Option<&Pasted> = it.pasted,
+    }
 }
 
-#[derive(Serialize)]
-struct TopicV1 {
-    kind: &'static str,
-    id: &'static str,
-    title: &'static str,
-    texts: Vec<String>,
-    means: &'static str,
-    matters: &'static str,
-    confirm: Vec<LookV1>,
-    remedies: Vec<CureV1>,
-    versions: &'static str,
-    unproved: Option<&'static str>,
-    see: &'static [&'static str],
-    sources: &'static [&'static str],
+json_object! {
+    Topic as it {
+        kind: Sort = it.sort,
+        id: &str = it.id => {"pattern": "^[a-z]+(-[a-z]+)*$"},
+        title: &str = it.title => {"minLength": 1},
+        /// How a message is logged: unstructured text, in which <err>, <pod> and so on stand for what varies, then
+        /// structured text in its quotes; empty for findings, and for what is known by its form alone
+        texts: Vec<String> = it.texts() => {"items": {"type": "string", "minLength": 1}},
+        /// What it says; code between backticks, here and below
+        means: &str = it.page.means => {"minLength": 1},
+        /// What it does to the relist, or why it does nothing to it
+        matters: &str = it.page.matters => {"minLength": 1},
+        /// How to see whether it is so, the most telling first; these commands change nothing
+        confirm: &[Look] = it.page.confirm,
+        /// What helps, the mildest first
+        remedies: &[Cure] = it.page.remedies,
+        /// Which versions it concerns
+        versions: &str = it.page.versions => {"minLength": 1},
+        /// What is unproven, and what it is easily mistaken for
+        unproved: Option<&str> = some(it.page.unproved),
+        /// What to read next
+        see: &[&str] = it.page.see => {"items": {"type": "string", "pattern": "^[a-z]+(-[a-z]+)*$"}},
+        /// PROJECT#NUMBER an issue or pull request, PROJECT:PATH a file of its source, `run: …` what was seen on such a
+        /// node
+        sources: &[&str] = it.page.sources => {"minItems": 1, "items": {"type": "string", "minLength": 1}},
+    }
 }
 
-#[derive(Serialize)]
-struct LookV1 {
-    what: &'static str,
-    command: &'static str,
+json_object! {
+    Look as it {
+        what: &str = it.what => {"minLength": 1},
+        /// Words in capitals (ID, PID, NODE) stand for what you know
+        command: &str = it.command => {"minLength": 1},
+    }
 }
 
-#[derive(Serialize)]
-struct CureV1 {
-    what: &'static str,
-    command: Option<&'static str>,
-    cost: &'static str,
+json_object! {
+    Cure as it {
+        what: &str = it.what => {"minLength": 1},
+        /// null where it is a change of a setting or a machine
+        command: Option<&str> = some(it.command),
+        cost: &str = it.cost => {"minLength": 1},
+    }
 }
 
-#[derive(Serialize)]
-struct PastedV1<'a> {
-    lines: u64,
-    unknown: u64,
-    messages: Vec<HeardV1<'a>>,
-    others: Vec<OtherV1<'a>>,
+json_object! {
+    Pasted as it {
+        /// Lines that are not blank
+        lines: u64 => {"minimum": 1},
+        /// Those that are no known message, nor go on with one
+        unknown: u64,
+        /// The messages, each once, in the order in which they came
+        messages: Vec<Heard>,
+        /// The first of the lines that are no known message; those that hold known words before the others
+        others: Vec<Other> => {"maxItems": 5},
+    }
 }
 
-#[derive(Serialize)]
-struct HeardV1<'a> {
-    id: &'static str,
-    count: u64,
-    examples: Vec<ExampleV1<'a>>,
+json_object! {
+    Heard as it {
+        id: &str = it.kind.id() => {"pattern": "^[a-z]+(-[a-z]+)*$"},
+        /// How often it was pasted
+        count: u64 => {"minimum": 1},
+        /// The first of them
+        examples: Vec<Example> => {"minItems": 1, "maxItems": 3},
+    }
 }
 
-#[derive(Serialize)]
-struct ExampleV1<'a> {
-    event: EventV1<'a>,
-    told: &'a [String],
+json_object! {
+    Example as it {
+        /// As a line of `plegdoctor events`
+        event: Event,
+        /// What the line contains, a sentence each
+        told: Vec<String> => {"items": {"type": "string", "minLength": 1}},
+    }
 }
 
-#[derive(Serialize)]
-struct OtherV1<'a> {
-    line: u64,
-    text: &'a str,
-    told: &'a [String],
+json_object! {
+    Other as it {
+        line: u64 => {"minimum": 1},
+        text: String,
+        /// What the line contains, a sentence each
+        told: Vec<String> => {"items": {"type": "string", "minLength": 1}},
+    }
 }
 
-/// Returns a text, unless it is empty.
-fn some(text: &'static str) -> Option<&'static str> {
+/// A text, unless it is empty.
+fn some(text: &str) -> Option<&str> {
     (!text.is_empty()).then_some(text)
-}
-
-impl From<&Topic> for TopicV1 {
-    fn from(topic: &Topic) -> Self {
-        let Page {
-            means,
-            matters,
-            confirm,
-            remedies,
-            versions,
-            unproved,
-            see,
-            sources,
-        } = *topic.page;
-        let looks = confirm.iter().map(|look| LookV1 {
-            what: look.what,
-            command: look.command,
-        });
-        let cures = remedies.iter().map(|cure| CureV1 {
-            what: cure.what,
-            command: some(cure.command),
-            cost: cure.cost,
-        });
-        Self {
-            kind: match topic.sort {
-                Sort::Finding => "finding",
-                Sort::Message => "message",
-            },
-            id: topic.id,
-            title: topic.title,
-            texts: topic.texts(),
-            means,
-            matters,
-            confirm: looks.collect(),
-            remedies: cures.collect(),
-            versions,
-            unproved: some(unproved),
-            see,
-            sources,
-        }
-    }
-}
-
-impl<'a> From<&'a Pasted> for PastedV1<'a> {
-    fn from(pasted: &'a Pasted) -> Self {
-        Self {
-            lines: pasted.lines,
-            unknown: pasted.unknown,
-            messages: pasted.messages.iter().map(HeardV1::from).collect(),
-            others: pasted.others.iter().map(OtherV1::from).collect(),
-        }
-    }
-}
-
-impl<'a> From<&'a Heard> for HeardV1<'a> {
-    fn from(heard: &'a Heard) -> Self {
-        let examples = heard.examples.iter().map(|example| ExampleV1 {
-            event: EventV1::from(&example.event),
-            told: &example.told,
-        });
-        Self {
-            id: heard.kind.id(),
-            count: heard.count,
-            examples: examples.collect(),
-        }
-    }
-}
-
-impl<'a> From<&'a Other> for OtherV1<'a> {
-    fn from(other: &'a Other) -> Self {
-        Self {
-            line: other.line,
-            text: &other.text,
-            told: &other.told,
-        }
-    }
 }
