@@ -8,10 +8,10 @@ cd "$(dirname "$0")/.."
 folder=$(realpath -m "${1:-target/bench}")
 mb=${MB:-1000}
 mkdir -p "$folder"
-cargo build --release --quiet
+cargo build --profile dist --quiet
 cargo bench --quiet --bench logs --no-run
 logs() { cargo bench --quiet --bench logs -- "$@"; }
-doctor=$(realpath target/release/plegdoctor)
+doctor=$(realpath target/dist/plegdoctor)
 look=(diagnose --no-docker --no-host --now 2026-11-30T04:00:00Z)
 results=$folder/results.json
 

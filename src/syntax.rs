@@ -6,5 +6,4 @@ pub mod framing;
 pub mod id;
 pub mod json;
 pub mod klog;
-pub mod page;
 pub mod time;

@@ -3,16 +3,15 @@
 /// What is promised.
 mod contract;
 
-use crate::{
-    cases::{arguments, folders},
-    support::{
-        program::{plegdoctor, told},
-        replay::{Play, Played},
-    },
+use crate::support::{
+    judge::{arguments, case, printed, report, unpacked},
+    program::{plegdoctor, told},
+    replay::{Play, Played},
 };
 use contract::Contract;
+use plegdoctor::render::Format;
 use serde_json::{Value, json};
-use std::{fs, panic::catch_unwind, sync::LazyLock};
+use std::{panic::catch_unwind, sync::LazyLock};
 
 static CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::read);
 
@@ -64,25 +63,21 @@ pub(crate) fn strictly(report: &Value) {
 #[test]
 fn every_cases_report_reads_back_strictly() {
     let mut runtimes = 0;
-    for folder in folders() {
-        let stored = fs::read_to_string(folder.join("report.json")).unwrap();
-        let report: Value = serde_json::from_str(&stored).unwrap();
+    for case in unpacked() {
+        let printed = printed(&report(&case), Format::Json);
+        let report: Value = serde_json::from_str(&printed).unwrap();
         strictly(&report);
         runtimes += usize::from(!report["runtime"].is_null());
-        let asked = !arguments(&folder).iter().any(|arg| arg == "--no-docker");
-        assert!(asked || report["runtime"].is_null(), "{}", folder.display());
+        let asked = !arguments(&case).iter().any(|arg| arg == "--no-docker");
+        assert!(asked || report["runtime"].is_null(), "{}", case.name);
     }
     assert!(runtimes >= 8, "{runtimes}");
 }
 
 #[test]
 fn a_key_less_or_a_key_more_is_noticed() {
-    let folder = folders()
-        .into_iter()
-        .find(|it| it.ends_with("sandbox-flaps"))
-        .unwrap();
-    let stored = fs::read_to_string(folder.join("report.json")).unwrap();
-    let report: Value = serde_json::from_str(&stored).unwrap();
+    let printed = printed(&report(&case("sandbox-flaps")), Format::Json);
+    let report: Value = serde_json::from_str(&printed).unwrap();
     let follows = |report: &Value| catch_unwind(|| promised("report", report)).is_ok();
     assert!(follows(&report));
     for (place, key, value) in [

@@ -188,7 +188,7 @@ impl<'a> Entry<'a> {
             id: Some(&target.id),
             name: &target.name,
             pod: target.pod.as_ref(),
-            state: Some(&target.state),
+            state: Some(target.state.as_str()),
             pid: None,
             outcome: None,
             reason: None,

@@ -37,7 +37,7 @@ json_object! {
         uid: Option<PodUid>,
         kind: ContainerKind = it.role,
         /// The state by inspect
-        state: &str = &it.state => {"enum": ["dead", "removing", "exited", "created"]},
+        state: &str = it.state.as_str() => {"enum": ["dead", "removing", "exited", "created"]},
         /// When it finished, or was created if it never ran
         since: Option<Time> = it.since(),
         /// Whether its logs go with it
@@ -54,7 +54,7 @@ json_object! {
         pod: Option<&str> = pod_name(it.0.0.pod.as_ref()),
         namespace: Option<&str> = namespace(it.0.0.pod.as_ref()),
         /// The state that was planned upon
-        state: &str = &it.0.0.state => {"enum": ["dead", "removing", "exited", "created"]},
+        state: &str = it.0.0.state.as_str() => {"enum": ["dead", "removing", "exited", "created"]},
         /// removed: and seen to be gone; gone: before its turn; changed: not what it was, and not touched; failed: see
         /// reason; unanswered: may still happen; planned: nothing was sent
         outcome: Fate = it.0.1.fate,
@@ -69,7 +69,7 @@ json_object! {
         name: String,
         pod: Option<&str> = pod_name(it.pod.as_ref()),
         namespace: Option<&str> = namespace(it.pod.as_ref()),
-        listed_state: String,
+        listed_state: &str = it.listed_state.as_str(),
         reason: String = it.why(),
     }
 }

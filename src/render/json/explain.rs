@@ -3,13 +3,11 @@
 use crate::{
     explain::{
         Sort, Topic,
+        page::{Page, Step},
         paste::{Example, Heard, Other, Pasted},
     },
     kubelet::event::Event,
-    syntax::{
-        json::json_object,
-        page::{Cure, Look},
-    },
+    syntax::json::json_object,
 };
 
 /// The pages asked for, and what was pasted if anything was.
@@ -25,54 +23,60 @@ json_object! {
     "`plegdoctor explain --format json`: pages of findings and messages, and what pasted lines say" {
         /// The pages asked for: both where a finding and a message share an id, all without an id, those of the pasted
         /// messages with -
-        topics: &[Topic] = it.topics,
+        topics: Vec<TopicPage<'_>> = it.topics.iter().map(|topic| TopicPage(topic, topic.page())).collect(),
         /// What the lines on standard input say; null unless they were to be explained
         pasted: Option<&Pasted> = it.pasted,
     }
 }
 
+struct TopicPage<'a>(&'a Topic, Page);
+
 json_object! {
-    Topic as it {
-        kind: Sort = it.sort,
-        id: &str = it.id => {"pattern": "^[a-z]+(-[a-z]+)*$"},
-        title: &str = it.title => {"minLength": 1},
+    TopicPage<'_> as it {
+        kind: Sort = it.0.sort,
+        id: &str = it.0.id => {"pattern": "^[a-z]+(-[a-z]+)*$"},
+        title: &str = it.0.title => {"minLength": 1},
         /// How a message is logged: unstructured text, in which <err>, <pod> and so on stand for what varies, then
         /// structured text in its quotes; empty for findings, and for what is known by its form alone
-        texts: Vec<String> = it.texts() => {"items": {"type": "string", "minLength": 1}},
+        texts: Vec<String> = it.0.texts() => {"items": {"type": "string", "minLength": 1}},
         /// What it says; code between backticks, here and below
-        means: &str = it.page.means => {"minLength": 1},
+        means: &str = &it.1.means => {"minLength": 1},
         /// What it does to the relist, or why it does nothing to it
-        matters: &str = it.page.matters => {"minLength": 1},
+        matters: &str = &it.1.matters => {"minLength": 1},
         /// How to see whether it is so, the most telling first; these commands change nothing
-        confirm: &[Look] = it.page.confirm,
+        confirm: Vec<Check<'_>> = it.1.confirm.iter().map(Check).collect(),
         /// What helps, the mildest first
-        remedies: &[Cure] = it.page.remedies,
+        remedies: Vec<Remedy<'_>> = it.1.remedies.iter().map(Remedy).collect(),
         /// Which versions it concerns
-        versions: &str = it.page.versions => {"minLength": 1},
+        versions: &str = &it.1.versions => {"minLength": 1},
         /// What is unproven, and what it is easily mistaken for
-        unproved: Option<&str> = some(it.page.unproved),
+        unproved: Option<&str> = some(&it.1.unproven),
         /// What to read next
-        see: &[&str] = it.page.see => {"items": {"type": "string", "pattern": "^[a-z]+(-[a-z]+)*$"}},
+        see: &[&str] = &it.1.see => {"items": {"type": "string", "pattern": "^[a-z]+(-[a-z]+)*$"}},
         /// PROJECT#NUMBER an issue or pull request, PROJECT:PATH a file of its source, `run: …` what was seen on such a
         /// node
-        sources: &[&str] = it.page.sources => {"minItems": 1, "items": {"type": "string", "minLength": 1}},
+        sources: &[&str] = &it.1.sources => {"minItems": 1, "items": {"type": "string", "minLength": 1}},
     }
 }
 
+struct Check<'a>(&'a Step);
+
 json_object! {
-    Look as it {
-        what: &str = it.what => {"minLength": 1},
+    Check<'_> as it {
+        what: &str = &it.0.what => {"minLength": 1},
         /// Words in capitals (ID, PID, NODE) stand for what you know
-        command: &str = it.command => {"minLength": 1},
+        command: &str = &it.0.command => {"minLength": 1},
     }
 }
 
+struct Remedy<'a>(&'a Step);
+
 json_object! {
-    Cure as it {
-        what: &str = it.what => {"minLength": 1},
+    Remedy<'_> as it {
+        what: &str = &it.0.what => {"minLength": 1},
         /// null where it is a change of a setting or a machine
-        command: Option<&str> = some(it.command),
-        cost: &str = it.cost => {"minLength": 1},
+        command: Option<&str> = some(&it.0.command),
+        cost: &str = &it.0.cost => {"minLength": 1},
     }
 }
 

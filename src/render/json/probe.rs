@@ -6,7 +6,7 @@ use crate::{
     kubelet::{THRESHOLD, incident::CALL_TIMEOUT},
     runtime::{
         Runtime,
-        calls::{Call, Ending},
+        calls::{CallResult, Ending},
         relist::{Pod, Relist},
     },
     syntax::{id::ContainerId, json::json_object, time::Time},
@@ -33,15 +33,15 @@ json_object! {
         /// The exit code as a word: 0 well, 1 trouble, 2 unasked
         verdict: Ending = it.0.ending(),
         /// All calls: those without an answer first, then the slowest
-        calls: Vec<Call<'_>> = it.0.calls(),
+        calls: Vec<CallResult<'_>> = it.0.calls(),
         /// What a relist of the kubelet would take
         relist: Relist = it.0.relist(),
     }
 }
 
 json_object! {
-    Call<'_> as it {
-        call: &str = it.name => {"enum": ["ping", "version", "info", "list", "inspect"]},
+    CallResult<'_> as it {
+        call: &str = it.call.as_str() => {"enum": ["ping", "version", "info", "list", "inspect"]},
         /// The container's id, of an inspect
         id: Option<&ContainerId> = it.container.map(|container| &container.id),
         /// The container's name
@@ -51,7 +51,7 @@ json_object! {
         /// Its pod's namespace
         namespace: Option<&str> = namespace(it.container.and_then(|container| container.pod.as_ref())),
         /// Its state by the list, whatever word the daemon uses
-        listed_state: Option<&str> = it.container.map(|container| &*container.listed_state),
+        listed_state: Option<&str> = it.container.map(|container| container.listed_state.as_str()),
         probe: &Probe = it.probe,
     }
 }

@@ -33,9 +33,9 @@ json_object! {
         /// Its pod's UID
         uid: Option<PodUid>,
         /// The state by the list, which may lie; empty if it was not listed
-        listed_state: String,
+        listed_state: &str = it.listed_state.as_str(),
         /// The state by its inspect; null if that did not answer
-        inspected_state: Option<&str> = it.inspected.as_ref().map(|inspected| &*inspected.state),
+        inspected_state: Option<&str> = it.inspected.as_ref().map(|inspected| inspected.state.as_str()),
         /// The daemon's error of the last start or removal; empty if none
         error: &str = it.inspected.as_ref().map_or("", |inspected| &inspected.error),
         probe: Probe,
@@ -142,7 +142,7 @@ json_object! {
         /// When it was written
         written: Option<Time>,
         /// The state then
-        state: &str = &it.state.state,
+        state: &str = it.state.state.as_str(),
         /// The daemon's error of the last start or removal by then; empty if none
         error: &str = &it.state.error,
         /// Its process then; null if none
