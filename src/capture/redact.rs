@@ -4,10 +4,10 @@
 //! Ids and UIDs stay: they are random, and join the parts. Of a log's other words only what looks like a password or a
 //! token is masked; the rest stays, whatever it tells.
 
+mod allowlist;
 mod names;
-mod stay;
 
-use super::Kept;
+use super::Recording;
 use crate::io::packed::Packed;
 use crate::node::mask;
 use names::Names;
@@ -31,7 +31,7 @@ const OWN_LABELS: &[&str] = &[
     "gitVersion",
 ];
 
-impl Kept {
+impl Recording {
     /// Replaces names and addresses in all parts.
     ///
     /// # Errors

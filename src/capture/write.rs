@@ -1,6 +1,6 @@
 //! Writes a capture: a `.tar.gz` for its owner alone, which is either whole or not there.
 
-use super::{Kept, manifest};
+use super::{Recording, manifest};
 use anyhow::{Context as _, bail};
 use flate2::{Compression, write::GzEncoder};
 use rustix::{
@@ -57,7 +57,7 @@ impl Archive {
     ///
     /// # Errors
     /// It can't be written, or somebody else took the name.
-    pub fn write(self, kept: Kept) -> anyhow::Result<u64> {
+    pub fn write(self, kept: Recording) -> anyhow::Result<u64> {
         self.fill(|file| pack(file, kept).map(drop))
     }
 
@@ -107,8 +107,8 @@ fn rename(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Packs all into `out`, and returns that.
-pub(super) fn pack<W: Write>(out: W, kept: Kept) -> io::Result<W> {
-    let Kept {
+pub(super) fn pack<W: Write>(out: W, kept: Recording) -> io::Result<W> {
+    let Recording {
         manifest,
         files,
         logs,

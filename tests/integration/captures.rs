@@ -9,7 +9,7 @@ use crate::support::{
 };
 use clap::Parser as _;
 use plegdoctor::{
-    capture::{Archive, Capture, Keep, Privacy},
+    capture::{Archive, Capture, Recorder, Sanitize},
     cli::{Cli, Command, DiagnoseArgs},
     commands::observe::replay,
     evidence::Evidence,
@@ -45,7 +45,7 @@ fn printed(evidence: &Evidence) -> [String; 2] {
 
 /// Sees what a capture holds, saves it again at `to`, and returns the reports before and after.
 fn again(args: &DiagnoseArgs, from: &Path, to: &Path) -> [[String; 2]; 2] {
-    let keep = Keep::new(Privacy::Reserved);
+    let keep = Recorder::new(Sanitize::Workloads);
     let before = replay(&args.look, Capture::open(from).unwrap(), Some(&keep)).unwrap();
     let archive = Archive::create(to).unwrap();
     archive.write(keep.finish(&before)).unwrap();
@@ -87,7 +87,7 @@ fn a_capture_is_its_owners_alone_replaces_nothing_and_is_whole_or_not_there() {
     // Somebody was faster.
     let archive = Archive::create(&other).unwrap();
     fs::write(&other, "theirs").unwrap();
-    let keep = Keep::new(Privacy::Reserved);
+    let keep = Recorder::new(Sanitize::Workloads);
     let capture = Capture::open(folder).unwrap();
     let evidence = replay(&args.look, capture, Some(&keep)).unwrap();
     assert!(archive.write(keep.finish(&evidence)).is_err());
@@ -115,7 +115,7 @@ fn every_case_redacted_gives_the_same_findings_and_no_name() {
     let mut seen = 0;
     for case in unpacked() {
         let args = parsed(&arguments(&case));
-        let keep = Keep::new(Privacy::Reserved);
+        let keep = Recorder::new(Sanitize::Workloads);
         let before = replay(
             &args.look,
             Capture::open(&case.folder).unwrap(),

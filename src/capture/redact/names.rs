@@ -1,7 +1,7 @@
 //! Finds the names in what was kept: where Docker's JSON, the kubelet's log and metrics, the daemons' command lines and
 //! mounts have them by their form.
 
-use super::stay::STAY;
+use super::allowlist::is_allowed;
 use crate::kubelet::exposition::{self, Line};
 use regex::Regex;
 use serde_json::Value;
@@ -342,7 +342,7 @@ impl Names {
     }
 
     fn add_one(&mut self, kind: Kind, name: &str) {
-        let known = self.instead.contains_key(name) || STAY.contains(&name);
+        let known = self.instead.contains_key(name) || is_allowed(name);
         let counted = self.counts.entry(kind).or_default();
         if known || says_nothing(name) || name.len() < 2 || counted.len() >= MOST {
             return;

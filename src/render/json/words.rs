@@ -3,7 +3,6 @@
 use crate::{
     explain::Sort,
     finding::{Confidence, Risk, Severity, SubjectKind, outcome::Asked},
-    io::probe::Outcome,
     kubelet::{
         event::{ErrorClass, Weight},
         incident::Shape,
@@ -30,10 +29,6 @@ json_words!(What {
     DiskError => "disk_error", DaemonEnd => "daemon_end", Refused => "refused", TooLarge => "too_large",
     DaemonStart => "daemon_start", KubeletStart => "kubelet_start", LastRelist => "last_relist", Timeout => "timeout",
     Stale => "stale", NotReady => "not_ready", Recovered => "recovered",
-});
-json_words!(Outcome {
-    Answered => "answered", TimedOut => "timed_out", Refused => "refused", Denied => "denied", Gone => "gone",
-    Error => "error", NotProbed => "not_probed",
 });
 json_words!(Ending { Well => "well", Trouble => "trouble", Unasked => "unasked" });
 json_words!(ContainerKind { Sandbox => "sandbox", Container => "container", Other => "other" });

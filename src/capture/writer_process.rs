@@ -4,7 +4,7 @@
 //! The child begins the file at once, takes what it is fed in pieces, each with its length before it, and gives the
 //! file its name when the empty one comes. Where the pieces end before that, we were ended: nothing stays then.
 
-use super::{Archive, Kept, write};
+use super::{Archive, Recording, write};
 use crate::io::child::{self, Running};
 use anyhow::{Context as _, bail};
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,7 @@ enum Said {
 
 /// A capture that is being written; gone with this unless it was finished.
 #[derive(Debug)]
-pub struct Saving {
+pub struct CaptureWriter {
     path: PathBuf,
     by: By,
 }
@@ -59,11 +59,11 @@ enum By {
 struct Writer {
     running: Running,
     /// Takes what is to be packed for it; without it, it is fed no more.
-    pack: Option<SyncSender<Kept>>,
+    pack: Option<SyncSender<Recording>>,
     said: Receiver<Said>,
 }
 
-impl Saving {
+impl CaptureWriter {
     /// Begins one that is to be `path`.
     ///
     /// # Errors
@@ -86,7 +86,7 @@ impl Saving {
     ///
     /// # Errors
     /// It can't be written, or not in time, or somebody else took the name.
-    pub fn write(self, kept: Kept) -> anyhow::Result<u64> {
+    pub fn write(self, kept: Recording) -> anyhow::Result<u64> {
         match self.by {
             By::Child(mut writer) => writer.write(kept, &self.path),
             By::Ourselves(archive) => archive.write(kept),
@@ -135,7 +135,7 @@ impl Writer {
         }
     }
 
-    fn write(&mut self, kept: Kept, path: &Path) -> anyhow::Result<u64> {
+    fn write(&mut self, kept: Recording, path: &Path) -> anyhow::Result<u64> {
         let pack = self.pack.take().context("it was written already")?;
         // If nobody takes it, nothing comes of it: that is told below.
         drop(pack.send(kept));
