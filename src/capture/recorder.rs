@@ -2,7 +2,7 @@
 
 use super::{
     Sanitize,
-    manifest::{LogFile, Manifest, Options, Part, SCHEMA, Unseen},
+    manifest::{LogFile, Manifest, Options, Part, SCHEMA},
 };
 use crate::{
     evidence::Evidence,
@@ -183,7 +183,7 @@ impl Recorder {
             options,
             parts,
             logs: log_files,
-            gaps: evidence.gaps.iter().map(Unseen::from).collect(),
+            gaps: evidence.gaps.clone(),
             notes: evidence.notes.clone(),
             kernel_messages_unread: evidence
                 .host

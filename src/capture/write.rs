@@ -33,11 +33,11 @@ impl Archive {
     /// There is such a file, or none can be written there.
     pub fn create(path: &Path) -> anyhow::Result<Self> {
         let Some(name) = path.file_name() else {
-            bail!("{} is no name for a file", path.display());
+            bail!("{} is not a file name", path.display());
         };
         // Even a link that leads nowhere is something.
         if path.symlink_metadata().is_ok() {
-            bail!("{} is there already: name another file", path.display());
+            bail!("{} already exists: name another file", path.display());
         }
         let part = part(path, name, std::process::id());
         let file = File::options()

@@ -18,12 +18,12 @@ use std::{
 };
 
 /// How long the child may take to begin.
-const BEGIN: Duration = Duration::from_secs(10);
+const BEGIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long it may take nothing, or sync, without a word; and how long it may take for all.
-const SILENCE: Duration = Duration::from_secs(60);
-const ALL: Duration = Duration::from_secs(600);
+const PROGRESS_TIMEOUT: Duration = Duration::from_secs(60);
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(600);
 /// How long it may take to end once there is no more for it to do.
-const LAST_BREATH: Duration = Duration::from_secs(1);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What the child says, a line each.
 #[derive(Debug, Serialize, Deserialize)]
@@ -117,7 +117,7 @@ impl Writer {
             });
         if let Err(error) = started {
             // Fed no more, it takes away what it began.
-            running.wait(LAST_BREATH);
+            running.wait(EXIT_TIMEOUT);
             return Err(error);
         }
         Ok(Self {
@@ -128,10 +128,10 @@ impl Writer {
     }
 
     fn wait_for_begin(&mut self, path: &Path) -> anyhow::Result<()> {
-        match self.said.recv_timeout(BEGIN) {
+        match self.said.recv_timeout(BEGIN_TIMEOUT) {
             Ok(Said::Failed(words)) => bail!(words),
             Ok(_) => Ok(()),
-            Err(error) => Err(self.given_up(path, error, BEGIN)),
+            Err(error) => Err(self.given_up(path, error, BEGIN_TIMEOUT)),
         }
     }
 
@@ -139,9 +139,11 @@ impl Writer {
         let pack = self.pack.take().context("it was written already")?;
         // If nobody takes it, nothing comes of it: that is told below.
         drop(pack.send(kept));
-        let until = Instant::now() + ALL;
+        let until = Instant::now() + TOTAL_TIMEOUT;
         loop {
-            let left = until.saturating_duration_since(Instant::now()).min(SILENCE);
+            let left = until
+                .saturating_duration_since(Instant::now())
+                .min(PROGRESS_TIMEOUT);
             match self.said.recv_timeout(left) {
                 Ok(Said::Begun | Said::Taken) => {}
                 Ok(Said::Whole(length)) => return Ok(length),
@@ -160,18 +162,18 @@ impl Writer {
     ) -> anyhow::Error {
         let name = path.display();
         if error == RecvTimeoutError::Disconnected {
-            return anyhow::anyhow!("can't write {name}: the child that writes it broke off");
+            return anyhow::anyhow!("can't write {name}: its writer process ended early");
         }
         let part = path.file_name().unwrap_or_default();
         let part = write::part(path, part, self.running.child.id());
-        let left = match self.running.end(LAST_BREATH) {
+        let left = match self.running.end(EXIT_TIMEOUT) {
             Some(pid) => format!(
-                "; process {pid}, a child of plegdoctor's own, hangs in the kernel and ends once it is let go"
+                "; process {pid}, plegdoctor's own child, is blocked in the kernel and exits once unblocked"
             ),
             None => String::new(),
         };
         anyhow::anyhow!(
-            "can't write {name}: nothing came of it in {} s, the disk or file system that it is on may hang ({} may be left there){left}",
+            "can't write {name}: no progress for {} s, its disk or file system may hang ({} may be left there){left}",
             waited.as_secs(),
             part.display()
         )
@@ -182,7 +184,7 @@ impl Drop for Writer {
     fn drop(&mut self) {
         // It then takes away what it began.
         self.pack = None;
-        self.running.wait(LAST_BREATH);
+        self.running.wait(EXIT_TIMEOUT);
     }
 }
 

@@ -1,12 +1,11 @@
 //! `plegdoctor diagnose`: observe this machine or a capture, diagnose, print. Saves what was observed, if asked.
 
-use super::{collect, fix, progress::Progress};
+use super::{collect, fix};
 use crate::{
     capture::{Capture, CaptureWriter, Recorder, Sanitize},
-    cli::{self, DiagnoseArgs, LookArgs},
-    commands::observe::{observe, replay},
+    cli::{self, DiagnoseArgs},
+    commands::observe::{observe_with_progress, replay},
     evidence::Evidence,
-    log::Gauge,
     render::{self, Style},
     report,
 };
@@ -45,16 +44,6 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
 fn evidence(args: &DiagnoseArgs, recorder: Option<&Recorder>) -> anyhow::Result<Evidence> {
     match &args.capture {
         Some(path) => replay(&args.look, Capture::open(path)?, recorder),
-        None => on_node(&args.look, recorder),
+        None => observe_with_progress(&args.look, recorder),
     }
-}
-
-/// Observes this machine, with a progress bar for the log.
-///
-/// # Errors
-/// As `run`.
-pub(super) fn on_node(args: &LookArgs, recorder: Option<&Recorder>) -> anyhow::Result<Evidence> {
-    let gauge = Gauge::default();
-    let _progress = Progress::of_log(&gauge);
-    observe(args, recorder, &gauge)
 }

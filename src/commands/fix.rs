@@ -10,7 +10,7 @@ mod page;
 mod removal;
 mod second;
 
-use super::diagnose;
+use super::observe::observe_with_progress;
 use crate::{
     capture::{Recorder, Sanitize},
     cli::{self, DiagnoseArgs},
@@ -135,7 +135,7 @@ struct Look {
 
 /// Looks at the node, and keeps what it sees in `keep`.
 fn look(args: &DiagnoseArgs, keep: Option<&Recorder>) -> anyhow::Result<Look> {
-    let evidence = diagnose::on_node(&args.look, keep)?;
+    let evidence = observe_with_progress(&args.look, keep)?;
     Ok(Look {
         report: report::diagnose(&evidence),
         evidence,

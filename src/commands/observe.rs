@@ -11,6 +11,7 @@ mod scene;
 
 pub use scene::replay_logs;
 
+use super::progress::Progress;
 use crate::{
     capture::{Capture, Manifest, Recorder},
     cli::LookArgs,
@@ -67,6 +68,19 @@ pub fn observe(
     let tree = Tree::at(host_root(args));
     let source = Source::Node { progress, metrics };
     Observer::new(args, scene, source, tree, recorder).run()
+}
+
+/// As `observe`, with a progress bar for the log.
+///
+/// # Errors
+/// As `observe`.
+pub fn observe_with_progress(
+    args: &LookArgs,
+    recorder: Option<&Recorder>,
+) -> anyhow::Result<Evidence> {
+    let gauge = Gauge::default();
+    let _progress = Progress::of_log(&gauge);
+    observe(args, recorder, &gauge)
 }
 
 /// Observes what `capture` holds; records it again with `recorder`. Of `args` counts what narrows the log, and for a

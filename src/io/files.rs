@@ -5,10 +5,12 @@
 //! A recorded tree holds plain files only: a link is a file with the link's text, the second look at `status` is
 //! `status.later`, the number of a folder's entries is `fd.count`, and what no file tells is under `told/`.
 
+pub use super::recorder::Recorded;
+
 use super::recorder::FileRecorder;
 use rustix::{fs::OFlags, io::Errno};
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     fs::{self, File},
     io::{self, ErrorKind, Read as _},
     os::unix::fs::OpenOptionsExt as _,
@@ -24,9 +26,6 @@ const MOST: u64 = 1 << 20;
 const MOST_RECORDS: u64 = 16 << 20;
 /// Most records that are read; the kernel keeps some thousands.
 const RECORDS: usize = 200_000;
-
-/// Files by their paths below the root, `proc/1/stat`.
-pub type Recorded = BTreeMap<String, Vec<u8>>;
 
 /// A machine's files. Paths are relative to its root; a leading slash is the root's.
 #[derive(Clone, Debug)]

@@ -1,6 +1,5 @@
-//! Keeps what is read of a host, so that it can be read again elsewhere. Bounded: what finds no room is counted.
+//! Records what is read of a host, so that it can be read again elsewhere. Bounded: what is dropped is counted.
 
-use super::files::Recorded;
 use std::{
     collections::BTreeMap,
     io::{self, ErrorKind},
@@ -8,10 +7,13 @@ use std::{
 };
 
 /// Most bytes and files that are kept: a machine of 30,000 processes has some 10 MiB of `stat`.
-const BYTES: usize = 128 << 20;
-const FILES: usize = 400_000;
+const MAX_BYTES: usize = 128 << 20;
+const MAX_FILES: usize = 400_000;
 /// Most failures that are kept; there is one for each process that one may not look at.
-const FAILURES: usize = 1000;
+const MAX_FAILURES: usize = 1000;
+
+/// Files by their paths below the root, `proc/1/stat`.
+pub type Recorded = BTreeMap<String, Vec<u8>>;
 
 /// What is read, by path below the root. Threads share it.
 #[derive(Debug, Default)]
@@ -31,7 +33,7 @@ pub struct RecordedFiles {
     pub files: Recorded,
     /// Those that could not, though they are there, with the reason.
     pub failures: BTreeMap<String, String>,
-    /// How many found no room.
+    /// How many were dropped.
     pub left_out: u64,
 }
 
@@ -46,7 +48,7 @@ impl FileRecorder {
         } = &mut *inner;
         match read {
             _ if *closed => {}
-            Ok(read) if *bytes + read.len() > BYTES || kept.files.len() >= FILES => {
+            Ok(read) if *bytes + read.len() > MAX_BYTES || kept.files.len() >= MAX_FILES => {
                 kept.left_out += 1;
             }
             Ok(read) => {
@@ -58,7 +60,7 @@ impl FileRecorder {
             // What is not there is not there in the recording either.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => {
-                if kept.failures.len() < FAILURES {
+                if kept.failures.len() < MAX_FAILURES {
                     kept.failures.insert(path.to_owned(), error.to_string());
                 }
             }
@@ -103,7 +105,7 @@ mod tests {
     #[test]
     fn what_finds_no_room_is_counted() {
         let recorder = FileRecorder::default();
-        let large = vec![0; BYTES / 2];
+        let large = vec![0; MAX_BYTES / 2];
         for path in ["a", "b", "c"] {
             recorder.record(path, Ok(&large));
         }

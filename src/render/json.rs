@@ -60,12 +60,11 @@ json_object! {
         ruled_out: Vec<RuledOut>,
         /// What could not be judged, for want of evidence: not ruled out
         undecided: Vec<Undecided>,
-        /// What --fix did about it or left, in order; empty without --fix. With it the rest of the report is of the
-        /// last look
+        /// What --fix did or left, in order; empty without --fix. With it the rest of the report is of the last look
         actions: Vec<Deed>,
         /// When the PLEG was unhealthy, in order
         incidents: Vec<Outage<'_>> = it.incidents.iter().zip(&it.timelines).map(Outage).collect(),
-        /// The containers that matter, the accused first
+        /// The containers that matter, those blamed first
         containers: Vec<crate::runtime::Container>,
         log: Log<'_> = Log(it),
         /// What the runtime answered; null if it was not asked
@@ -74,8 +73,8 @@ json_object! {
         host: Option<Host>,
         /// The kubelet's own answers (/healthz, /metrics); null if it was not asked, or has no endpoint here
         kubelet: Option<Kubelet>,
-        /// The calls that the daemon's own stacks show, taken while calls of ours were pending; null if there was
-        /// nothing to explain, or nothing came
+        /// The calls in the daemon's own stacks, taken while plegdoctor's calls were pending; null if none were, or no
+        /// stacks came
         stacks: Option<&crate::runtime::PendingStacks> = it.runtime.as_ref().and_then(|runtime| runtime.stacks.as_ref()),
         gaps: Vec<Gap>,
         notes: Vec<String>,

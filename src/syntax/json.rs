@@ -205,3 +205,51 @@ impl Serialize for PodUid {
         serializer.serialize_str(self.as_str())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Point {
+        x: Option<u64>,
+        word: &'static str,
+    }
+
+    json_object! {
+        /// A point
+        Point as it, document "x/1", "Points" {
+            /// Across
+            x: Option<u64> => {"minimum": 1},
+            kind: &str = it.word => {"enum": ["a", "b"]},
+            after: f64 = 0.5 => {"minimum": null},
+        }
+    }
+
+    #[test]
+    fn an_object_prints_its_keys_in_order_and_its_schema_allows_no_other() {
+        let point = Point { x: None, word: "a" };
+        assert_eq!(
+            serde_json::to_string(&point).unwrap(),
+            r#"{"schema":"x/1","x":null,"kind":"a","after":0.5}"#
+        );
+        assert_eq!(
+            Point::json_schema(),
+            json!({
+                "$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "x/1", "title": "Points",
+                "description": "A point", "type": "object", "additionalProperties": false,
+                "required": ["schema", "x", "kind", "after"],
+                "properties": {
+                    "schema": {"const": "x/1"},
+                    "x": {"type": ["integer", "null"], "minimum": 1, "description": "Across"},
+                    "kind": {"type": "string", "enum": ["a", "b"]},
+                    "after": {"type": "number"},
+                },
+            })
+        );
+        // Within another one it is no document of its own.
+        let inner = key::<Option<Point>>("Where", json!({}));
+        assert_eq!(inner["description"], "Where");
+        assert_eq!(inner["type"], json!(["object", "null"]));
+        assert_eq!((inner.get("$id"), inner.get("title")), (None, None));
+    }
+}

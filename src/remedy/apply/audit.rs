@@ -106,7 +106,7 @@ json_object! {
         event: &str = it.event => {"enum": ["intent", "result"]},
         /// What is done
         action: &str = it.action => {"enum": Action::json_schema()["enum"]},
-        /// What it is done to, in words
+        /// The target, in words
         target: String,
         /// The container that is removed, or that a process works on
         id: Option<&ContainerId> = it.id,

@@ -15,15 +15,15 @@ json_object! {
     Cleaned as it, document "plegdoctor.clean/1", "What `plegdoctor clean --format json` prints" {
         /// Whether the plan was only shown
         dry_run: bool,
-        /// What was to be removed, pod by pod, each one's containers before their sandbox
+        /// The plan, pod by pod, each one's containers before their sandbox
         planned: &[Target] = &it.plan.targets,
-        /// What became of each planned container, in the same order
+        /// The outcome for each planned container, in the same order
         results: Vec<Removal<'_>> = it.results().map(Removal).collect(),
         removed: usize = it.count(Fate::Removed),
         failed: usize = it.count(Fate::Failed),
         /// Containers whose inspect did not answer or gave no known state: never planned
         left_alone: &[Unseen] = &it.plan.unseen,
-        /// Why the run ended early, or what of the audit or of Docker's list is missing
+        /// Why the run ended early, or what is missing of the audit or of Docker's list
         notes: Vec<String>,
     }
 }
@@ -58,7 +58,7 @@ json_object! {
         /// removed: and seen to be gone; gone: before its turn; changed: not what it was, and not touched; failed: see
         /// reason; unanswered: may still happen; planned: nothing was sent
         outcome: Fate = it.0.1.fate,
-        /// In plain words, then Docker's own
+        /// The reason, followed by Docker's own error
         reason: &Option<String> = &it.0.1.reason,
     }
 }

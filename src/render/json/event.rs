@@ -29,8 +29,8 @@ json_object! {
         /// Whether the year or zone of time is a guess from the current time and --utc-offset, since the log has
         /// neither
         time_guessed: bool = it.guessed,
-        /// When journald, syslog or the container runtime received the line, where they say; what has no stamp of
-        /// klog's own has one time for both
+        /// When journald, syslog or the container runtime received the line, if recorded; the same as time for lines
+        /// without a klog timestamp
         received: Option<Time>,
         /// Which message; more may be added
         id: &str = it.kind.id() => {"pattern": "^[a-z]+(-[a-z]+)*$"},
@@ -55,16 +55,16 @@ json_object! {
         threshold: Option<f64> = it.threshold.map(seconds),
         /// Why the call failed
         error: Option<&ErrorTail> = it.error.as_ref(),
-        /// A word that the message carries: an event's name, a reason, a runtime's name, a PLEG event's type, a program
-        /// and its version, by how much the clock was set
+        /// A detail of the message: an event's name, a reason, a runtime's name, a PLEG event's type, a program and
+        /// its version, the size of a clock step
         detail: Option<&str> = it.detail.as_deref(),
-        /// For one reason of several in a line: the id of the message that gives them
+        /// For one reason of several in a line: the id of the message that lists them
         carrier: Option<&str> = it.carrier.map(Kind::id),
         /// The file, journal or container
         source: &str = &it.citation.source,
         /// The line in source; null where lines have no number
         line: Option<u64> = it.citation.line => {"minimum": 1},
-        /// The message without its envelope, at most 400 characters and some
+        /// The message without its framing, about 400 characters at most
         text: &str = &it.citation.text,
     }
 }

@@ -25,10 +25,10 @@ json_object! {
         kernel: Option<String>,
         /// Versions reported by the programs or by Docker; null if not known
         versions: Versions,
-        /// The kubelet's settings, as its flags and its file name them; null where neither does; null as a whole if
-        /// there is no kubelet, or not one alone
+        /// The kubelet's settings from its flags and file; null where neither sets one; null as a whole without
+        /// exactly one kubelet
         kubelet_settings: Option<KubeletSettings<'_>> = it.kubelet_settings.as_ref().map(KubeletSettings),
-        /// What was heard of systemd; null if it was not asked
+        /// systemd's answer; null if it was not asked
         systemd: Option<Systemd>,
         /// Processes, kernel threads included
         processes_seen: usize = it.seen,
@@ -38,12 +38,11 @@ json_object! {
         remote_mounts: &[Mount] = &it.remote,
         /// Mount namespaces that hold mounts of layers or containers
         mount_namespaces: Vec<Mounts<'_>> = it.namespaces.iter().map(|namespace| Mounts(it, namespace)).collect(),
-        /// What is left of the layers of containers that could not be removed, 64 at most
+        /// Leftover layers of containers that could not be removed, 64 at most
         layers_left: &[Remains] = &it.remains,
-        /// What the machine is short of
+        /// Pressure on the machine's resources
         pressure: Pressure,
-        /// Disks that did something while they were watched, or hold the runtime's data; partitions count with their
-        /// disk
+        /// Disks that were active while watched, or hold the runtime's data; partitions count with their disk
         disks: Vec<Disk>,
         /// Kernel messages that matter, the last ones
         kernel_lines: Vec<KernelLine>,
@@ -70,7 +69,7 @@ struct KubeletSettings<'a>(&'a Settings);
 
 json_object! {
     KubeletSettings<'_> as it {
-        /// Its file, as its words name it
+        /// Its configuration file, as its flags name it
         file: &Option<String> = &it.0.file,
         /// --runtime-request-timeout, runtimeRequestTimeout
         runtime_request_timeout_seconds: Option<f64> = it.0.runtime_request_timeout.map(seconds),
@@ -103,56 +102,55 @@ json_object! {
             Bus::Silent(_) => "timed_out",
             Bus::Failed(_) => "error",
         } => {"enum": ["answered", "timed_out", "error"]},
-        /// How long it took, or was waited for
+        /// How long it took, or the wait for it
         took_seconds: Option<f64> = match it.bus {
             Bus::Answered(took, _) | Bus::Silent(took) => Some(seconds(took)),
             Bus::Failed(_) => None,
         },
-        /// Its or the bus's words, where that failed
+        /// The error, where that failed
         error: Option<&str> = match &it.bus {
             Bus::Failed(error) => Some(error),
             Bus::Answered(..) | Bus::Silent(_) => None,
         },
-        /// What the machine's first process does, as ps shows it
+        /// The state of PID 1, as in ps
         state: Option<State>,
-        /// The function of the kernel that it sleeps in
+        /// The kernel function in which it sleeps
         wchan: Option<String>,
-        /// Which share of a processor it took while it was silent
+        /// Its CPU usage while it did not answer, in percent
         busy_percent: Option<f64> = it.busy => {"maximum": 100},
     }
 }
 
 json_object! {
     Process as it {
-        /// Its number
+        /// Its PID or TID
         pid: u32,
-        /// Its parent's
+        /// Its parent's PID
         ppid: u32,
         /// Its name, 15 bytes at most
         name: &str = &it.comm,
-        /// What it is to a container runtime; other: it is here for its uninterruptible sleep
+        /// Its role for the container runtime; other: listed for its uninterruptible sleep
         role: Role,
-        /// What an OCI runtime was called for
+        /// The OCI runtime's command
         oci_command: Option<OciCommand> = match it.role {
             Role::OciRuntime(command) => Some(command),
             _ => None,
         },
-        /// Its words; null if they could not be read in time, or are a workload's
+        /// Its command line; null if it could not be read in time, or is a workload's
         command: Option<Vec<String>>,
-        /// What it does, as ps shows it
+        /// Its state, as in ps
         state: State,
         /// When it was started, in the kernel's ticks since boot
         start_ticks: u64,
-        /// How old it is
+        /// Its age
         age_seconds: Option<f64> = it.age.map(seconds),
-        /// How many living children a shim has, also those that it adopted; null for others, and if not all processes
-        /// were seen
+        /// A shim's living children, adopted ones included; null for others, and if not all processes were seen
         children: Option<usize>,
-        /// The function of the kernel that it sleeps in
+        /// The kernel function in which it sleeps
         wchan: Option<String>,
-        /// Its kernel stack, the innermost function first; empty if it was not or may not be read
+        /// Its kernel stack, innermost function first; empty if it was not read
         stack: Vec<String>,
-        /// For how long it was watched in that one sleep; null if it was not, or woke up meanwhile
+        /// How long it was seen in that one sleep; null if it was not watched, or woke up
         still_seconds: Option<f64> = it.still.map(seconds),
         /// The container that it works on or belongs to
         container: Option<ContainerId>,
@@ -179,32 +177,32 @@ json_object! {
 
 json_object! {
     Thread as it {
-        /// Its number
+        /// Its PID or TID
         tid: u32,
-        /// What it does, as ps shows it
+        /// Its state, as in ps
         state: State,
-        /// The function of the kernel that it sleeps in
+        /// The kernel function in which it sleeps
         wchan: Option<String>,
-        /// Its kernel stack, the innermost function first; empty if it was not or may not be read
+        /// Its kernel stack, innermost function first; empty if it was not read
         stack: Vec<String>,
-        /// For how long it was watched in that one sleep; null if it was not, or woke up meanwhile
+        /// How long it was seen in that one sleep; null if it was not watched, or woke up
         still_seconds: Option<f64> = it.still.map(seconds),
     }
 }
 
 json_object! {
     Mount as it {
-        /// The kernel's number for it
+        /// The kernel's major:minor number, or inode
         device: String,
-        /// Where
+        /// The mount point
         point: String,
         /// The file system's type
         fs_type: String,
-        /// What is mounted
+        /// The source of the mount
         source: String,
         /// The pod whose volume it is
         uid: Option<PodUid>,
-        /// The daemon in whose mount namespace it is; null for that of the machine's first process
+        /// The daemon in whose mount namespace it is; null for that of PID 1
         within_pid: Option<u32> = it.within,
     }
 }
@@ -218,13 +216,13 @@ json_object! {
         id: &str = &it.1.id,
         /// Whether the machine's dockerd or containerd lives in it
         own: bool = it.1.own,
-        /// How many processes live in it
+        /// Processes in it
         processes: usize = it.1.processes,
         /// The first of these processes
         keepers: &[Keeper] = &it.1.keepers,
-        /// How many mounts of layers and containers it holds
+        /// Mounts of layers and containers in it
         held: usize = it.1.held.len(),
-        /// … of these, those that the runtime's own namespaces do not hold
+        /// … of these, those that are not in the runtime's own namespaces
         left: usize = it.0.left(it.1).count(),
         /// … and the first of those
         mounts_left: Vec<&Held> = it.0.left(it.1).take(MAX_MOUNTS).collect(),
@@ -233,7 +231,7 @@ json_object! {
 
 json_object! {
     Keeper as it {
-        /// Its number
+        /// Its PID or TID
         pid: u32,
         /// Its name, 15 bytes at most
         name: &str = &it.comm,
@@ -250,7 +248,7 @@ json_object! {
 
 json_object! {
     Held as it {
-        /// Where, as the processes in that namespace see it
+        /// The mount point in that namespace
         point: String,
         /// The layer's name in the storage driver's folder
         layer: Option<&str> = match &it.place {
@@ -271,30 +269,30 @@ json_object! {
         folder: String,
         /// The names in it, 16 at most
         names: Vec<String>,
-        /// Whether a removal of it began and did not end
+        /// Whether its removal began and did not finish
         half_removed: bool = it.is_half_removed(),
     }
 }
 
 json_object! {
     Pressure as it {
-        /// Stalls for lack of a processor
+        /// CPU stalls (PSI)
         cpu: Option<Stall>,
-        /// Stalls on disks
+        /// I/O stalls (PSI)
         io: Option<Stall>,
-        /// Stalls for lack of memory
+        /// Memory stalls (PSI)
         memory: Option<Stall>,
         /// The load average over a minute
         load: Option<f64>,
-        /// All tasks there are
+        /// Tasks on the machine
         tasks: Option<u64>,
-        /// How many there may be
+        /// The task limit
         tasks_limit: Option<u64>,
-        /// Memory
+        /// Total memory
         memory_total_bytes: Option<u64> = it.memory_total,
-        /// Memory that could be used without swapping
+        /// Available memory
         memory_available_bytes: Option<u64> = it.memory_available,
-        /// Processes killed for lack of memory since boot
+        /// OOM kills since boot
         oom_kills: Option<u64>,
         daemons: Vec<DaemonLimits>,
     }
@@ -304,40 +302,40 @@ json_object! {
     Stall as it {
         /// … at least one task waited
         some_percent: f64 = it.some => {"minimum": null},
-        /// … all that had something to do waited
+        /// … all runnable tasks waited
         full_percent: Option<f64> = it.full,
     }
 }
 
 json_object! {
     DaemonLimits as it {
-        /// The daemon's number
+        /// The daemon's PID
         pid: u32,
         /// Tasks in its cgroup
         tasks: Option<u64>,
-        /// How many there may be; null for no limit
+        /// The task limit; null for none
         tasks_limit: Option<u64>,
-        /// Files that it has open
+        /// Open files
         files: Option<u64>,
-        /// How many it may have
+        /// The limit of open files
         files_limit: Option<u64>,
     }
 }
 
 json_object! {
     Disk as it {
-        /// The kernel's number for it
+        /// The kernel's major:minor number, or inode
         device: String,
         /// Its name
         name: String,
-        /// For which share of the second that it was watched at least one request was in flight
+        /// Utilisation: the share of the second watched in which a request was in flight
         busy_percent: f64 = it.busy => {"maximum": 100},
-        /// How many requests were in flight at the mean
+        /// Mean queue depth
         queue: f64,
-        /// Reads, writes and flushes that were finished meanwhile
+        /// Reads, writes and flushes completed meanwhile
         finished: u64,
         // To tenths of a millisecond, unlike the kernel's ages.
-        /// How long these had taken at the mean; null if there were none
+        /// Their mean latency; null if there were none
         wait_seconds: Option<f64> = it.wait.map(|wait| wait.as_secs_f64()),
         /// Requests in flight at the end
         in_flight: u64,

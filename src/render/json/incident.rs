@@ -13,9 +13,9 @@ pub(super) struct Outage<'a>(pub(super) (&'a Incident, &'a Vec<Moment>));
 
 json_object! {
     Outage<'_> as it {
-        /// When the last good relist began: the first line's time minus its lag
+        /// When the last successful relist began: the first line's time minus its lag
         start: Time = it.0.0.start,
-        /// When it was over; null while it goes on
+        /// When it ended; null while it lasts
         end: Option<Time> = it.0.0.end,
         /// Whether the log ends without a sign of recovery
         ongoing: bool = it.0.0.ongoing,
@@ -23,8 +23,8 @@ json_object! {
         peak_lag_seconds: f64 = seconds(it.0.0.peak_lag),
         /// The limit as logged
         threshold_seconds: Option<f64> = it.0.0.threshold.map(seconds),
-        /// growing: no listing succeeds; sawtooth: listing works and a status blocks; single: one short stretch, cannot
-        /// be told
+        /// growing: no list succeeds; sawtooth: lists succeed and a status blocks; single: one short stretch, either
+        /// is possible
         shape: Shape = it.0.0.shape,
         /// Lines that give a lag
         lines: u64 = it.0.0.lines,
@@ -40,11 +40,11 @@ json_object! {
     Entry<'_> as it {
         /// What happened; timeout, refused and too_large: how a call to the runtime ended
         what: What = it.0.what,
-        /// When first
+        /// When it first happened
         time: Time = it.0.at,
-        /// When last
+        /// When it last happened
         last: Time = it.0.last,
-        /// How often
+        /// How often it happened
         count: u64 = it.0.count => {"minimum": 1},
         /// How long after the incident's start; negative before it
         after_seconds: f64 = signed_seconds(it.0.at - it.1) => {"minimum": null},

@@ -14,7 +14,7 @@ json_object! {
     Kubelet as it {
         /// When it was asked
         asked_at: Time,
-        /// Where the metrics came from, or did not; null if they were not asked for
+        /// Where the metrics were read, or could not be; null if they were not asked for
         source: Option<Source>,
         /// What the metrics say; null if none came
         metrics: Option<Measured<'_>> = it.metrics.as_ref().map(|metrics| Measured(it, metrics)),
@@ -27,7 +27,7 @@ json_object! {
     Source as it {
         /// A URL, or a file
         name: String,
-        /// Whether it is a file, saved at a time that is not known
+        /// Whether it is a file, saved at an unknown time
         is_file: bool,
         probe: Probe,
     }
@@ -42,9 +42,9 @@ json_object! {
         node: &Option<String> = &it.1.node,
         /// The kubelet's version
         version: &Option<String> = &it.1.version,
-        /// When the kubelet was started; what it counts, it counts from then on
+        /// When the kubelet was started; its counters begin then
         started_at: Option<Time> = it.1.started,
-        /// When the last relist that listed began (kubelet_pleg_last_seen_seconds; 1.18 and later)
+        /// When the last successful relist began (kubelet_pleg_last_seen_seconds; 1.18 and later)
         last_seen: Option<Time> = match it.1.last_seen {
             Some(Seen::At(at)) => Some(at),
             Some(Seen::Never) | None => None,
@@ -59,15 +59,15 @@ json_object! {
         threshold_seconds: f64 = seconds(it.0.threshold()),
         /// Whether the feature gate EventedPLEG is on, so that relists are rare
         evented: bool = it.1.evented,
-        /// How long relists took that ended
+        /// Duration of completed relists
         relist: &Option<Spread> = &it.1.relist,
-        /// From one relist's start to the next one's
+        /// Interval between the starts of relists
         interval: &Option<Spread> = &it.1.interval,
-        /// Events of relists that found no room
+        /// Events of relists that were discarded
         discarded_events: Option<f64> = it.1.discarded,
-        /// Pods that run
+        /// Running pods
         running_pods: Option<f64> = it.1.pods,
-        /// Containers that run
+        /// Running containers
         running_containers: Option<f64> = it.1.containers,
         /// The calls to the runtime since the start, by type: container_status, list_podsandbox
         operations: &BTreeMap<String, Operation> = &it.1.operations,
@@ -76,12 +76,12 @@ json_object! {
 
 json_object! {
     Spread as it {
-        /// How many
+        /// Their number
         count: f64,
-        /// All of them together
+        /// Their sum
         sum_seconds: f64 = it.sum => {"minimum": null},
-        /// Of which time: a histogram counts from the start of the kubelet, a summary (1.17 and before) tells of the
-        /// last minutes
+        /// The period: a histogram counts since the start of the kubelet, a summary (1.17 and before) covers the last
+        /// minutes
         covers: &str = if it.is_recent() { "last_10_minutes" } else { "since_start" }
             => {"enum": ["since_start", "last_10_minutes"]},
         p50: Bound = it.quantile(0.5),
@@ -92,7 +92,7 @@ json_object! {
 
 json_object! {
     Bound as it {
-        /// What the seconds are: the bound of the bucket that it is in, the longest that is told apart, or about the
+        /// What the seconds are: the upper bound of its bucket, the largest bound (it is over that), or about the
         /// value
         is: &str = match it {
             Bound::AtMost(_) => "at_most",
@@ -106,11 +106,11 @@ json_object! {
 
 json_object! {
     Operation as it {
-        /// How many were begun
+        /// Calls begun
         calls: f64,
-        /// How many failed
+        /// Calls failed
         errors: f64,
-        /// How long those took that ended
+        /// Duration of completed calls
         took: Option<Spread>,
     }
 }

@@ -50,7 +50,7 @@ json_object! {
         pod: Option<&str> = pod_name(it.container.and_then(|container| container.pod.as_ref())),
         /// Its pod's namespace
         namespace: Option<&str> = namespace(it.container.and_then(|container| container.pod.as_ref())),
-        /// Its state by the list, whatever word the daemon uses
+        /// Its state by the list, in the daemon's word
         listed_state: Option<&str> = it.container.map(|container| container.listed_state.as_str()),
         probe: &Probe = it.probe,
     }

@@ -24,7 +24,7 @@ json_object! {
         id: ContainerId,
         /// Its name; empty if it has none
         name: String,
-        /// What it is to the kubelet
+        /// Its kind
         kind: ContainerKind,
         /// Its pod's name
         pod: Option<&str> = pod_name(it.pod.as_ref()),
@@ -32,7 +32,7 @@ json_object! {
         namespace: Option<&str> = namespace(it.pod.as_ref()),
         /// Its pod's UID
         uid: Option<PodUid>,
-        /// The state by the list, which may lie; empty if it was not listed
+        /// The state by the list, which may be stale; empty if it was not listed
         listed_state: &str = it.listed_state.as_str(),
         /// The state by its inspect; null if that did not answer
         inspected_state: Option<&str> = it.inspected.as_ref().map(|inspected| inspected.state.as_str()),
@@ -49,9 +49,9 @@ json_object! {
     Probe as it {
         /// How the call ended
         outcome: Outcome,
-        /// How long it took, or was waited for
+        /// How long it took, or the wait for it
         millis: f64 = (it.took.as_secs_f64() * 10_000.0).round() / 10.0,
-        /// The daemon's or the system's words, where it failed
+        /// The daemon's or the system's error
         error: Option<String>,
     }
 }
@@ -68,7 +68,7 @@ json_object! {
         api_version: Option<String>,
         /// How many containers it lists
         containers: usize = it.told().count(),
-        /// How long its list of containers is; null if it did not come, or is empty
+        /// The size of its list of containers; null if it did not come, or is empty
         list: Option<Room> = it.room(),
         /// Docker's files, read where it does not answer; null if they were not
         disk: Option<Disk>,
@@ -92,19 +92,19 @@ json_object! {
     Room as it {
         /// Its length as Docker sends it, as JSON; the kubelet's own two lists are shorter
         bytes: u64 => {"minimum": 1},
-        /// What gRPC lets through to the kubelet
+        /// The gRPC message limit of the kubelet
         limit_bytes: u64 = LIMIT => {"minimum": 1},
         /// Containers and sandboxes in it
         containers: usize => {"minimum": 1},
         /// Those that do not run
         stopped: usize,
-        /// The length of an entry, on average
+        /// The mean size of an entry
         bytes_per_container: u64 = it.each => {"minimum": 1},
-        /// With how many of that length it reaches the limit
+        /// The number of containers of that size at the limit
         containers_at_limit: u64 = it.full,
-        /// What the two lists of a relist take
+        /// Duration of the two lists of a relist
         relist_lists_seconds: f64 = (it.lists.as_secs_f64() * 1e4).round() / 1e4,
-        /// How fast stopped containers gather; null where that cannot be measured
+        /// How fast stopped containers accumulate; null where that cannot be measured
         growth: Option<Growth>,
     }
 }
@@ -117,10 +117,9 @@ json_object! {
         last: usize,
         /// Stopped containers made in the window before
         before: usize,
-        /// When the list reaches the limit, if it goes on so; null if it has, or beyond all bounds
+        /// When the list reaches the limit at this rate; null if it has, or never does
         full_in_seconds: Option<f64> = it.full_in.map(seconds),
-        /// When the two lists take 3 minutes, if they take as long for each container; null where they are too short to
-        /// tell
+        /// When the two lists take 3 minutes at this rate; null where they are too short to extrapolate
         late_in_seconds: Option<f64> = it.late_in.map(seconds),
     }
 }
@@ -131,8 +130,8 @@ json_object! {
         root: String,
         /// Containers found in them
         containers: usize,
-        /// Whether containers go on without the daemon, by its command line or its file of settings; null if that could
-        /// not be read
+        /// Whether live-restore is on, by the daemon's command line or configuration file; null if that could not be
+        /// read
         live_restore: Option<bool>,
     }
 }
@@ -172,12 +171,12 @@ json_object! {
     Call as it {
         /// Its goroutine's number
         goroutine: u64,
-        /// The goroutine's state, in Go's word
+        /// The goroutine's state, as Go prints it
         state: String,
         /// What it does: start, stop, kill, exec, inspect, remove, log_copy, …; more may be added
         call: &Verb = &it.verb => {"enum": null, "type": "string"},
-        /// For what it waits; more may be added: lock, containerd, log_driver, graph_driver, plugin, network,
-        /// file_system, other
+        /// What it waits for: lock, containerd, log_driver, graph_driver, plugin, network, file_system, other; more
+        /// may be added
         waits_for: &Wait = &it.waits => {"enum": null, "type": "string"},
         /// Which call of containerd, which driver, which system call, what the lock guards
         detail: Option<&str> = match &it.waits {
@@ -188,7 +187,7 @@ json_object! {
             Wait::Lock { guard: Guard::Other(function), .. } => Some(function),
             Wait::Plugin | Wait::Network | Wait::Other => None,
         },
-        /// For how long at least it has waited; 0 is unknown, for Go counts late
+        /// Minutes it has waited at least; 0 is unknown, as Go counts late
         minutes: u64,
         /// Whether it holds a container's lock
         holds_lock: bool = it.holds,
