@@ -4,7 +4,7 @@ use crate::{
     explain::{
         Sort, Topic,
         page::{Page, Step},
-        paste::{Example, Heard, Other, Pasted},
+        paste::{Example, Pasted, PastedMessage, UnknownLine},
     },
     kubelet::event::Event,
     syntax::json::json_object,
@@ -39,15 +39,15 @@ json_object! {
         /// How a message is logged: unstructured text, in which <err>, <pod> and so on stand for what varies, then
         /// structured text in its quotes; empty for findings, and for what is known by its form alone
         texts: Vec<String> = it.0.texts() => {"items": {"type": "string", "minLength": 1}},
-        /// What it says; code between backticks, here and below
+        /// What it says; paragraphs are separated by an empty line, code is between backticks, here and below
         means: &str = &it.1.means => {"minLength": 1},
-        /// What it does to the relist, or why it does nothing to it
+        /// Its effect on the relist, or why it has none
         matters: &str = &it.1.matters => {"minLength": 1},
-        /// How to see whether it is so, the most telling first; these commands change nothing
+        /// How to confirm it, the most telling command first; these commands change nothing
         confirm: Vec<Check<'_>> = it.1.confirm.iter().map(Check).collect(),
-        /// What helps, the mildest first
+        /// Remedies, mildest first
         remedies: Vec<Remedy<'_>> = it.1.remedies.iter().map(Remedy).collect(),
-        /// Which versions it concerns
+        /// Affected versions
         versions: &str = &it.1.versions => {"minLength": 1},
         /// What is unproven, and what it is easily mistaken for
         unproved: Option<&str> = some(&it.1.unproven),
@@ -64,7 +64,7 @@ struct Check<'a>(&'a Step);
 json_object! {
     Check<'_> as it {
         what: &str = &it.0.what => {"minLength": 1},
-        /// Words in capitals (ID, PID, NODE) stand for what you know
+        /// Words in capitals (ID, PID, NODE) are placeholders
         command: &str = &it.0.command => {"minLength": 1},
     }
 }
@@ -74,7 +74,7 @@ struct Remedy<'a>(&'a Step);
 json_object! {
     Remedy<'_> as it {
         what: &str = &it.0.what => {"minLength": 1},
-        /// null where it is a change of a setting or a machine
+        /// null for a change of a setting or a machine
         command: Option<&str> = some(&it.0.command),
         cost: &str = &it.0.cost => {"minLength": 1},
     }
@@ -87,14 +87,14 @@ json_object! {
         /// Those that are no known message, nor go on with one
         unknown: u64,
         /// The messages, each once, in the order in which they came
-        messages: Vec<Heard>,
+        messages: Vec<PastedMessage>,
         /// The first of the lines that are no known message; those that hold known words before the others
-        others: Vec<Other> => {"maxItems": 5},
+        others: Vec<UnknownLine> => {"maxItems": 5},
     }
 }
 
 json_object! {
-    Heard as it {
+    PastedMessage as it {
         id: &str = it.kind.id() => {"pattern": "^[a-z]+(-[a-z]+)*$"},
         /// How often it was pasted
         count: u64 => {"minimum": 1},
@@ -108,16 +108,16 @@ json_object! {
         /// As a line of `plegdoctor events`
         event: Event,
         /// What the line contains, a sentence each
-        told: Vec<String> => {"items": {"type": "string", "minLength": 1}},
+        told: &[String] = &it.sentences => {"items": {"type": "string", "minLength": 1}},
     }
 }
 
 json_object! {
-    Other as it {
+    UnknownLine as it {
         line: u64 => {"minimum": 1},
         text: String,
         /// What the line contains, a sentence each
-        told: Vec<String> => {"items": {"type": "string", "minLength": 1}},
+        told: &[String] = &it.sentences => {"items": {"type": "string", "minLength": 1}},
     }
 }
 
