@@ -13,7 +13,7 @@ pub use scene::replay_logs;
 
 use super::progress::Progress;
 use crate::{
-    capture::{Capture, Manifest, Recorder},
+    capture::{Capture, Recorder},
     cli::LookArgs,
     evidence::Evidence,
     io::{files::Tree, gap::Gap},
@@ -93,14 +93,12 @@ pub fn replay(
     mut capture: Capture,
     recorder: Option<&Recorder>,
 ) -> anyhow::Result<Evidence> {
-    let manifest = capture.manifest.take();
-    let scene = Scene::of_capture(args, manifest.as_ref())?;
+    let scene = Scene::of_capture(args, capture.manifest.as_ref())?;
     let host = capture.take("host");
     let source = Source::Capture {
         docker: capture.take("docker"),
         has_host: !host.is_empty(),
-        manifest,
-        capture,
+        capture: Box::new(capture),
     };
     let tree = Tree::recorded(&scene.host_root, Arc::new(host));
     Observer::new(args, scene, source, tree, recorder).run()
@@ -116,8 +114,7 @@ enum Source<'a> {
     },
     /// A capture; what could not be seen is in its manifest, for only the run itself could tell.
     Capture {
-        capture: Capture,
-        manifest: Option<Manifest>,
+        capture: Box<Capture>,
         docker: Files,
         has_host: bool,
     },
@@ -209,10 +206,8 @@ impl<'a> Observer<'a> {
     /// What was observed; with a manifest, what could not be seen is what it says.
     fn finish(self, log_gaps: Vec<Gap>) -> Evidence {
         let mut evidence = self.evidence;
-        if let Source::Capture {
-            manifest: Some(manifest),
-            ..
-        } = self.source
+        if let Source::Capture { capture, .. } = self.source
+            && let Some(manifest) = capture.manifest
         {
             evidence.gaps = manifest.gaps();
             let log = &self.args.log;

@@ -43,10 +43,8 @@ impl Observer<'_> {
                 let reading = log::read(&options, moments, over_docker, reel, progress, &mut sink)?;
                 (part, reading)
             }
-            Source::Capture {
-                capture, manifest, ..
-            } => {
-                let logs = super::scene::logs(capture, manifest.as_ref(), moments)?;
+            Source::Capture { capture, .. } => {
+                let logs = super::scene::logs(capture, moments)?;
                 if logs.is_empty() {
                     return Ok(None);
                 }

@@ -113,9 +113,8 @@ pub fn replay_logs(
     capture: &Capture,
     sink: &mut dyn Sink,
 ) -> anyhow::Result<Reading> {
-    let manifest = capture.manifest.as_ref();
-    let moments = moments(args, manifest)?;
-    let logs = logs(capture, manifest, &moments)?;
+    let moments = moments(args, capture.manifest.as_ref())?;
+    let logs = logs(capture, &moments)?;
     if logs.is_empty() {
         bail!("the capture holds no log");
     }
@@ -128,10 +127,9 @@ pub fn replay_logs(
 /// The manifest names one that is not there.
 pub(super) fn logs<'a>(
     capture: &'a Capture,
-    manifest: Option<&'a Manifest>,
     moments: &Moments,
 ) -> anyhow::Result<Vec<Recorded<'a>>> {
-    let Some(manifest) = manifest else {
+    let Some(manifest) = &capture.manifest else {
         let mut logs = capture.unnamed_logs().map(Recorded::from).collect();
         log::order(&mut logs, moments);
         return Ok(logs);

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 enum Shape {
     Leaf(&'static str),
-    Object(Vec<(&'static str, Shape)>),
-    List(Box<Shape>),
-    Map(Box<Shape>),
-    Null(Box<Shape>),
+    Object(Vec<(&'static str, Self)>),
+    List(Box<Self>),
+    Map(Box<Self>),
+    Null(Box<Self>),
 }
 
 /// What is promised, by output.
