@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `manifest.json` | when, where, with which options; what could not be seen (`manifest`) |
 //! | `kubelet.log`, `kubelet-2.log`, … | the logs as they were read |
-//! | `docker/` | Docker's answers with their times (`runtime::docker::tape`) |
+//! | `docker/` | Docker's answers with their times (`runtime::docker::transcript`) |
 //! | `host/` | files of the kernel (`io::files`) |
 //! | `kubelet/`, `docker-files/` | the kubelet's answers; what Docker wrote of its containers |
 //!

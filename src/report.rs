@@ -22,7 +22,7 @@ use crate::{
     },
     node::Host,
     rules,
-    runtime::{Container, Runtime},
+    runtime::{Call, Container, Runtime},
     syntax::time::Time,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,10 +88,13 @@ pub struct Report {
 /// Returns what the evidence amounts to.
 pub fn diagnose(evidence: &Evidence) -> Report {
     let log = evidence.log.as_ref();
-    let mut findings = rules::check_all(evidence);
+    let rules::Evaluation {
+        mut findings,
+        absent,
+    } = rules::evaluate(evidence);
     let outages = log.map_or(&[][..], |log| &log.incidents);
     let roles = rank::rank(&mut findings, outages);
-    let (ruled_out, undecided) = judged::judge(evidence, &findings);
+    let (ruled_out, undecided) = judged::judge(evidence, &findings, &absent);
     let (kubelet_gaps, kubelet_notes) = kubelet::unseen(evidence);
     let gaps: BTreeSet<Gap> = evidence
         .gaps
@@ -236,7 +239,8 @@ fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
     let mut gaps = Vec::new();
     for (call, probe) in runtime.own_calls() {
         // A ping that is refused is a finding: the daemon is down. One call that is refused alone is odd.
-        let refused = probe.outcome == Outcome::Refused && runtime.ping.outcome != Outcome::Refused;
+        let refused = probe.outcome == Outcome::Refused
+            && runtime.probe(Call::Ping).outcome != Outcome::Refused;
         let failed = matches!(probe.outcome, Outcome::Denied | Outcome::Error);
         // An answer with an error: a part of it made no sense.
         let partly = probe.outcome == Outcome::Answered && probe.error.is_some();
@@ -256,10 +260,10 @@ fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
             "Docker does not tell; known is what it last wrote to its disk, and that may be stale",
         ));
     }
-    let stacks = &runtime.stacks_probe;
+    let stacks = &runtime.docker().stacks_probe;
     let came = matches!(stacks.outcome, Outcome::Answered | Outcome::NotProbed);
     // A daemon that answers nothing at all is a finding by itself.
-    if !came && runtime.ping.outcome == Outcome::Answered {
+    if !came && runtime.probe(Call::Ping).outcome == Outcome::Answered {
         let why = match stacks.outcome {
             Outcome::Gone => "it does not serve them (before 1.13 only with --debug)".to_owned(),
             _ => rules::probe_text(stacks),

@@ -8,7 +8,7 @@ use crate::{
     evidence::Evidence,
     io::{files::Recorded, gap::Gap, packed::Packed, probe::Outcome, recorder::FileRecorder},
     log::{Reel, Roll},
-    runtime::{Runtime, docker::Tape},
+    runtime::{Runtime, docker::Transcript},
 };
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -27,7 +27,7 @@ pub struct Recorder {
     /// Whether to ask for what explains nothing now, and may serve later.
     pub thorough: bool,
     /// Docker's answers.
-    pub docker: Tape,
+    pub docker: Transcript,
     /// The host's files.
     pub host: Arc<FileRecorder>,
     sanitize: Sanitize,
@@ -65,7 +65,7 @@ impl Recorder {
         Self {
             logs: Mutex::default(),
             thorough: false,
-            docker: Tape::new(sanitize.strip()),
+            docker: Transcript::new(sanitize.sanitizer()),
             host: Arc::default(),
             sanitize,
             others: Mutex::default(),
@@ -236,7 +236,6 @@ fn unanswered(runtime: &Runtime) -> Vec<String> {
     let failed = |outcome: Outcome| !matches!(outcome, Outcome::Answered | Outcome::Gone);
     let own = runtime
         .own_calls()
-        .into_iter()
         .filter(|(_, probe)| failed(probe.outcome))
         .map(|(call, probe)| format!("{call}: {}", words(probe.outcome)));
     let inspects = runtime

@@ -270,7 +270,7 @@ impl<'a> Observer<'a> {
             now: self.scene.moments.now,
             inspect_budget: docker::INSPECT_BUDGET,
             stacks_anyway: self.recorder.is_some_and(|recorder| recorder.thorough),
-            tape: self.recorder.map(|recorder| &recorder.docker),
+            transcript: self.recorder.map(|recorder| &recorder.docker),
             again: &[],
         }
     }
@@ -376,9 +376,9 @@ fn correct_versions(evidence: &mut Evidence) {
     let (Some(host), Some(runtime)) = (&mut evidence.host, &evidence.runtime) else {
         return;
     };
-    let part = |name: &str| runtime.components.get(name);
+    let part = |name: &str| runtime.versions.components.get(name);
     for (tool, version) in [
-        (Tool::Dockerd, runtime.version.as_ref()),
+        (Tool::Dockerd, runtime.versions.daemon.as_ref()),
         (Tool::Containerd, part("containerd")),
         (Tool::Runc, part("runc")),
     ] {

@@ -75,7 +75,7 @@ json_object! {
         kubelet: Option<Kubelet>,
         /// The calls in the daemon's own stacks, taken while plegdoctor's calls were pending; null if none were, or no
         /// stacks came
-        stacks: Option<&crate::runtime::PendingStacks> = it.runtime.as_ref().and_then(|runtime| runtime.stacks.as_ref()),
+        stacks: Option<&crate::runtime::PendingStacks> = it.runtime.as_ref().and_then(|runtime| runtime.docker().stacks.as_ref()),
         gaps: Vec<Gap>,
         notes: Vec<String>,
     }

@@ -7,7 +7,7 @@ use crate::{
     io::{files::Tree, gap::Gap, probe::Outcome},
     node::observe::glance::{self, Presence},
     runtime::{
-        Container, Runtime,
+        Call, Container, Runtime,
         disk::{self, PART, Place, Reading},
         stored::{self, Life},
     },
@@ -84,12 +84,12 @@ fn join(reading: Reading, tree: &Tree, evidence: &mut Evidence) {
         look_for(&mut found, tree);
     }
     disk.containers = stored::join(runtime, found);
-    runtime.disk = Some(disk);
+    runtime.docker_mut().disk = Some(disk);
 }
 
 /// The containers whose files are to be read, or `Some(None)` for all; `None` where Docker told all.
 fn wanted(runtime: &Runtime) -> Option<Option<Vec<ContainerId>>> {
-    if runtime.list.outcome != Outcome::Answered {
+    if runtime.probe(Call::List).outcome != Outcome::Answered {
         return Some(None);
     }
     let told = [Outcome::Answered, Outcome::Gone];

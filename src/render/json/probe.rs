@@ -25,15 +25,15 @@ json_object! {
         /// The endpoint asked: unix:///var/run/docker.sock
         endpoint: &str = &it.0.endpoint,
         /// The daemon's version
-        runtime_version: &Option<String> = &it.0.version,
+        runtime_version: &Option<String> = &it.0.versions.daemon,
         /// The API's version
-        api_version: &Option<String> = &it.0.api_version,
+        api_version: &Option<String> = &it.0.versions.api,
         /// The deadline of each call
         probe_timeout_seconds: f64 = it.0.probe_timeout.as_secs_f64(),
         /// The exit code as a word: 0 well, 1 trouble, 2 unasked
         verdict: Ending = it.0.ending(),
         /// All calls: those without an answer first, then the slowest
-        calls: Vec<CallResult<'_>> = it.0.calls(),
+        calls: Vec<CallResult<'_>> = it.0.call_results(),
         /// What a relist of the kubelet would take
         relist: Relist = it.0.relist(),
     }

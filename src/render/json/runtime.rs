@@ -4,7 +4,7 @@ use super::{namespace, pod_name, seconds};
 use crate::{
     io::probe::{Outcome, Probe},
     runtime::{
-        Container, ContainerKind, PendingStacks, Runtime,
+        self, Container, ContainerKind, PendingStacks, Runtime,
         room::{Growth, LIMIT, Room},
         stacks::{Call, Guard, Verb, Wait},
         stored::{Disk, Life, Stored},
@@ -59,19 +59,19 @@ json_object! {
 json_object! {
     Runtime as it {
         /// Which runtime
-        kind: &str = it.kind => {"enum": ["docker"]},
+        kind: &str = it.kind.as_str() => {"enum": ["docker"]},
         /// Where it was asked
         endpoint: String,
         /// The daemon's version
-        version: Option<String>,
+        version: &Option<String> = &it.versions.daemon,
         /// The API's version
-        api_version: Option<String>,
+        api_version: &Option<String> = &it.versions.api,
         /// How many containers it lists
         containers: usize = it.told().count(),
         /// The size of its list of containers; null if it did not come, or is empty
         list: Option<Room> = it.room(),
         /// Docker's files, read where it does not answer; null if they were not
-        disk: Option<Disk>,
+        disk: &Option<Disk> = &it.docker().disk,
         /// The daemon's own calls
         probes: OwnCalls<'_> = OwnCalls(it),
     }
@@ -81,10 +81,10 @@ struct OwnCalls<'a>(&'a Runtime);
 
 json_object! {
     OwnCalls<'_> as it {
-        info: &Probe = &it.0.info,
-        list: &Probe = &it.0.list,
-        ping: &Probe = &it.0.ping,
-        version: &Probe = &it.0.version_probe,
+        info: &Probe = it.0.probe(runtime::Call::Info),
+        list: &Probe = it.0.probe(runtime::Call::List),
+        ping: &Probe = it.0.probe(runtime::Call::Ping),
+        version: &Probe = it.0.probe(runtime::Call::Version),
     }
 }
 
