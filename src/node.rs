@@ -18,7 +18,10 @@ pub mod systemd;
 pub mod tool;
 pub mod version;
 
-use crate::syntax::id::{ContainerId, PodUid};
+use crate::syntax::{
+    id::{ContainerId, PodUid},
+    json::json_words,
+};
 use std::{collections::BTreeSet, time::Duration};
 
 pub use disk::Disk;
@@ -115,19 +118,11 @@ impl State {
     pub fn is_stopped(self) -> bool {
         matches!(self, Self::Stopped | Self::Traced)
     }
-
-    /// Returns the letter, as `ps` shows it.
-    pub fn letter(self) -> &'static str {
-        match self {
-            Self::Running => "R",
-            Self::Sleeping => "S",
-            Self::Uninterruptible => "D",
-            Self::Stopped => "T",
-            Self::Traced => "t",
-            Self::Dead => "Z",
-        }
-    }
 }
+
+json_words!(State, letter {
+    Running => "R", Sleeping => "S", Uninterruptible => "D", Stopped => "T", Traced => "t", Dead => "Z",
+});
 
 /// A process that matters.
 #[derive(Clone, Debug, PartialEq)]

@@ -213,7 +213,7 @@ fn bar(length: usize) -> ProgressBar {
 /// Writes what became of the plan. What is done is done: a closed pipe does not change the exit code.
 fn tell(args: &CleanArgs, cleaned: &Cleaned, out: &mut dyn Write) -> anyhow::Result<()> {
     let told = match args.format {
-        Format::Json => render::clean::json::write(cleaned, out),
+        Format::Json => render::json::write(cleaned, out),
         Format::Text => render::clean::results(cleaned, cli::width(), out),
     };
     match told.and_then(|()| out.flush()) {

@@ -64,20 +64,24 @@ impl Explained {
             (Self::All, PageFormat::Text) => text::list(style, out),
             (Self::All, PageFormat::Markdown) => markdown::document(out),
             (Self::All, PageFormat::Json) => {
-                json::explain::write(&explain::topics().collect::<Vec<_>>(), None, out)
+                write_json(&explain::topics().collect::<Vec<_>>(), None, out)
             }
             (Self::Named(topics), PageFormat::Text) => text::pages(topics, style, out),
             (Self::Named(topics), PageFormat::Markdown) => markdown::pages(topics, out),
-            (Self::Named(topics), PageFormat::Json) => json::explain::write(topics, None, out),
+            (Self::Named(topics), PageFormat::Json) => write_json(topics, None, out),
             (Self::Pasted(pasted), PageFormat::Text) => text::pasted(pasted, style, out),
             (Self::Pasted(pasted), PageFormat::Markdown) => markdown::pasted(pasted, out),
             (Self::Pasted(pasted), PageFormat::Json) => {
                 let kinds = pasted.messages.iter().map(|heard| heard.kind);
                 let topics: Vec<Topic> = kinds.map(explain::message).collect();
-                json::explain::write(&topics, Some(pasted), out)
+                write_json(&topics, Some(pasted), out)
             }
         }
     }
+}
+
+fn write_json(topics: &[Topic], pasted: Option<&Pasted>, out: &mut dyn Write) -> io::Result<()> {
+    json::write(&json::Explained { topics, pasted }, out)
 }
 
 fn named(name: &str) -> anyhow::Result<Vec<Topic>> {

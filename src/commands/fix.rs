@@ -10,9 +10,9 @@ mod page;
 mod removal;
 mod second;
 
-use super::diagnose;
+use super::observe::observe_with_progress;
 use crate::{
-    capture::{Keep, Privacy},
+    capture::{Recorder, Sanitize},
     cli::{self, DiagnoseArgs},
     evidence::Evidence,
     finding::{
@@ -67,7 +67,7 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
         color: cli::color(args.color),
     };
     let keeps = !(args.fix.no_collect || args.fix.dry_run);
-    let keep = keeps.then(|| Keep::new(Privacy::Reserved));
+    let keep = keeps.then(|| Recorder::new(Sanitize::Workloads));
     let first = look(args, keep.as_ref())?;
     let mut page = Page {
         format: args.format,
@@ -134,8 +134,8 @@ struct Look {
 }
 
 /// Looks at the node, and keeps what it sees in `keep`.
-fn look(args: &DiagnoseArgs, keep: Option<&Keep>) -> anyhow::Result<Look> {
-    let evidence = diagnose::seen(&args.look, keep)?;
+fn look(args: &DiagnoseArgs, keep: Option<&Recorder>) -> anyhow::Result<Look> {
+    let evidence = observe_with_progress(&args.look, keep)?;
     Ok(Look {
         report: report::diagnose(&evidence),
         evidence,
@@ -167,7 +167,7 @@ struct Run<'a> {
     endpoint: String,
     interrupts: Interrupts,
     /// What the first look has seen, until it is saved; none if it need not be.
-    keep: Option<Keep>,
+    keep: Option<Recorder>,
     /// Open once something was agreed to.
     audit: Option<Arc<Audit>>,
     /// What needs no second thought: done, refused, or in vain.

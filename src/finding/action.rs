@@ -1,7 +1,7 @@
 //! What plegdoctor can do by itself: a closed set. Rules name actions beside the commands that they print; only
 //! `apply` carries them out, and each looks again right before whether it still fits.
 
-use crate::syntax::id::ContainerId;
+use crate::syntax::{id::ContainerId, json::json_words};
 
 /// One thing that plegdoctor can do to one thing.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,6 +43,11 @@ pub enum Action {
         unit: Unit,
     },
 }
+
+json_words!(Action, word {
+    RemoveContainer => "remove-container", EndProcess => "end-process", ContinueDaemon => "continue-daemon",
+    DetachMount => "detach-mount", ReexecSystemd => "reexec-systemd", RestartUnit => "restart-unit",
+});
 
 /// A run of the OCI runtime, as it was when it was blamed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,18 +100,6 @@ pub struct Target<'a> {
 }
 
 impl Action {
-    /// Returns its stable word.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::RemoveContainer { .. } => "remove-container",
-            Self::EndProcess(_) => "end-process",
-            Self::ContinueDaemon { .. } => "continue-daemon",
-            Self::DetachMount { .. } => "detach-mount",
-            Self::ReexecSystemd => "reexec-systemd",
-            Self::RestartUnit { .. } => "restart-unit",
-        }
-    }
-
     /// Returns what it is done to.
     pub fn target(&self) -> Target<'_> {
         let none = Target::default();

@@ -1,7 +1,7 @@
 //! What became of an action: values that the report shows and the audit keeps.
 
 use super::{Risk, action::Action};
-use crate::syntax::{duration, time::Time};
+use crate::syntax::{duration, json::json_words, time::Time};
 
 /// What became of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,23 +28,13 @@ pub enum Fate {
     Planned,
 }
 
-impl Fate {
-    /// Returns its stable word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Unproven => "unproven",
-            Self::Failed => "failed",
-            Self::Changed => "changed",
-            Self::NotNeeded => "not_needed",
-            Self::Declined => "declined",
-            Self::AboveRisk => "above_risk",
-            Self::Suspected => "suspected",
-            Self::Interrupted => "interrupted",
-            Self::Planned => "planned",
-        }
-    }
+json_words!(Fate, word {
+    Done => "done", Unproven => "unproven", Failed => "failed", Changed => "changed", NotNeeded => "not_needed",
+    Declined => "declined", AboveRisk => "above_risk", Suspected => "suspected", Interrupted => "interrupted",
+    Planned => "planned",
+});
 
+impl Fate {
     /// Returns whether the node may become well after it.
     pub fn may_have_healed(self) -> bool {
         self.acted() || matches!(self, Self::Changed | Self::NotNeeded)

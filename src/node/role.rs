@@ -2,7 +2,7 @@
 //! runtime may be a wrapper with any name.
 
 use super::Process;
-use crate::syntax::id::ContainerId;
+use crate::syntax::{id::ContainerId, json::json_words};
 
 /// What a process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,20 +51,10 @@ pub enum OciCommand {
     Init,
 }
 
-impl OciCommand {
-    /// Returns the command's word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Create => "create",
-            Self::Start => "start",
-            Self::Kill => "kill",
-            Self::Delete => "delete",
-            Self::Exec => "exec",
-            Self::Other => "call",
-            Self::Init => "init",
-        }
-    }
-}
+json_words!(OciCommand, word {
+    Create => "create", Start => "start", Kill => "kill", Delete => "delete", Exec => "exec", Other => "call",
+    Init => "init",
+});
 
 /// The OCI runtime's commands as shims call them (containerd/go-runc runc.go). `events` runs for as long as someone
 /// watches, `run` for the container's life: no shim calls them, and neither would be a hang.

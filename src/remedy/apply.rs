@@ -6,7 +6,7 @@
 //! one of them does. What to remove was decided before; what is looked at here is whether a container is still what
 //! it was, right before its removal, and whether its pod is, before the first removal and every ten seconds.
 
-mod audit;
+pub mod audit;
 mod child;
 mod daemon;
 mod deed;

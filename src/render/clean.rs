@@ -3,8 +3,6 @@
 //! All that is planned is shown, however long: what is not shown is not removed. Names come from whoever made the
 //! containers, so whatever could command a terminal is made visible.
 
-pub mod json;
-
 use super::plain::{laid_out, paragraph, visible};
 use crate::{
     finding::plan::{Cleaned, Fate, Plan, Spared, Target, Unseen},

@@ -1,7 +1,7 @@
 //! Finds the names in what was kept: where Docker's JSON, the kubelet's log and metrics, the daemons' command lines and
 //! mounts have them by their form.
 
-use super::stay::STAY;
+use super::allowlist::is_allowed;
 use crate::kubelet::exposition::{self, Line};
 use regex::Regex;
 use serde_json::Value;
@@ -37,9 +37,9 @@ impl Kind {
 }
 
 /// Fewest letters of a name that is replaced wherever it stands as a whole word.
-const TELLING: usize = 4;
+const MIN_LETTERS: usize = 4;
 /// Most names of one kind.
-const MOST: usize = 50_000;
+const MAX_NAMES: usize = 50_000;
 
 /// The kubelet's ways to write a pod; see `event::names`.
 static PATTERNS: LazyLock<Vec<(Regex, [Option<Kind>; 3])>> = LazyLock::new(|| {
@@ -148,7 +148,7 @@ impl Names {
         }
         // A plain word is a name only where names stand.
         let fenced = |c: Option<char>| c.is_none_or(|c| !c.is_whitespace() && c != '.');
-        let tells = name.len() >= TELLING
+        let tells = name.len() >= MIN_LETTERS
             && name.contains(|c: char| c.is_ascii_digit() || "-./:_".contains(c));
         // … as below a folder, or before what is below it: `bank/pay-1`.
         let below = before == Some('/') || after == Some('/');
@@ -342,9 +342,9 @@ impl Names {
     }
 
     fn add_one(&mut self, kind: Kind, name: &str) {
-        let known = self.instead.contains_key(name) || STAY.contains(&name);
+        let known = self.instead.contains_key(name) || is_allowed(name);
         let counted = self.counts.entry(kind).or_default();
-        if known || says_nothing(name) || name.len() < 2 || counted.len() >= MOST {
+        if known || is_random(name) || name.len() < 2 || counted.len() >= MAX_NAMES {
             return;
         }
         counted.insert(name.to_owned());
@@ -355,7 +355,7 @@ impl Names {
 
 /// Returns whether that is a number, an id or a UID, which are random or say nothing, or an address, which is replaced as
 /// one.
-fn says_nothing(name: &str) -> bool {
+fn is_random(name: &str) -> bool {
     /// Fewest digits of an id that is cut short.
     const ID: usize = 12;
     let only = |more: &[u8]| {
@@ -371,12 +371,12 @@ fn says_nothing(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::says_nothing;
+    use super::is_random;
 
     #[test]
     fn a_pods_name_of_hexadecimal_letters_is_a_name_and_an_id_is_none() {
         for name in ["db-0", "cafe-1", "a1", "feed", "web-2"] {
-            assert!(!says_nothing(name), "{name}");
+            assert!(!is_random(name), "{name}");
         }
         for name in [
             "12",
@@ -385,7 +385,7 @@ mod tests {
             "3ee08ab06c80",
             "6f1c4a0e-93a1-4d4a-8a5b-0d1c6f6f7a11",
         ] {
-            assert!(says_nothing(name), "{name}");
+            assert!(is_random(name), "{name}");
         }
     }
 }

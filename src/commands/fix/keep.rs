@@ -1,7 +1,7 @@
 //! What must be on the disk before anything is changed: the evidence, which a remedy destroys, and the audit.
 
 use crate::{
-    capture::{Keep, Saving},
+    capture::{CaptureWriter, Recorder},
     cli::fix::{FixArgs, folders},
     commands::collect,
     evidence::Evidence,
@@ -16,15 +16,15 @@ use std::path::{Path, PathBuf};
 /// It can't be saved, or not in time.
 pub(super) fn evidence(
     args: &FixArgs,
-    keep: Keep,
+    recorder: Recorder,
     evidence: &Evidence,
     clock: Clock,
 ) -> anyhow::Result<PathBuf> {
-    let mut kept = keep.finish(evidence);
-    collect::sign(&mut kept, "diagnose --fix");
+    let mut recording = recorder.finish(evidence);
+    collect::sign(&mut recording, "diagnose --fix");
     let name = format!("plegdoctor-{}.tar.gz", clock.now().format("%Y%m%dT%H%M%S"));
-    let begun = somewhere(args.collect_to.as_deref(), &name, &Saving::begin);
-    begun.and_then(|(path, saving)| saving.write(kept).map(|_| path))
+    let begun = somewhere(args.collect_to.as_deref(), &name, &CaptureWriter::begin);
+    begun.and_then(|(path, writer)| writer.write(recording).map(|_| path))
 }
 
 /// Opens the audit, as `--audit` says or under a name of its own; returns where, too.

@@ -1,6 +1,7 @@
 //! What became of a plan: one outcome for each container in it, and what that adds up to.
 
 use super::{Plan, Target};
+use crate::syntax::json::json_words;
 
 /// What became of one container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,6 +20,11 @@ pub enum Fate {
     Planned,
 }
 
+json_words!(Fate, word {
+    Removed => "removed", Gone => "gone", Changed => "changed", Failed => "failed", Unanswered => "unanswered",
+    Planned => "planned",
+});
+
 impl Fate {
     /// All there are, in the order in which they are told.
     pub const ALL: [Self; 6] = [
@@ -29,18 +35,6 @@ impl Fate {
         Self::Unanswered,
         Self::Planned,
     ];
-
-    /// Returns its word in JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Removed => "removed",
-            Self::Gone => "gone",
-            Self::Changed => "changed",
-            Self::Failed => "failed",
-            Self::Unanswered => "unanswered",
-            Self::Planned => "planned",
-        }
-    }
 
     /// Returns whether the container is known to be gone.
     pub fn is_gone(self) -> bool {

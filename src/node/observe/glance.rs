@@ -102,7 +102,7 @@ pub fn ended(tree: &Tree, pids: &[u32]) -> Vec<u32> {
 
 /// Returns whether there is such a process, if that is told.
 fn lives(tree: &Tree, pid: u32) -> Option<bool> {
-    let now = || match tree.aside().text(&format!("proc/{pid}/stat")) {
+    let now = || match tree.unrecorded().text(&format!("proc/{pid}/stat")) {
         Ok(text) => Some(parse::stat(&text)?.state != State::Dead),
         Err(error) if error.kind() == ErrorKind::NotFound => Some(false),
         Err(_) => None,

@@ -92,9 +92,9 @@ pub(super) fn fill(asked: io::Result<Asked>, host: &mut Host) -> Option<Unseen> 
 fn heard(tree: &Tree, until: Instant) -> Heard {
     const STAT: &str = "proc/1/stat";
     // Kept apart: the look at all processes reads the same file at another moment.
-    let before = tree.told("systemd-stat", || tree.aside().text(STAT).ok());
+    let before = tree.told("systemd-stat", || tree.unrecorded().text(STAT).ok());
     let before = before
-        .or_else(|| tree.aside().text(STAT).ok())
+        .or_else(|| tree.unrecorded().text(STAT).ok())
         .unwrap_or_default();
     let (mut note, mut survivor) = (None, None);
     let written = tree.told(TOLD, || match bus(tree.root(), until) {

@@ -11,12 +11,16 @@ use crate::{
         action::Action,
         plan::{Ending, Target},
     },
-    syntax::{id::ContainerId, time::Time},
+    syntax::{
+        id::{ContainerId, PodName},
+        json::{JsonSchema as _, json_object},
+        time::Time,
+    },
 };
 use anyhow::{Context as _, bail};
 use chrono::{SecondsFormat, TimeDelta};
 use rustix::{fs::OFlags, process::geteuid};
-use serde::Serialize;
+use serde_json::{Value, json};
 use std::{
     fs::{File, OpenOptions},
     io::{self, Write as _},
@@ -77,17 +81,14 @@ struct Line {
 }
 
 /// What stands in a line.
-#[derive(Serialize)]
 pub(super) struct Entry<'a> {
-    schema: &'static str,
     time: String,
     event: &'static str,
     action: &'static str,
     target: String,
-    id: Option<&'a str>,
+    id: Option<&'a ContainerId>,
     name: &'a str,
-    pod: Option<&'a str>,
-    namespace: Option<&'a str>,
+    pod: Option<&'a PodName>,
     state: Option<&'a str>,
     pid: Option<u32>,
     outcome: Option<&'static str>,
@@ -97,20 +98,63 @@ pub(super) struct Entry<'a> {
     proof: Option<&'a str>,
 }
 
+json_object! {
+    Entry<'_> as it, document "plegdoctor.audit/1",
+    "One line of the file that `plegdoctor clean --audit FILE` and `plegdoctor diagnose --fix` append to" {
+        time: String => {"format": "date-time"},
+        /// intent: about to be done; result: what became of it
+        event: &str = it.event => {"enum": ["intent", "result"]},
+        /// What is done
+        action: &str = it.action => {"enum": Action::json_schema()["enum"]},
+        /// The target, in words
+        target: String,
+        /// The container that is removed, or that a process works on
+        id: Option<&ContainerId> = it.id,
+        /// The name of a container that is removed
+        name: &str = it.name,
+        pod: Option<&str> = it.pod.map(|pod| &*pod.name),
+        /// The pod's namespace
+        namespace: Option<&str> = it.pod.map(|pod| &*pod.namespace),
+        /// The state of a container that is removed
+        state: Option<&str> = it.state => {"enum": ["dead", "removing", "exited", "created", null]},
+        /// The process that is signalled, or that sits in the mount's namespace
+        pid: Option<u32>,
+        /// null for an intent
+        outcome: Option<&str> = it.outcome => {"enum": [
+            "removed", "gone", "changed", "failed", "unanswered", "done", "unproven", "not_needed", "interrupted", null,
+        ]},
+        reason: Option<&str> = it.reason,
+        /// What was seen right before
+        before: Option<&str> = it.before,
+        /// What was seen after
+        after: Option<&str> = it.after,
+        /// What shows that it worked
+        proof: Option<&str> = it.proof,
+    }
+}
+
+/// The schema of a line.
+pub fn schema() -> Value {
+    let mut schema = Entry::json_schema();
+    schema["if"] = json!({"properties": {"event": {"const": "intent"}}});
+    schema["then"] =
+        json!({"properties": {"outcome": {"type": "null"}, "reason": {"type": "null"}}});
+    schema["else"] = json!({"properties": {"outcome": {"type": "string"}}});
+    schema
+}
+
 impl<'a> Entry<'a> {
     /// Says that an action is about to be done.
     pub(super) fn intent(action: &'a Action) -> Self {
         let target = action.target();
         Self {
-            schema: "plegdoctor.audit/1",
             time: String::new(),
             event: "intent",
             action: action.word(),
             target: action.told(),
-            id: target.container.map(ContainerId::as_str),
+            id: target.container,
             name: "",
             pod: None,
-            namespace: None,
             state: None,
             pid: target.pid,
             outcome: None,
@@ -137,15 +181,13 @@ impl<'a> Entry<'a> {
     /// Says that a container is about to be removed.
     fn removal(target: &'a Target) -> Self {
         Self {
-            schema: "plegdoctor.audit/1",
             time: String::new(),
             event: "intent",
             action: "remove-container",
             target: format!("remove container {}", target.id.short()),
-            id: Some(target.id.as_str()),
+            id: Some(&target.id),
             name: &target.name,
-            pod: target.pod.as_ref().map(|pod| &*pod.name),
-            namespace: target.pod.as_ref().map(|pod| &*pod.namespace),
+            pod: target.pod.as_ref(),
             state: Some(target.state.as_str()),
             pid: None,
             outcome: None,

@@ -122,7 +122,7 @@ fn what_of_a_log_finds_no_room_is_told() {
     let log = removed + &(0..6000).map(timed_out).collect::<String>();
     let gaps = piped(log.as_bytes()).report()["gaps"].to_string();
     for words in [
-        "messages found no room",
+        "messages dropped",
         "88 of the pods and reasons that its lines list were left out",
     ] {
         assert!(gaps.contains(words), "{words}: {gaps}");

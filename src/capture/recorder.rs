@@ -1,12 +1,12 @@
-//! What a run keeps while it looks, and what it comes to.
+//! What a run records while it observes.
 
 use super::{
-    Privacy,
-    manifest::{LogFile, Manifest, Options, Part, SCHEMA, Unseen},
+    Sanitize,
+    manifest::{LogFile, Manifest, Options, Part, SCHEMA},
 };
 use crate::{
     evidence::Evidence,
-    io::{files::Recorded, gap::Gap, packed::Packed, probe::Outcome, tap::Tap},
+    io::{files::Recorded, gap::Gap, packed::Packed, probe::Outcome, recorder::FileRecorder},
     log::{LogRecorder, RecordedLog},
     runtime::{Runtime, docker::Transcript},
 };
@@ -17,28 +17,27 @@ use std::{
     time::Duration,
 };
 
-/// Most reasons that are told of one part.
-const REASONS: usize = 20;
+/// Reasons noted of one part at most.
+const MAX_REASONS: usize = 20;
 
-/// Takes what is seen, from all threads that look.
+/// Records what is observed, from all threads that observe.
 #[derive(Debug)]
-pub struct Keep {
-    /// The logs' bytes.
-    recorder: Mutex<LogRecorder>,
+pub struct Recorder {
+    logs: Mutex<LogRecorder>,
     /// Whether to ask for what explains nothing now, and may serve later.
     pub thorough: bool,
     /// Docker's answers.
-    pub transcript: Transcript,
+    pub docker: Transcript,
     /// The host's files.
-    pub host: Arc<Tap>,
-    privacy: Privacy,
+    pub host: Arc<FileRecorder>,
+    sanitize: Sanitize,
     others: Mutex<Recorded>,
     parts: Mutex<Vec<Part>>,
-    scene: Mutex<(Options, Option<String>)>,
+    run: Mutex<(Options, Option<String>)>,
     watcher: Watcher,
 }
 
-/// Who is told which part is begun.
+/// Is called with each part that begins.
 struct Watcher(Box<dyn Fn(&str) + Send + Sync>);
 
 impl fmt::Debug for Watcher {
@@ -47,9 +46,9 @@ impl fmt::Debug for Watcher {
     }
 }
 
-/// All that was kept.
+/// All that was recorded.
 #[derive(Debug)]
-pub struct Kept {
+pub struct Recording {
     /// What it is.
     pub manifest: Manifest,
     /// The files but for logs, by their paths in the capture.
@@ -60,23 +59,23 @@ pub struct Kept {
     pub(super) node: Option<String>,
 }
 
-impl Keep {
-    /// Returns an empty one.
-    pub fn new(privacy: Privacy) -> Self {
+impl Recorder {
+    /// An empty one.
+    pub fn new(sanitize: Sanitize) -> Self {
         Self {
-            recorder: Mutex::default(),
+            logs: Mutex::default(),
             thorough: false,
-            transcript: Transcript::new(privacy.sanitizer()),
+            docker: Transcript::new(sanitize.sanitizer()),
             host: Arc::default(),
-            privacy,
+            sanitize,
             others: Mutex::default(),
             parts: Mutex::default(),
-            scene: Mutex::default(),
+            run: Mutex::default(),
             watcher: Watcher(Box::new(|_| ())),
         }
     }
 
-    /// Asks for all that may serve somebody, and tells `watcher` which part is begun.
+    /// Records all that may serve later, and calls `watcher` with each part that begins.
     #[must_use]
     pub fn thorough(self, watcher: Box<dyn Fn(&str) + Send + Sync>) -> Self {
         Self {
@@ -87,38 +86,42 @@ impl Keep {
     }
 
     /// Notes what the run goes by, and the node's name.
-    pub fn scene(&self, options: Options, node: Option<String>) {
-        *lock(&self.scene) = (options, node);
+    pub fn set_run(&self, options: Options, node: Option<String>) {
+        *lock(&self.run) = (options, node);
     }
 
-    /// Notes that a part is begun.
+    /// Notes that a part begins.
     pub fn begin(&self, part: &str) {
         (self.watcher.0)(part);
     }
 
-    /// Keeps a file that no other reader keeps: `kubelet/metrics`.
-    pub fn add(&self, path: &str, bytes: &[u8]) {
-        lock(&self.others).insert(path.to_owned(), bytes.to_vec());
+    /// Records the files of a part that has no recorder of its own.
+    pub fn add(&self, part: &str, files: impl IntoIterator<Item = (String, Vec<u8>)>) {
+        lock(&self.others).extend(below(part, files));
     }
 
     /// Notes how long a part took, and what of it could not be seen.
-    pub fn part(&self, name: &str, took: Duration, unseen: &[Gap]) {
+    pub fn note_part(&self, name: &str, took: Duration, unseen: &[Gap]) {
         lock(&self.parts).push(Part {
             name: name.to_owned(),
             complete: unseen.is_empty(),
             seconds: took.as_secs_f64(),
-            why: unseen.iter().take(REASONS).map(Gap::to_string).collect(),
+            why: unseen
+                .iter()
+                .take(MAX_REASONS)
+                .map(Gap::to_string)
+                .collect(),
         });
     }
 
-    /// Returns where logs are kept.
-    pub fn log_recorder(&self) -> MutexGuard<'_, LogRecorder> {
-        lock(&self.recorder)
+    /// The logs' recorder.
+    pub fn log(&self) -> MutexGuard<'_, LogRecorder> {
+        lock(&self.logs)
     }
 
-    /// Returns all that was kept of the run that saw `evidence`. The manifest says what was kept; who made it and when
+    /// All that was recorded of the run that saw `evidence`. The manifest says what that is; who made it and when
     /// is for the caller to add.
-    pub fn finish(self, evidence: &Evidence) -> Kept {
+    pub fn finish(self, evidence: &Evidence) -> Recording {
         let mut parts = std::mem::take(&mut *lock(&self.parts));
         let mut complain = |name: &str, why: String| {
             if let Some(part) = parts.iter_mut().find(|part| part.name == name) {
@@ -127,33 +130,42 @@ impl Keep {
             }
         };
         let mut files = std::mem::take(&mut *lock(&self.others));
-        let (answers, lost) = self.transcript.files();
+        let (answers, lost) = self.docker.files();
         files.extend(below("docker", answers));
         if lost > 0 {
-            complain("docker", format!("{lost} answers found no room"));
+            complain(
+                "docker",
+                format!("{lost} answers dropped: too large to keep all"),
+            );
         }
         if let Some(runtime) = &evidence.runtime {
             unanswered(runtime)
                 .into_iter()
                 .for_each(|why| complain("docker", why));
         }
-        let mut host = self.host.close();
-        self.privacy
+        let mut host = self.host.finish();
+        self.sanitize
             .command_lines(&mut host.files, evidence.host.as_ref());
         files.extend(below("host", host.files));
         if host.left_out > 0 {
-            complain("host", format!("{} files found no room", host.left_out));
+            complain(
+                "host",
+                format!(
+                    "{} files dropped: too many or too large to keep all",
+                    host.left_out
+                ),
+            );
         }
-        let failures = host.failures.iter().take(REASONS);
+        let failures = host.failures.iter().take(MAX_REASONS);
         failures.for_each(|(path, why)| complain("host", format!("{path}: {why}")));
         let mut logs = BTreeMap::new();
         let mut log_files = Vec::new();
-        let recorded = std::mem::take(&mut lock(&self.recorder).logs);
-        for (at, log) in recorded.into_iter().enumerate() {
-            let (file, pieces) = log_file(at, log);
+        let rolls = std::mem::take(&mut lock(&self.logs).logs);
+        for (at, roll) in rolls.into_iter().enumerate() {
+            let (file, pieces) = log_file(at, roll);
             if file.left_out > 0 {
                 let why = format!(
-                    "{}: its first {} bytes found no room",
+                    "{}: its first {} bytes dropped: too large to keep all",
                     file.name, file.left_out
                 );
                 complain("log", why);
@@ -161,17 +173,17 @@ impl Keep {
             logs.insert(file.file.clone(), pieces);
             log_files.push(file);
         }
-        let (options, node) = std::mem::take(&mut *lock(&self.scene));
+        let (options, node) = std::mem::take(&mut *lock(&self.run));
         let manifest = Manifest {
             schema: SCHEMA.to_owned(),
             plegdoctor: env!("CARGO_PKG_VERSION").to_owned(),
             now: evidence.now.to_rfc3339(),
-            with_workloads: self.privacy == Privacy::WithWorkloads,
+            with_workloads: self.sanitize == Sanitize::Nothing,
             node,
             options,
             parts,
             logs: log_files,
-            gaps: evidence.gaps.iter().map(Unseen::from).collect(),
+            gaps: evidence.gaps.clone(),
             notes: evidence.notes.clone(),
             kernel_messages_unread: evidence
                 .host
@@ -179,7 +191,7 @@ impl Keep {
                 .is_some_and(|host| host.kernel_messages_unread),
             ..Manifest::default()
         };
-        Kept {
+        Recording {
             manifest,
             files,
             logs,
@@ -188,35 +200,38 @@ impl Keep {
     }
 }
 
-impl Kept {
-    /// Returns whether all is in it that was to be seen.
+impl Recording {
+    /// Whether nothing is missing in it.
     pub fn is_complete(&self) -> bool {
         self.manifest.gaps.is_empty() && self.manifest.parts.iter().all(|part| part.complete)
     }
 }
 
-fn below(folder: &str, files: Recorded) -> impl Iterator<Item = (String, Vec<u8>)> {
+fn below(
+    folder: &str,
+    files: impl IntoIterator<Item = (String, Vec<u8>)>,
+) -> impl Iterator<Item = (String, Vec<u8>)> {
     let name = move |(name, bytes): (String, Vec<u8>)| (format!("{folder}/{name}"), bytes);
     files.into_iter().map(name)
 }
 
-fn log_file(at: usize, log: RecordedLog) -> (LogFile, VecDeque<Packed>) {
+fn log_file(at: usize, roll: RecordedLog) -> (LogFile, VecDeque<Packed>) {
     let file = match at {
         0 => "kubelet.log".to_owned(),
         at => format!("kubelet-{}.log", at + 1),
     };
     let file = LogFile {
         file,
-        name: log.name,
-        picked: log.picked,
-        from: log.from.word().to_owned(),
-        skips: log.skips,
-        left_out: log.left_out,
+        name: roll.name,
+        picked: roll.picked,
+        from: roll.from.word().to_owned(),
+        skips: roll.skips,
+        left_out: roll.left_out,
     };
-    (file, log.pieces)
+    (file, roll.pieces)
 }
 
-/// Returns which of Docker's calls were not answered.
+/// Docker's calls that were not answered.
 fn unanswered(runtime: &Runtime) -> Vec<String> {
     let failed = |outcome: Outcome| !matches!(outcome, Outcome::Answered | Outcome::Gone);
     let own = runtime
@@ -235,8 +250,8 @@ fn unanswered(runtime: &Runtime) -> Vec<String> {
             )
         });
     let mut all: Vec<String> = own.chain(inspects).collect();
-    let more = all.len().saturating_sub(REASONS);
-    all.truncate(REASONS);
+    let more = all.len().saturating_sub(MAX_REASONS);
+    all.truncate(MAX_REASONS);
     if more > 0 {
         all.push(format!("… and {more} more"));
     }

@@ -1,20 +1,20 @@
-//! What of workloads stays behind unless it is asked for: environment variables, commands, labels. The answers and
-//! files that are left still tell the same story: nothing that is judged is among it.
+//! Leaves out environment variables, commands and labels of workloads, unless they are asked for. Nothing that is judged
+//! is among them.
 
 use crate::{
     io::files::Recorded,
     node::{Host, Process, Role, mask},
-    runtime::docker::Sanitize,
+    runtime::docker,
 };
 use serde_json::{Map, Value};
 
-/// What may be kept.
+/// What is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Privacy {
-    /// No workload's environment, commands and labels.
-    Reserved,
-    /// All.
-    WithWorkloads,
+pub enum Sanitize {
+    /// Workloads' environment, commands and labels.
+    Workloads,
+    /// Nothing.
+    Nothing,
 }
 
 /// Labels that tell what a container is to the kubelet, and no more; all begin so.
@@ -46,12 +46,12 @@ const FIELDS: &[&str] = &[
     "Options",
 ];
 
-impl Privacy {
+impl Sanitize {
     /// Returns what may be kept of the body of a Docker path's answer.
-    pub fn sanitizer(self) -> Sanitize {
+    pub fn sanitizer(self) -> docker::Sanitize {
         match self {
-            Self::Reserved => body,
-            Self::WithWorkloads => |_, body| body,
+            Self::Workloads => body,
+            Self::Nothing => |_, body| body,
         }
     }
 
@@ -71,9 +71,9 @@ impl Privacy {
                 (Some(process), _) if process.command.is_some() => {
                     joined(process.command.iter().flatten().map(String::as_bytes))
                 }
-                (_, Self::WithWorkloads) => continue,
-                (Some(process), Self::Reserved) => reserved(process, bytes),
-                (None, Self::Reserved) => Vec::new(),
+                (_, Self::Nothing) => continue,
+                (Some(process), Self::Workloads) => reserved(process, bytes),
+                (None, Self::Workloads) => Vec::new(),
             };
         }
     }

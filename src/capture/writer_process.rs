@@ -4,7 +4,7 @@
 //! The child begins the file at once, takes what it is fed in pieces, each with its length before it, and gives the
 //! file its name when the empty one comes. Where the pieces end before that, we were ended: nothing stays then.
 
-use super::{Archive, Kept, write};
+use super::{Archive, Recording, write};
 use crate::io::child::{self, Running};
 use anyhow::{Context as _, bail};
 use serde::{Deserialize, Serialize};
@@ -18,12 +18,12 @@ use std::{
 };
 
 /// How long the child may take to begin.
-const BEGIN: Duration = Duration::from_secs(10);
+const BEGIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long it may take nothing, or sync, without a word; and how long it may take for all.
-const SILENCE: Duration = Duration::from_secs(60);
-const ALL: Duration = Duration::from_secs(600);
+const PROGRESS_TIMEOUT: Duration = Duration::from_secs(60);
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(600);
 /// How long it may take to end once there is no more for it to do.
-const LAST_BREATH: Duration = Duration::from_secs(1);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What the child says, a line each.
 #[derive(Debug, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ enum Said {
 
 /// A capture that is being written; gone with this unless it was finished.
 #[derive(Debug)]
-pub struct Saving {
+pub struct CaptureWriter {
     path: PathBuf,
     by: By,
 }
@@ -59,11 +59,11 @@ enum By {
 struct Writer {
     running: Running,
     /// Takes what is to be packed for it; without it, it is fed no more.
-    pack: Option<SyncSender<Kept>>,
+    pack: Option<SyncSender<Recording>>,
     said: Receiver<Said>,
 }
 
-impl Saving {
+impl CaptureWriter {
     /// Begins one that is to be `path`.
     ///
     /// # Errors
@@ -86,7 +86,7 @@ impl Saving {
     ///
     /// # Errors
     /// It can't be written, or not in time, or somebody else took the name.
-    pub fn write(self, kept: Kept) -> anyhow::Result<u64> {
+    pub fn write(self, kept: Recording) -> anyhow::Result<u64> {
         match self.by {
             By::Child(mut writer) => writer.write(kept, &self.path),
             By::Ourselves(archive) => archive.write(kept),
@@ -117,7 +117,7 @@ impl Writer {
             });
         if let Err(error) = started {
             // Fed no more, it takes away what it began.
-            running.wait(LAST_BREATH);
+            running.wait(EXIT_TIMEOUT);
             return Err(error);
         }
         Ok(Self {
@@ -128,20 +128,22 @@ impl Writer {
     }
 
     fn wait_for_begin(&mut self, path: &Path) -> anyhow::Result<()> {
-        match self.said.recv_timeout(BEGIN) {
+        match self.said.recv_timeout(BEGIN_TIMEOUT) {
             Ok(Said::Failed(words)) => bail!(words),
             Ok(_) => Ok(()),
-            Err(error) => Err(self.given_up(path, error, BEGIN)),
+            Err(error) => Err(self.given_up(path, error, BEGIN_TIMEOUT)),
         }
     }
 
-    fn write(&mut self, kept: Kept, path: &Path) -> anyhow::Result<u64> {
+    fn write(&mut self, kept: Recording, path: &Path) -> anyhow::Result<u64> {
         let pack = self.pack.take().context("it was written already")?;
         // If nobody takes it, nothing comes of it: that is told below.
         drop(pack.send(kept));
-        let until = Instant::now() + ALL;
+        let until = Instant::now() + TOTAL_TIMEOUT;
         loop {
-            let left = until.saturating_duration_since(Instant::now()).min(SILENCE);
+            let left = until
+                .saturating_duration_since(Instant::now())
+                .min(PROGRESS_TIMEOUT);
             match self.said.recv_timeout(left) {
                 Ok(Said::Begun | Said::Taken) => {}
                 Ok(Said::Whole(length)) => return Ok(length),
@@ -160,18 +162,18 @@ impl Writer {
     ) -> anyhow::Error {
         let name = path.display();
         if error == RecvTimeoutError::Disconnected {
-            return anyhow::anyhow!("can't write {name}: the child that writes it broke off");
+            return anyhow::anyhow!("can't write {name}: its writer process ended early");
         }
         let part = path.file_name().unwrap_or_default();
         let part = write::part(path, part, self.running.child.id());
-        let left = match self.running.end(LAST_BREATH) {
+        let left = match self.running.end(EXIT_TIMEOUT) {
             Some(pid) => format!(
-                "; process {pid}, a child of plegdoctor's own, hangs in the kernel and ends once it is let go"
+                "; process {pid}, plegdoctor's own child, is blocked in the kernel and exits once unblocked"
             ),
             None => String::new(),
         };
         anyhow::anyhow!(
-            "can't write {name}: nothing came of it in {} s, the disk or file system that it is on may hang ({} may be left there){left}",
+            "can't write {name}: no progress for {} s, its disk or file system may hang ({} may be left there){left}",
             waited.as_secs(),
             part.display()
         )
@@ -182,7 +184,7 @@ impl Drop for Writer {
     fn drop(&mut self) {
         // It then takes away what it began.
         self.pack = None;
-        self.running.wait(LAST_BREATH);
+        self.running.wait(EXIT_TIMEOUT);
     }
 }
 

@@ -1,6 +1,5 @@
-//! Keeps what is read of a host, so that it can be read again elsewhere. Bounded: what finds no room is counted.
+//! Records what is read of a host, so that it can be read again elsewhere. Bounded: what is dropped is counted.
 
-use super::files::Recorded;
 use std::{
     collections::BTreeMap,
     io::{self, ErrorKind},
@@ -8,36 +7,39 @@ use std::{
 };
 
 /// Most bytes and files that are kept: a machine of 30,000 processes has some 10 MiB of `stat`.
-const BYTES: usize = 128 << 20;
-const FILES: usize = 400_000;
+const MAX_BYTES: usize = 128 << 20;
+const MAX_FILES: usize = 400_000;
 /// Most failures that are kept; there is one for each process that one may not look at.
-const FAILURES: usize = 1000;
+const MAX_FAILURES: usize = 1000;
+
+/// Files by their paths below the root, `proc/1/stat`.
+pub type Recorded = BTreeMap<String, Vec<u8>>;
 
 /// What is read, by path below the root. Threads share it.
 #[derive(Debug, Default)]
-pub struct Tap(Mutex<Inner>);
+pub struct FileRecorder(Mutex<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    kept: Kept,
+    kept: RecordedFiles,
     bytes: usize,
     closed: bool,
 }
 
 /// What was kept.
 #[derive(Clone, Debug, Default)]
-pub struct Kept {
+pub struct RecordedFiles {
     /// The files that could be read.
     pub files: Recorded,
     /// Those that could not, though they are there, with the reason.
     pub failures: BTreeMap<String, String>,
-    /// How many found no room.
+    /// How many were dropped.
     pub left_out: u64,
 }
 
-impl Tap {
+impl FileRecorder {
     /// Keeps what reading `path` came to. What is read again is kept as it was last.
-    pub(crate) fn keep(&self, path: &str, read: Result<&[u8], &io::Error>) {
+    pub(crate) fn record(&self, path: &str, read: Result<&[u8], &io::Error>) {
         let mut inner = self.inner();
         let Inner {
             kept,
@@ -46,7 +48,7 @@ impl Tap {
         } = &mut *inner;
         match read {
             _ if *closed => {}
-            Ok(read) if *bytes + read.len() > BYTES || kept.files.len() >= FILES => {
+            Ok(read) if *bytes + read.len() > MAX_BYTES || kept.files.len() >= MAX_FILES => {
                 kept.left_out += 1;
             }
             Ok(read) => {
@@ -58,7 +60,7 @@ impl Tap {
             // What is not there is not there in the recording either.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => {
-                if kept.failures.len() < FAILURES {
+                if kept.failures.len() < MAX_FAILURES {
                     kept.failures.insert(path.to_owned(), error.to_string());
                 }
             }
@@ -66,12 +68,12 @@ impl Tap {
     }
 
     /// Returns what reading `path` came to before, if that was kept.
-    pub(crate) fn kept(&self, path: &str) -> Option<Vec<u8>> {
+    pub(crate) fn recorded(&self, path: &str) -> Option<Vec<u8>> {
         self.inner().kept.files.get(path).cloned()
     }
 
     /// Returns what was kept. A thread that was left behind adds nothing any more.
-    pub fn close(&self) -> Kept {
+    pub fn finish(&self) -> RecordedFiles {
         let mut inner = self.inner();
         inner.closed = true;
         std::mem::take(&mut inner.kept)
@@ -89,12 +91,12 @@ mod tests {
 
     #[test]
     fn what_is_there_and_cannot_be_read_is_told_and_what_is_not_there_is_nothing() {
-        let tap = Tap::default();
-        tap.keep("a", Err(&ErrorKind::PermissionDenied.into()));
-        tap.keep("b", Err(&ErrorKind::NotFound.into()));
-        tap.keep("c", Ok(b"one"));
-        tap.keep("c", Ok(b"two"));
-        let kept = tap.close();
+        let recorder = FileRecorder::default();
+        recorder.record("a", Err(&ErrorKind::PermissionDenied.into()));
+        recorder.record("b", Err(&ErrorKind::NotFound.into()));
+        recorder.record("c", Ok(b"one"));
+        recorder.record("c", Ok(b"two"));
+        let kept = recorder.finish();
         assert_eq!(kept.failures.keys().collect::<Vec<_>>(), ["a"]);
         assert_eq!(kept.files["c"], b"two");
         assert_eq!(kept.left_out, 0);
@@ -102,13 +104,13 @@ mod tests {
 
     #[test]
     fn what_finds_no_room_is_counted() {
-        let tap = Tap::default();
-        let large = vec![0; BYTES / 2];
+        let recorder = FileRecorder::default();
+        let large = vec![0; MAX_BYTES / 2];
         for path in ["a", "b", "c"] {
-            tap.keep(path, Ok(&large));
+            recorder.record(path, Ok(&large));
         }
-        tap.keep("d", Ok(b""));
-        let kept = tap.close();
+        recorder.record("d", Ok(b""));
+        let kept = recorder.finish();
         assert_eq!(kept.files.keys().collect::<Vec<_>>(), ["a", "b", "d"]);
         assert_eq!(kept.left_out, 1);
     }

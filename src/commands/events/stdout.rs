@@ -1,5 +1,5 @@
-//! Standard output for who must not hang on it: it is written to while it has room, and known to be closed before
-//! anything is written.
+//! Standard output that never blocks: it is written to while it has room, and a closed one is noticed before anything
+//! is written.
 
 use crate::remedy::apply::Interrupts;
 use rustix::{
@@ -11,39 +11,39 @@ use std::{
     os::fd::{AsFd as _, OwnedFd},
 };
 
-/// A pipe that has room takes so much without waiting (pipe(7): PIPE_BUF).
-const ATOMIC: usize = 4096;
-/// How often it is asked whether the user wants to stop, while it has no room.
-const TURN: Timespec = Timespec {
+/// A pipe that has room takes so many bytes without blocking (pipe(7): PIPE_BUF).
+const MAX_WRITE: usize = 4096;
+/// How often interrupts are checked while it has no room.
+const POLL_INTERVAL: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 200_000_000,
 };
-const AT_ONCE: Timespec = Timespec {
+const NO_WAIT: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 0,
 };
 
-/// Where the events go.
+/// Standard output.
 #[derive(Debug)]
-pub(super) struct Pipe {
+pub(super) struct Stdout {
     to: OwnedFd,
     interrupts: Interrupts,
 }
 
-impl Pipe {
-    /// Returns standard output, of which nothing more is written once there are `interrupts`.
+impl Stdout {
+    /// Nothing more is written once there are `interrupts`.
     ///
     /// # Errors
     /// The system has no descriptor left.
-    pub(super) fn stdout(interrupts: Interrupts) -> io::Result<Self> {
+    pub(super) fn new(interrupts: Interrupts) -> io::Result<Self> {
         let to = io::stdout().as_fd().try_clone_to_owned()?;
         Ok(Self { to, interrupts })
     }
 
-    /// Returns whether somebody may read on, and wants to.
+    /// Whether there is a reader, and the user did not interrupt.
     pub(super) fn is_open(&self) -> bool {
         let closed = PollFlags::ERR | PollFlags::HUP;
-        let seen = self.poll(PollFlags::empty(), &AT_ONCE);
+        let seen = self.poll(PollFlags::empty(), &NO_WAIT);
         self.interrupts.count() == 0 && !seen.is_ok_and(|seen| seen.intersects(closed))
     }
 
@@ -57,15 +57,15 @@ impl Pipe {
     }
 }
 
-impl Write for &Pipe {
+impl Write for &Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             if self.interrupts.count() > 0 {
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
             // What is closed says so when it is written to.
-            if !self.poll(PollFlags::OUT, &TURN)?.is_empty() {
-                let part = &bytes[..bytes.len().min(ATOMIC)];
+            if !self.poll(PollFlags::OUT, &POLL_INTERVAL)?.is_empty() {
+                let part = &bytes[..bytes.len().min(MAX_WRITE)];
                 return Ok(system::write(&self.to, part)?);
             }
         }
