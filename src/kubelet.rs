@@ -5,13 +5,13 @@
 
 pub mod ask;
 pub mod event;
-pub mod exposition;
 pub mod health;
+pub mod histogram;
 pub mod incident;
 pub mod metrics;
 pub mod parser;
+pub mod prometheus_text;
 pub mod recording;
-pub mod spread;
 pub mod summary;
 
 use crate::{
@@ -22,8 +22,8 @@ use chrono::TimeDelta;
 use std::time::Duration;
 
 pub use health::Health;
+pub use histogram::{Bound, Quantiles};
 pub use metrics::{Metrics, Operation, Seen};
-pub use spread::{Bound, Spread};
 
 /// How long after the start of the last relist that listed the kubelet calls its PLEG unhealthy
 /// (pkg/kubelet/pleg/generic.go).
@@ -33,7 +33,7 @@ const EVENTED_THRESHOLD: TimeDelta = TimeDelta::minutes(10);
 
 /// What was asked of the kubelet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum Query {
     /// Its metrics.
     Metrics,
     /// Its metrics, saved to a file at a time that nobody knows.
@@ -48,7 +48,7 @@ pub enum What {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// What was asked.
-    pub what: What,
+    pub what: Query,
     /// Where: a URL, a file.
     pub source: String,
     /// Whether somebody named it; else it is the place where a kubelet listens by default.
@@ -116,8 +116,8 @@ impl Kubelet {
         };
         for answer in answers {
             match answer.what {
-                What::Metrics | What::SavedMetrics => kubelet.take_metrics(answer),
-                What::Health | What::HealthByMetrics => {
+                Query::Metrics | Query::SavedMetrics => kubelet.take_metrics(answer),
+                Query::Health | Query::HealthByMetrics => {
                     kubelet.health.push(Health::read(answer));
                 }
             }
@@ -137,7 +137,7 @@ impl Kubelet {
         self.source = Some(Source {
             name: answer.source,
             named: answer.named,
-            is_file: answer.what == What::SavedMetrics,
+            is_file: answer.what == Query::SavedMetrics,
             probe,
         });
     }

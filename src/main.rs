@@ -7,7 +7,7 @@ use plegdoctor::{
     commands,
     node::observe::{programs, reader, remains},
     remedy::apply::mount,
-    render::plain,
+    render::layout,
     runtime::disk,
 };
 use std::{

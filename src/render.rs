@@ -5,9 +5,9 @@ pub mod clean;
 pub mod explain;
 pub mod json;
 mod kubelet;
-mod looked;
-pub mod plain;
+pub mod layout;
 pub mod probe;
+mod sources;
 pub mod text;
 
 use crate::report::Report;

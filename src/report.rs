@@ -1,14 +1,14 @@
 //! The report: findings in order, the verdict, and the containers that matter. What all printers share.
 
 mod containers;
-mod judged;
+mod exclusions;
 mod kubelet;
 mod rank;
 mod timeline;
 
-pub use judged::{RuledOut, Undecided};
+pub use exclusions::{RuledOut, Undecided};
 pub use rank::Role;
-pub use timeline::{Moment, What};
+pub use timeline::{Moment, MomentKind};
 
 use crate::{
     evidence::Evidence,
@@ -91,7 +91,7 @@ pub fn diagnose(evidence: &Evidence) -> Report {
     let mut findings = rules::check_all(evidence);
     let outages = log.map_or(&[][..], |log| &log.incidents);
     let roles = rank::rank(&mut findings, outages);
-    let (ruled_out, undecided) = judged::judge(evidence, &findings);
+    let (ruled_out, undecided) = exclusions::judge(evidence, &findings);
     let (kubelet_gaps, kubelet_notes) = kubelet::unseen(evidence);
     let gaps: BTreeSet<Gap> = evidence
         .gaps

@@ -10,7 +10,7 @@ use crate::{
     kubelet::event::{Event, Weight},
     log::{self, Along, DockerFiles, DockerLog, Gauge, Reading, Sink},
     remedy::apply::Interrupts,
-    render::{json, plain},
+    render::{json, layout},
 };
 use anyhow::{Context as _, bail};
 use pipe::Pipe;
@@ -107,7 +107,7 @@ fn follow(args: &EventsArgs, err: &mut dyn Write) -> anyhow::Result<ExitCode> {
 
 /// Says something that is no event. Nobody may be listening; that is no reason to stop.
 fn tell(err: &mut dyn Write, words: &str) {
-    let _ = writeln!(err, "plegdoctor: {}", plain::visible(words));
+    let _ = writeln!(err, "plegdoctor: {}", layout::visible(words));
 }
 
 /// Writes each event, and sends them on their way once there are no more for the moment.

@@ -10,7 +10,7 @@ use crate::{
     },
     kubelet::parser::{Hints, LONGEST},
     log,
-    render::{self, Style, json, plain::visible},
+    render::{self, Style, json, layout::visible},
 };
 use anyhow::{Context as _, bail};
 use std::{

@@ -16,7 +16,7 @@ use crate::{
     cli::LookArgs,
     evidence::{Evidence, FRESH},
     io::{files::Tree, gap::Gap},
-    kubelet::summary::{Digest, Log},
+    kubelet::summary::{Log, LogSummary},
     log::{self, DockerFiles, DockerLog, Gauge, options::Moments},
     node::{
         Host, Tool, Version,
@@ -304,7 +304,7 @@ fn read_log(
     gauge: &Gauge,
     evidence: &mut Evidence,
 ) -> anyhow::Result<Option<String>> {
-    let mut digest = Digest::default();
+    let mut digest = LogSummary::default();
     let mut reel = keep.map(Keep::reel);
     let reel = reel.as_deref_mut();
     let reading = log::read(

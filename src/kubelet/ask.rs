@@ -4,7 +4,7 @@
 //! read-only port 10255, which many clusters turn off. 10250 wants a certificate or a token; who has one saves its
 //! metrics to a file. Nothing is judged here.
 
-use super::{Answer, What};
+use super::{Answer, Query};
 use crate::io::{
     deadline::{self, Ended},
     http::{self, Failure, Peer, Reply, Url},
@@ -99,7 +99,7 @@ pub fn ask(ask: &Ask<'_>) -> Vec<Answer> {
 
 /// A question, and where to ask it.
 struct Call {
-    what: What,
+    what: Query,
     url: Url,
     named: bool,
 }
@@ -116,24 +116,24 @@ fn calls(named: Option<&Place>, here: bool) -> Vec<Call> {
     let mut calls = Vec::new();
     match named {
         Some(Place::Url(url)) => calls.push(Call {
-            what: What::Metrics,
+            what: Query::Metrics,
             url: url.clone(),
             named: true,
         }),
-        None if here => calls.extend(own(What::Metrics, METRICS)),
+        None if here => calls.extend(own(Query::Metrics, METRICS)),
         Some(Place::File(_)) | None => {}
     }
     let beside = calls.first().and_then(|call| {
         let base = call.url.path.strip_suffix(METRICS_END)?;
         Some(Call {
-            what: What::HealthByMetrics,
+            what: Query::HealthByMetrics,
             url: call.url.with_path(format!("{base}{HEALTH_END}")),
             named: call.named,
         })
     });
     calls.extend(beside);
     if here {
-        calls.extend(own(What::Health, HEALTH));
+        calls.extend(own(Query::Health, HEALTH));
     }
     calls
 }
@@ -152,8 +152,8 @@ fn make(calls: &[Call], timeout: Duration) -> Vec<Answer> {
 impl Call {
     async fn make(&self, timeout: Duration) -> Answer {
         let most = match self.what {
-            What::Metrics | What::SavedMetrics => MOST_METRICS,
-            What::Health | What::HealthByMetrics => MOST_HEALTH,
+            Query::Metrics | Query::SavedMetrics => MOST_METRICS,
+            Query::Health | Query::HealthByMetrics => MOST_HEALTH,
         };
         let peer = Peer::Tcp(&self.url.authority);
         let (took, reply) = http::ask(peer, &self.url.path, timeout, most).await;
@@ -211,7 +211,7 @@ fn saved(path: &Path, patience: Duration) -> Answer {
         (Ok(_), Err((outcome, error))) => (outcome, Some(error), Vec::new()),
     };
     Answer {
-        what: What::SavedMetrics,
+        what: Query::SavedMetrics,
         source: path.display().to_string(),
         named: true,
         probe: Probe {

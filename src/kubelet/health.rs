@@ -102,12 +102,12 @@ pub(super) fn words(body: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kubelet::What;
+    use crate::kubelet::Query;
     use std::time::Duration;
 
     fn read(status: u16, body: &str) -> Health {
         Health::read(Answer {
-            what: What::Health,
+            what: Query::Health,
             source: "http://127.0.0.1:10248/healthz?verbose".to_owned(),
             named: false,
             probe: Probe {

@@ -2,9 +2,9 @@
 //!
 //! Counts come from events only; why the relist could not finish is left to the rules.
 
-mod teeth;
+mod sawtooth;
 
-pub use teeth::Teeth;
+pub use sawtooth::Peaks;
 
 use crate::{
     kubelet::{
@@ -76,7 +76,7 @@ pub struct Incident {
     /// How often the lag rose: 1, or more if it fell back in between.
     pub rises: u32,
     /// How high it stood each time that it fell back.
-    pub teeth: Teeth,
+    pub peaks: Peaks,
     /// Whether no relist succeeded since the kubelet's start.
     pub never: bool,
     /// The lag over time, thinned out.
@@ -263,7 +263,7 @@ impl Incidents {
             shape: Shape::Single,
             lines: 1,
             rises: 1,
-            teeth: Teeth::default(),
+            peaks: Peaks::default(),
             never: false,
             samples: vec![(at, lag)],
             first: event.citation.clone(),
@@ -313,7 +313,7 @@ impl Incidents {
         let (before, lag_before) = open.samples.last().copied().unwrap_or((at, lag));
         if lag + JITTER < lag_before + (at - before) && lag < lag_before {
             open.rises += 1;
-            open.teeth.add(self.last_lag);
+            open.peaks.add(self.last_lag);
         }
         self.last_lag = lag;
         open.end = None;
@@ -333,7 +333,7 @@ impl Incidents {
     }
 
     fn close(&mut self, mut incident: Incident) {
-        incident.shape = incident.tell_shape();
+        incident.shape = incident.shape_of_lag();
         if self.closed.len() == INCIDENTS {
             self.closed.pop_front();
             self.dropped += 1;
@@ -374,7 +374,7 @@ impl Incident {
         }
     }
 
-    fn tell_shape(&self) -> Shape {
+    fn shape_of_lag(&self) -> Shape {
         // Each blocked pod costs a relist one time-out, or two where the kubelet (up to 1.31) inspects it again
         // at the relist's end; a minute on top for everything else.
         let blocked = i32::try_from(self.culprits.len().max(1)).unwrap_or(i32::MAX);

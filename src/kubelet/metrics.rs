@@ -4,8 +4,8 @@
 //! has not ended is in none of them; its age is in `last_seen`.
 
 use super::{
-    exposition::{self, Line, Sample},
-    spread::Spread,
+    histogram::Quantiles,
+    prometheus_text::{self, Line, Sample},
 };
 use crate::syntax::time::Time;
 use chrono::DateTime;
@@ -44,9 +44,9 @@ pub struct Metrics {
     /// Whether it takes the runtime's events instead of relisting every second (feature gate EventedPLEG).
     pub evented: bool,
     /// How long relists took that ended.
-    pub relist: Option<Spread>,
+    pub relist: Option<Quantiles>,
     /// From one relist's start to the next one's: its duration, and a second.
-    pub interval: Option<Spread>,
+    pub interval: Option<Quantiles>,
     /// Events of relists that found no room.
     pub discarded: Option<f64>,
     /// The kubelet's calls to its runtime, by type: `container_status`, `list_podsandbox`.
@@ -65,7 +65,7 @@ pub struct Operation {
     /// How many failed.
     pub errors: f64,
     /// How long those took that ended, failed or not.
-    pub took: Option<Spread>,
+    pub took: Option<Quantiles>,
 }
 
 impl Metrics {
@@ -102,12 +102,12 @@ impl Parts {
         }
     }
 
-    fn histogram(self) -> Option<Spread> {
-        Spread::histogram(self.points, self.sum, self.count)
+    fn histogram(self) -> Option<Quantiles> {
+        Quantiles::histogram(self.points, self.sum, self.count)
     }
 
-    fn summary(self) -> Option<Spread> {
-        Spread::summary(self.points, MICROS, self.sum, self.count)
+    fn summary(self) -> Option<Quantiles> {
+        Quantiles::summary(self.points, MICROS, self.sum, self.count)
     }
 }
 
@@ -119,7 +119,7 @@ struct Durations {
 }
 
 impl Durations {
-    fn finish(self) -> Option<Spread> {
+    fn finish(self) -> Option<Quantiles> {
         self.seconds.histogram().or_else(|| self.micros.summary())
     }
 }
@@ -141,13 +141,13 @@ const OPERATIONS: &str = "kubelet_runtime_operations";
 
 impl Draft {
     fn take(&mut self, text: &str) {
-        let name = exposition::name(text);
+        let name = prometheus_text::name(text);
         let own = name.starts_with("kubelet_");
         let other = name.starts_with("process_") || name.starts_with("go_memstats_last");
         if !own && !other && !name.starts_with("kubernetes_build_info") {
             return;
         }
-        let Line::Sample(sample) = exposition::line(text) else {
+        let Line::Sample(sample) = prometheus_text::line(text) else {
             return;
         };
         self.any |= own;

@@ -5,7 +5,7 @@
 //! milliseconds, file of the body (of the error's words, where there was no answer); then the place, and whether it was
 //! `named` or is the `default`; separated by tabs. A folder with `metrics` alone is metrics saved at an unknown time.
 
-use super::{Answer, What};
+use super::{Answer, Query};
 use crate::io::probe::{Outcome, Probe};
 use anyhow::{Context as _, bail};
 use std::time::Duration;
@@ -13,12 +13,12 @@ use std::time::Duration;
 const INDEX: &str = "index";
 const METRICS: &str = "metrics";
 
-const WHATS: [(What, &str, &str); 4] = [
-    (What::Metrics, "metrics", METRICS),
-    (What::SavedMetrics, "saved_metrics", METRICS),
-    (What::Health, "health", "healthz"),
+const WHATS: [(Query, &str, &str); 4] = [
+    (Query::Metrics, "metrics", METRICS),
+    (Query::SavedMetrics, "saved_metrics", METRICS),
+    (Query::Health, "health", "healthz"),
     (
-        What::HealthByMetrics,
+        Query::HealthByMetrics,
         "health_by_metrics",
         "healthz-by-metrics",
     ),
@@ -86,7 +86,7 @@ pub fn read(folder: &str, file: &dyn Fn(&str) -> Option<Vec<u8>>) -> anyhow::Res
 
 fn saved(folder: &str, body: Vec<u8>) -> Answer {
     Answer {
-        what: What::SavedMetrics,
+        what: Query::SavedMetrics,
         source: format!("{folder}/{METRICS}"),
         named: true,
         probe: Probe {
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    fn answer(what: What, outcome: Outcome) -> Answer {
+    fn answer(what: Query, outcome: Outcome) -> Answer {
         let answered = outcome == Outcome::Answered;
         Answer {
             what,
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn what_is_kept_is_read_back_as_it_was() {
         for outcome in OUTCOMES.map(|(outcome, _)| outcome) {
-            let answers: Vec<_> = [What::Metrics, What::Health, What::HealthByMetrics]
+            let answers: Vec<_> = [Query::Metrics, Query::Health, Query::HealthByMetrics]
                 .map(|what| answer(what, outcome))
                 .into();
             assert_eq!(back(files(&answers)).unwrap(), answers);
@@ -175,11 +175,11 @@ mod tests {
         let silent = Answer {
             probe: Probe {
                 error: None,
-                ..answer(What::Health, Outcome::TimedOut).probe
+                ..answer(Query::Health, Outcome::TimedOut).probe
             },
-            ..answer(What::Health, Outcome::TimedOut)
+            ..answer(Query::Health, Outcome::TimedOut)
         };
-        let answers = vec![silent, answer(What::SavedMetrics, Outcome::Answered)];
+        let answers = vec![silent, answer(Query::SavedMetrics, Outcome::Answered)];
         assert_eq!(back(files(&answers)).unwrap(), answers);
         assert_eq!(back(Vec::new()).unwrap(), []);
     }
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn metrics_alone_are_saved_ones() {
         let read = back(vec![(METRICS.to_owned(), b"x 1".to_vec())]).unwrap();
-        assert_eq!(read[0].what, What::SavedMetrics);
+        assert_eq!(read[0].what, Query::SavedMetrics);
         assert_eq!(read[0].source, "kubelet/metrics");
     }
 

@@ -2,17 +2,17 @@
 //! messages about the same thing are one group that keeps its count, first and last; and of all that it keeps the
 //! earlier gives way, and is counted.
 
-mod downs;
+mod clock_steps;
+mod correlate;
 mod group;
-mod neighbours;
-mod recent;
-mod removals;
-mod steps;
+mod lru;
+mod pod_deletions;
+mod runtime_outages;
 
-pub use downs::Down;
+pub use clock_steps::ClockStep;
 pub use group::{Group, PAUSE};
-pub use removals::Removal;
-pub use steps::Step;
+pub use pod_deletions::PodDeletion;
+pub use runtime_outages::RuntimeOutage;
 
 use crate::{
     kubelet::{
@@ -26,15 +26,15 @@ use crate::{
     },
 };
 use chrono::TimeDelta;
-use downs::Downs;
+use clock_steps::ClockSteps;
+use correlate::Correlator;
 use group::About;
-use neighbours::Neighbours;
-use recent::Recent;
+use lru::Lru;
+use runtime_outages::RuntimeOutages;
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque, btree_map::Entry},
     sync::Arc,
 };
-use steps::Steps;
 
 /// Groups kept of what may tell a cause; the messages of others are counted in `Log::dropped`.
 const GROUPS: usize = 2560;
@@ -85,7 +85,7 @@ pub struct Log {
     /// Stretches of unhealthy time.
     pub incidents: Vec<Incident>,
     /// Pods being removed, or gone.
-    pub removals: VecDeque<Removal>,
+    pub pod_deletions: VecDeque<PodDeletion>,
     /// The node's name, if a line tells it.
     pub node: Option<String>,
     /// When each kubelet started, in order (the last few).
@@ -105,26 +105,26 @@ pub struct Log {
     /// By how much, at most, a line was received later than it was written.
     pub delay: Option<TimeDelta>,
     /// Where the log's times go back.
-    pub steps: Vec<Step>,
+    pub clock_steps: Vec<ClockStep>,
     /// When the runtime's socket refused lists: the last times.
-    pub downs: Vec<Down>,
+    pub runtime_outages: Vec<RuntimeOutage>,
     /// The time of the kubelet's first line.
     pub first: Option<Time>,
     /// The time of the kubelet's last line.
     pub last: Option<Time>,
     /// Events that found no room.
     pub dropped: u64,
-    /// Names of pods and containers, last signs of pods and removals that found no room.
+    /// Names of pods and containers, last signs of pods and pod_deletions that found no room.
     pub forgotten: u64,
     /// Outages that found no room.
     pub outages_dropped: u64,
     /// The last event of each pod: only a relist that inspected the pod lets it happen.
-    pod_signs: Recent<PodUid, Time>,
-    names: Recent<ContainerId, (PodName, Option<PodUid>)>,
-    uids: Recent<PodUid, PodName>,
+    pod_signs: Lru<PodUid, Time>,
+    names: Lru<ContainerId, (PodName, Option<PodUid>)>,
+    uids: Lru<PodUid, PodName>,
 }
 
-impl<K: Ord + Clone, V> Default for Recent<K, V> {
+impl<K: Ord + Clone, V> Default for Lru<K, V> {
     fn default() -> Self {
         Self::new(NAMES)
     }
@@ -237,33 +237,33 @@ fn rank(group: &Group) -> u8 {
 
 /// The fold. Feed it events in order, then `finish`.
 #[derive(Debug)]
-pub struct Digest {
+pub struct LogSummary {
     log: Log,
     /// By kind.
     counts: Vec<u64>,
-    groups: Recent<About, Group>,
+    groups: Lru<About, Group>,
     /// Groups of what a healthy node says, too.
-    quiet: Recent<About, Group>,
+    quiet: Lru<About, Group>,
     /// Groups after which there was a long pause.
     ended: VecDeque<Group>,
     incidents: Incidents,
-    neighbours: Neighbours,
-    steps: Steps,
-    downs: Downs,
+    correlate: Correlator,
+    clock_steps: ClockSteps,
+    runtime_outages: RuntimeOutages,
 }
 
-impl Default for Digest {
+impl Default for LogSummary {
     fn default() -> Self {
         Self {
             log: Log::default(),
             counts: Vec::new(),
-            groups: Recent::new(GROUPS),
-            quiet: Recent::new(QUIET),
+            groups: Lru::new(GROUPS),
+            quiet: Lru::new(QUIET),
             ended: VecDeque::new(),
             incidents: Incidents::default(),
-            neighbours: Neighbours::default(),
-            steps: Steps::default(),
-            downs: Downs::default(),
+            correlate: Correlator::default(),
+            clock_steps: ClockSteps::default(),
+            runtime_outages: RuntimeOutages::default(),
         }
     }
 }
@@ -273,7 +273,7 @@ fn delay(event: &Event) -> Option<TimeDelta> {
     event.received.zip(event.at).map(|(late, at)| late - at)
 }
 
-impl Digest {
+impl LogSummary {
     /// Takes in the next event.
     pub fn observe(&mut self, event: Event) {
         let kind = event.kind as usize;
@@ -282,14 +282,14 @@ impl Digest {
         }
         self.counts[kind] += 1;
         self.incidents.observe(&event);
-        self.steps.observe(&event);
-        self.downs.observe(&event);
+        self.clock_steps.observe(&event);
+        self.runtime_outages.observe(&event);
         self.log.delay = self.log.delay.max(delay(&event));
         self.learn_names(&event);
         self.remember(&event);
         let dropped = &mut self.log.dropped;
         let mut drop = |group: Group| *dropped += group.count;
-        let about = About(Arc::clone(&event.facts));
+        let about = About(Arc::clone(&event.fields));
         let groups = match about.is_quiet() {
             true => &mut self.quiet,
             false => &mut self.groups,
@@ -325,8 +325,8 @@ impl Digest {
         self.log.last = last.map(|last| until.map_or(last, |until| last.min(until)));
         self.log.sources = sources;
         (self.log.incidents, self.log.outages_dropped) = self.incidents.finish(self.log.last);
-        self.log.steps = self.steps.finish();
-        self.log.downs = self.downs.finish();
+        self.log.clock_steps = self.clock_steps.finish();
+        self.log.runtime_outages = self.runtime_outages.finish();
         let groups = self.groups.into_values().chain(self.quiet.into_values());
         let mut groups: Vec<_> = groups.chain(self.ended).collect();
         for group in &mut groups {
@@ -353,7 +353,7 @@ impl Digest {
                 log.names.put(id, named, |_| *forgotten += 1);
             }
         }
-        let whose = self.neighbours.observe(event);
+        let whose = self.correlate.observe(event);
         if let (Some(id), Some(pod)) = (whose, &event.pod)
             && log.pod_of(&id).is_none()
         {
@@ -376,7 +376,7 @@ impl Digest {
                     log.pod_signs.put(uid, at, |_| *forgotten += 1);
                 }
             }
-            Kind::PodRemoved => log.note_removal(event),
+            Kind::PodRemoved => log.note_deletion(event),
             Kind::SyncloopStart => {
                 if log.starts.len() == 8 {
                     log.starts.remove(0);
@@ -433,8 +433,8 @@ fn name_pod(event: &mut Event, log: &Log) {
         .or_else(|| log.pod_named(event.uid.as_ref()?));
     if pod != event.pod.as_ref() || uid != event.uid.as_ref() {
         let (pod, uid) = (pod.cloned(), uid.cloned());
-        let facts = Arc::make_mut(&mut event.facts);
-        (facts.pod, facts.uid) = (pod, uid);
+        let fields = Arc::make_mut(&mut event.fields);
+        (fields.pod, fields.uid) = (pod, uid);
     }
 }
 

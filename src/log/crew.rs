@@ -2,7 +2,7 @@
 //! and nobody sorts. What they find does not depend on how many they are.
 
 use super::{ahead::Aside, spots::Spots};
-use crate::kubelet::event::screen::Wanted;
+use crate::kubelet::event::prefilter::Wanted;
 use std::{
     fs::File,
     io,

@@ -18,7 +18,7 @@ use crate::{
     io::gap::Gap,
     kubelet::{
         event::Event,
-        parser::{Hints, Parser, Told},
+        parser::{Hints, Parser, SourceInfo},
     },
     log::options::Moments,
     syntax::time::Time,
@@ -325,7 +325,7 @@ impl<'a> Intake<'a> {
     }
 
     fn enter(&mut self, current: Current) {
-        let told = current.parser.told();
+        let told = current.parser.source_info();
         let name = current.name;
         self.tell_losses(&name, current.lines.cut, told);
         self.tell_looks(&name, current.looks, told);
@@ -362,13 +362,13 @@ impl<'a> Intake<'a> {
     }
 
     /// Says what became of a source's lines on their way here.
-    fn tell_looks(&mut self, name: &str, looks: Looks, told: &Told) {
+    fn tell_looks(&mut self, name: &str, looks: Looks, told: &SourceInfo) {
         if let Some(width) = looks.broken {
             self.reading.notes.push(format!(
                 "{name}: its lines are broken at {width} columns, as by a terminal, and were put together again"
             ));
         }
-        if let Some(width) = looks.cut.filter(|_| told.elided == 0) {
+        if let Some(width) = looks.cut.filter(|_| told.truncated == 0) {
             let why = format!(
                 "its lines were cut at {width} columns by a pager (> at the end, … in the middle): journalctl --no-pager gives whole ones"
             );
@@ -377,7 +377,7 @@ impl<'a> Intake<'a> {
     }
 
     /// Says what a source did not hold any more, and what of it found no room.
-    fn tell_losses(&mut self, name: &str, cut: u64, told: &Told) {
+    fn tell_losses(&mut self, name: &str, cut: u64, told: &SourceInfo) {
         let cut = cut + told.cut;
         if cut > 0 {
             self.reading.notes.push(format!(
@@ -393,7 +393,7 @@ impl<'a> Intake<'a> {
                 "more of its lines say that lines were lost",
             ),
             (
-                told.elided,
+                told.truncated,
                 "of its lines that matter were cut by a pager (> at the end, … in the middle): journalctl --no-pager gives whole ones",
             ),
             (

@@ -199,7 +199,7 @@ pub(super) fn command(query: &Query<'_>) -> Command {
         // is the shortest that tells year and zone; its whole seconds do, since klog's own stamp tells the rest.
         //
         // No --grep either (systemd 237 and later, if built with PCRE2), to leave out entries without a known phrase:
-        // comparing each entry with the screen's phrases takes journalctl 252 three times as long as printing them
+        // comparing each entry with the prefilter's phrases takes journalctl 252 three times as long as printing them
         // all (BENCHMARKS.md). Nor would the result be the same: each line that a program prints is an entry, so that a
         // message of several lines loses all but its first.
         .args(["--no-pager", "--all", "--output=short-iso"])

@@ -3,7 +3,7 @@
 
 use super::spots::{self, Spot, Spots};
 use crate::kubelet::{
-    event::{Event, screen::Wanted},
+    event::{Event, prefilter::Wanted},
     parser::Parser,
 };
 use memchr::{memchr, memrchr};

@@ -260,9 +260,9 @@ impl Candidate {
             events.clear();
         }
         parser.finish(&mut events);
-        self.first = parser.told().oldest;
+        self.first = parser.source_info().oldest;
         self.looks = Looks::of(head, (head.len() as u64) < open::HEAD);
-        self.kubelets = parser.told().of_kubelet;
+        self.kubelets = parser.source_info().of_kubelet;
     }
 
     /// Whether its name is that of a kubelet's or a system's log.

@@ -408,10 +408,10 @@ pub(super) fn first_time(name: &str, bytes: &[u8], hints: Hints) -> Option<Time>
     for line in bytes.split(|byte| *byte == b'\n') {
         parser.line(line, &mut events);
         events.clear();
-        if parser.told().oldest.is_some() {
-            return parser.told().oldest;
+        if parser.source_info().oldest.is_some() {
+            return parser.source_info().oldest;
         }
     }
     parser.finish(&mut events);
-    parser.told().oldest
+    parser.source_info().oldest
 }

@@ -2,7 +2,7 @@
 //! and after it, so that several threads can do it.
 
 use crate::kubelet::{
-    event::screen::{self, Hit, Seek, Wanted},
+    event::prefilter::{self, Hit, Seek, Wanted},
     parser::{is_own, without_return},
 };
 use memchr::{memchr, memchr_iter, memrchr};
@@ -19,7 +19,7 @@ pub(super) struct Spot {
     pub(super) end: usize,
     /// How many lines begin before it in the block.
     pub(super) before: u64,
-    /// What the screen says of it, if it was asked already.
+    /// What the prefilter says of it, if it was asked already.
     pub(super) hit: Option<Hit>,
 }
 
@@ -65,7 +65,7 @@ impl Spots {
             }
         }
         spots.newlines = lines + count(&block[at..]);
-        if spots.until == block.len() && screen::may_start(block) {
+        if spots.until == block.len() && prefilter::may_start(block) {
             spots.hits.push(Spot {
                 start: tail - 1,
                 end: tail,

@@ -8,7 +8,7 @@
 
 use crate::{
     kubelet::parser,
-    syntax::time::{Calendar, Hints, Stamp, Time, When, Yearless, klog_created},
+    syntax::time::{Hints, Stamp, Time, Timestamps, When, Yearless, klog_created},
 };
 use chrono::{FixedOffset, TimeDelta};
 use rustix::fs::SeekFrom;
@@ -305,7 +305,7 @@ fn date(
     created: Option<&str>,
     hints: Hints,
 ) -> (Vec<Place>, Option<FixedOffset>) {
-    let mut calendar = Calendar::new(hints);
+    let mut calendar = Timestamps::new(hints);
     if let Some(local) = created.and_then(klog_created) {
         calendar.created(local);
     }

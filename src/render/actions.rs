@@ -2,7 +2,7 @@
 
 use super::{
     Style,
-    plain::{cut, paragraph, visible},
+    layout::{cut, paragraph, visible},
 };
 use crate::{
     finding::{

@@ -5,7 +5,7 @@
 
 pub mod json;
 
-use super::plain::{laid_out, paragraph, visible};
+use super::layout::{laid_out, paragraph, visible};
 use crate::{
     finding::plan::{Cleaned, Fate, Plan, Spared, Target, Unseen},
     runtime::ContainerKind,

@@ -5,7 +5,7 @@ mod source;
 
 use super::{
     Style,
-    plain::{brief, cut, cut_middle, paragraph, visible},
+    layout::{brief, cut, cut_middle, paragraph, visible},
 };
 use crate::{
     explain::{

@@ -1,7 +1,7 @@
 //! What the kubelet itself said, in a few lines for people.
 
 use crate::{
-    kubelet::{Age, Health, Kubelet, Metrics, Operation, Seen, Spread},
+    kubelet::{Age, Health, Kubelet, Metrics, Operation, Quantiles, Seen},
     rules::took,
     syntax::duration,
 };
@@ -58,7 +58,7 @@ fn seen(kubelet: &Kubelet, metrics: &Metrics) -> Option<String> {
     Some(format!("the last relist that listed began {age} ago"))
 }
 
-fn spread(what: &str, spread: &Spread) -> String {
+fn spread(what: &str, spread: &Quantiles) -> String {
     let (half, most) = (spread.quantile(0.5), spread.quantile(0.99));
     let since = match spread.is_recent() {
         true => "of the last 10 minutes",

@@ -1,9 +1,9 @@
 //! `probe` for people: each call with its time, and what a relist of the kubelet would take.
 
-use super::plain::{laid_out, paragraph, visible};
+use super::layout::{laid_out, paragraph, visible};
 use crate::{
     io::probe::Outcome,
-    kubelet::spread::human,
+    kubelet::histogram::human,
     rules::{count, probe_text, took},
     runtime::{
         Container, ContainerKind, Runtime,

@@ -1,12 +1,13 @@
 //! The report for people: readable at 80 columns, in a pipe, without colour.
 
 mod cells;
-mod judged;
+mod exclusions;
 mod timeline;
 
 use super::{
-    Style, looked,
-    plain::{brief, cut, cut_middle, laid_out, paragraph, visible},
+    Style,
+    layout::{brief, cut, cut_middle, laid_out, paragraph, visible},
+    sources,
 };
 use crate::{
     finding::{Confidence, Finding, Remedy, Risk, Severity},
@@ -278,7 +279,7 @@ impl Page<'_> {
             .map(|source| self.source(source))
             .collect();
         hide(&mut looked);
-        looked.extend(looked::items(report));
+        looked.extend(sources::items(report));
         looked.extend(report.notes.iter().cloned());
         if looked.is_empty() {
             looked.push("nothing".to_owned());

@@ -125,16 +125,16 @@ mod tests {
     use super::*;
     use crate::{
         io::probe::Probe,
-        kubelet::{Answer, What},
+        kubelet::{Answer, Query},
         node::{Host, State},
     };
     use std::time::Duration;
 
-    fn answer(what: What, outcome: Outcome, named: bool) -> Answer {
+    fn answer(what: Query, outcome: Outcome, named: bool) -> Answer {
         let source = match what {
-            What::Health => "http://127.0.0.1:10248/healthz?verbose",
-            What::HealthByMetrics => "http://127.0.0.1:10255/healthz?verbose",
-            What::Metrics | What::SavedMetrics => "http://127.0.0.1:10255/metrics",
+            Query::Health => "http://127.0.0.1:10248/healthz?verbose",
+            Query::HealthByMetrics => "http://127.0.0.1:10255/healthz?verbose",
+            Query::Metrics | Query::SavedMetrics => "http://127.0.0.1:10255/metrics",
         };
         Answer {
             what,
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn where_no_kubelet_is_that_is_one_note() {
         let refused = |what| answer(what, Outcome::Refused, false);
-        let all = [What::Metrics, What::HealthByMetrics, What::Health].map(refused);
+        let all = [Query::Metrics, Query::HealthByMetrics, Query::Health].map(refused);
         let (gaps, notes) = told(all.to_vec(), false);
         assert_eq!((gaps.len(), notes.len()), (0, 1), "{notes:?}");
         assert!(notes[0].starts_with("no kubelet"), "{notes:?}");
@@ -183,10 +183,10 @@ mod tests {
 
     #[test]
     fn a_closed_read_only_port_is_a_note_and_everything_else_a_gap() {
-        let well = answer(What::Health, Outcome::Answered, false);
+        let well = answer(Query::Health, Outcome::Answered, false);
         let with = |outcome, named| {
-            let metrics = answer(What::Metrics, outcome, named);
-            let beside = answer(What::HealthByMetrics, outcome, named);
+            let metrics = answer(Query::Metrics, outcome, named);
+            let beside = answer(Query::HealthByMetrics, outcome, named);
             told(vec![metrics, beside, well.clone()], true)
         };
         let (gaps, notes) = with(Outcome::Refused, false);

@@ -21,7 +21,7 @@ use std::{sync::Arc, time::Duration};
 
 /// What has its place in an outage's story. Of two at the same time the first in this order is told first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum What {
+pub enum MomentKind {
     /// The machine ran out of memory, by the kubelet or the kernel.
     OutOfMemory,
     /// A command in a container, a probe mostly, timed out.
@@ -62,7 +62,7 @@ pub enum What {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moment {
     /// What happened.
-    pub what: What,
+    pub what: MomentKind,
     /// When first.
     pub at: Time,
     /// When last; the same where it happened once.
@@ -101,28 +101,39 @@ pub(super) fn of_each(evidence: &Evidence) -> Vec<Vec<Moment>> {
 fn story(evidence: &Evidence, log: &Log, incident: &Incident, from: Time) -> Vec<Moment> {
     let window = (from, incident.last_line);
     let mut moments: Vec<Moment> = [
-        (What::ExecTimeout, is_exec_timeout as fn(&Event) -> bool),
-        (What::OutOfMemory, out_of_memory(log)),
-        (What::HungTask, |event| event.kind == Kind::HungTask),
-        (What::ServerSilent, |event| event.kind == Kind::ServerSilent),
-        (What::ServerAnswers, |event| {
+        (
+            MomentKind::ExecTimeout,
+            is_exec_timeout as fn(&Event) -> bool,
+        ),
+        (MomentKind::OutOfMemory, out_of_memory(log)),
+        (MomentKind::HungTask, |event| event.kind == Kind::HungTask),
+        (MomentKind::ServerSilent, |event| {
+            event.kind == Kind::ServerSilent
+        }),
+        (MomentKind::ServerAnswers, |event| {
             event.kind == Kind::ServerAnswers
         }),
-        (What::NetdeviceHeld, |event| {
+        (MomentKind::NetdeviceHeld, |event| {
             event.kind == Kind::NetdeviceHeld
         }),
-        (What::DiskError, |event| event.kind == Kind::DiskError),
-        (What::DaemonEnd, |event| event.kind == Kind::UnitEnded),
-        (What::Refused, |event| fails(event, ErrorClass::Unavailable)),
-        (What::TooLarge, |event| fails(event, ErrorClass::TooLarge)),
-        (What::Timeout, |event| fails(event, ErrorClass::Deadline)),
+        (MomentKind::DiskError, |event| event.kind == Kind::DiskError),
+        (MomentKind::DaemonEnd, |event| event.kind == Kind::UnitEnded),
+        (MomentKind::Refused, |event| {
+            fails(event, ErrorClass::Unavailable)
+        }),
+        (MomentKind::TooLarge, |event| {
+            fails(event, ErrorClass::TooLarge)
+        }),
+        (MomentKind::Timeout, |event| {
+            fails(event, ErrorClass::Deadline)
+        }),
     ]
     .into_iter()
     .filter_map(|(what, fits)| logged(log, what, fits, window))
     .collect();
     moments.extend(logged(
         log,
-        What::NotReady,
+        MomentKind::NotReady,
         is_not_ready,
         (incident.start, incident.last_line + REPORT),
     ));
@@ -134,24 +145,24 @@ fn story(evidence: &Evidence, log: &Log, incident: &Incident, from: Time) -> Vec
     let starts = log.starts.iter();
     let lately = (from.max(incident.start - STARTED), incident.last_line);
     moments.extend(kubelet_starts(starts, lately));
-    moments.push(Moment::new(What::LastRelist, incident.start, None));
+    moments.push(Moment::new(MomentKind::LastRelist, incident.start, None));
     moments.push(Moment {
         last: incident.last_line,
         count: incident.lines,
         ..Moment::new(
-            What::Stale,
+            MomentKind::Stale,
             incident.first.time.unwrap_or(incident.start),
             Some(incident.first.clone()),
         )
     });
     let end = incident.end;
-    moments.extend(end.map(|end| Moment::new(What::Recovered, end, None)));
+    moments.extend(end.map(|end| Moment::new(MomentKind::Recovered, end, None)));
     moments.sort_by_key(|moment| (moment.at, moment.what));
     moments
 }
 
 impl Moment {
-    fn new(what: What, at: Time, citation: Option<Citation>) -> Self {
+    fn new(what: MomentKind, at: Time, citation: Option<Citation>) -> Self {
         Self {
             what,
             at,
@@ -163,7 +174,7 @@ impl Moment {
     }
 
     /// By a line of the log.
-    fn told(what: What, at: Time, event: &Event) -> Self {
+    fn told(what: MomentKind, at: Time, event: &Event) -> Self {
         let named = event.detail.clone();
         let named = named.filter(|_| event.kind.is_of_machine());
         Self {
@@ -176,7 +187,7 @@ impl Moment {
 /// Returns the first of the log's lines that fit, with the last of its kind and how many there are.
 fn logged(
     log: &Log,
-    what: What,
+    what: MomentKind,
     fits: fn(&Event) -> bool,
     (from, to): (Time, Time),
 ) -> Option<Moment> {
@@ -265,8 +276,8 @@ fn fails(event: &Event, class: ErrorClass) -> bool {
 /// Returns what the kernel said in the window.
 fn kernel(evidence: &Evidence, (from, to): (Time, Time)) -> Vec<Moment> {
     let kinds = [
-        (KernelKind::OutOfMemory, What::OutOfMemory),
-        (KernelKind::HungTask, What::HungTask),
+        (KernelKind::OutOfMemory, MomentKind::OutOfMemory),
+        (KernelKind::HungTask, MomentKind::HungTask),
     ];
     let lines = |kind| {
         let host = evidence.host.iter();
@@ -302,7 +313,7 @@ fn daemons(evidence: &Evidence, incident: &Incident, (from, to): (Time, Time)) -
         let name = process.comm.clone();
         (at >= from && at <= to).then(|| Moment {
             detail: Some(name),
-            ..Moment::new(What::DaemonStart, at, None)
+            ..Moment::new(MomentKind::DaemonStart, at, None)
         })
     };
     let daemons = rules::daemons(evidence).into_iter();
@@ -327,7 +338,7 @@ fn kubelet_starts<'a>(
     let inside = |start: &'a Event| Some((start.at.filter(|at| *at >= from && *at <= to)?, start));
     let mut starts = starts.filter_map(inside);
     let (at, first) = starts.next()?;
-    let moment = Moment::told(What::KubeletStart, at, first);
+    let moment = Moment::told(MomentKind::KubeletStart, at, first);
     Some(starts.fold(moment, |moment, (at, _)| Moment {
         last: at,
         count: moment.count + 1,

@@ -10,7 +10,7 @@ use crate::{
     finding::{Confidence, Finding, Remedy, Risk, Severity},
     kubelet::{
         event::{Event, Kind},
-        summary::{Log, PAUSE, Step},
+        summary::{ClockStep, Log, PAUSE},
     },
     syntax::{
         duration,
@@ -81,7 +81,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
         return Vec::new();
     };
     let told = told(evidence, log);
-    if told.is_empty() && log.steps.is_empty() {
+    if told.is_empty() && log.clock_steps.is_empty() {
         return Vec::new();
     }
     let consequences = consequences(evidence, log, &told);
@@ -154,7 +154,7 @@ fn consequences<'a>(evidence: &'a Evidence, log: &Log, told: &Lines) -> Lines<'a
         .spans()
         .into_iter()
         .flat_map(|(first, last)| [first, last])
-        .chain(log.steps.iter().filter_map(|step| step.after.time))
+        .chain(log.clock_steps.iter().filter_map(|step| step.after.time))
         .collect();
     let after = |time: Time| {
         moments
@@ -171,7 +171,7 @@ fn consequences<'a>(evidence: &'a Evidence, log: &Log, told: &Lines) -> Lines<'a
 
 fn tell(evidence: &Evidence, log: &Log, told: &Lines, consequences: &Lines) -> Finding {
     let mut citations = told.cite(2);
-    if let Some(step) = log.steps.first() {
+    if let Some(step) = log.clock_steps.first() {
         citations.extend([step.before.clone(), step.after.clone()]);
     }
     citations.extend(consequences.cite(2));
@@ -206,7 +206,7 @@ fn title(log: &Log, told: &Lines) -> String {
         .flat_map(|group| [&group.first, &group.last])
         .filter_map(seconds)
         .max_by(|a, b| a.abs().total_cmp(&b.abs()));
-    let back = log.steps.iter().map(|step| step.by).max();
+    let back = log.clock_steps.iter().map(|step| step.by).max();
     match (by, back) {
         (Some(by), _) => {
             let length = TimeDelta::milliseconds((by.abs().min(1e12) * 1000.0) as i64);
@@ -227,7 +227,7 @@ fn title(log: &Log, told: &Lines) -> String {
 
 /// Returns whether the log's own times and another program speak of one step.
 fn is_agreed(log: &Log, told: &Lines) -> bool {
-    let same = |step: &Step| {
+    let same = |step: &ClockStep| {
         let (before, after) = (step.before.time, step.after.time);
         told.spans().iter().any(|&(first, last)| {
             let near = |time: Time| {
@@ -237,7 +237,7 @@ fn is_agreed(log: &Log, told: &Lines) -> bool {
             near(first) || near(last)
         })
     };
-    log.steps.iter().any(same)
+    log.clock_steps.iter().any(same)
 }
 
 fn explain(evidence: &Evidence, log: &Log, told: &Lines, consequences: &Lines) -> String {
@@ -249,7 +249,7 @@ fn explain(evidence: &Evidence, log: &Log, told: &Lines, consequences: &Lines) -
             clock(evidence, told.last())
         ));
     }
-    if let Some(step) = log.steps.first() {
+    if let Some(step) = log.clock_steps.first() {
         text.push(format!(
             "After {} the log's times go on at {}{}",
             clock(evidence, step.before.time),

@@ -71,7 +71,7 @@ pub enum Program {
 
 /// A line without its envelopes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Peeled<'a> {
+pub struct Unframed<'a> {
     /// The outermost time told.
     pub stamp: Option<Stamp>,
     /// The host, where told.
@@ -99,18 +99,18 @@ struct Layer {
 }
 
 /// Takes all layers off `raw`.
-pub fn peel(raw: &[u8]) -> Peeled<'_> {
-    peel_further(Peeled::bare(Cow::Borrowed(raw)))
+pub fn unframe(raw: &[u8]) -> Unframed<'_> {
+    unframe_rest(Unframed::bare(Cow::Borrowed(raw)))
 }
 
 /// Takes the outermost layer off `raw`, for a line that goes on with a part of a message.
-pub fn peel_outermost(raw: &[u8]) -> Peeled<'_> {
-    let mut peeled = Peeled::bare(Cow::Borrowed(raw));
-    peeled.enveloped = peel_one(&mut peeled);
-    peeled
+pub fn unframe_one(raw: &[u8]) -> Unframed<'_> {
+    let mut unframed = Unframed::bare(Cow::Borrowed(raw));
+    unframed.enveloped = unframe_layer(&mut unframed);
+    unframed
 }
 
-impl<'a> Peeled<'a> {
+impl<'a> Unframed<'a> {
     fn bare(message: Cow<'a, [u8]>) -> Self {
         Self {
             stamp: None,
@@ -125,30 +125,30 @@ impl<'a> Peeled<'a> {
 }
 
 /// Takes off what layers are left.
-pub fn peel_further(mut peeled: Peeled<'_>) -> Peeled<'_> {
+pub fn unframe_rest(mut unframed: Unframed<'_>) -> Unframed<'_> {
     let mut layers = 0;
     loop {
-        peeled.header = klog::header(&peeled.message);
+        unframed.header = klog::header(&unframed.message);
         // What the kernel says is in no further envelope: the time since boot, with which it may begin, is none.
-        let innermost = peeled.owner == Owner::Kernel || layers == LAYERS;
-        if peeled.header.is_some() || innermost || !peel_one(&mut peeled) {
+        let innermost = unframed.owner == Owner::Kernel || layers == LAYERS;
+        if unframed.header.is_some() || innermost || !unframe_layer(&mut unframed) {
             break;
         }
-        peeled.enveloped = true;
+        unframed.enveloped = true;
         layers += 1;
     }
-    if !peeled.owner.is_another()
-        && peeled.header.is_none()
-        && let Some(start) = klog::find_header(&peeled.message)
-        && !is_record(&peeled.message)
+    if !unframed.owner.is_another()
+        && unframed.header.is_none()
+        && let Some(start) = klog::find_header(&unframed.message)
+        && !is_record(&unframed.message)
     {
-        peeled.message = cut(peeled.message, start);
-        peeled.header = klog::header(&peeled.message);
+        unframed.message = cut(unframed.message, start);
+        unframed.header = klog::header(&unframed.message);
     }
-    if peeled.enveloped && peeled.owner.is_kubelet() {
-        unescape_controls(&mut peeled.message);
+    if unframed.enveloped && unframed.owner.is_kubelet() {
+        unescape_controls(&mut unframed.message);
     }
-    peeled
+    unframed
 }
 
 /// Undoes rsyslog's escapes of control characters, `#012` or `\012`.
@@ -187,43 +187,43 @@ fn is_record(message: &[u8]) -> bool {
 }
 
 /// Takes one layer off; returns whether there was one.
-fn peel_one(peeled: &mut Peeled<'_>) -> bool {
-    if peeled.message.starts_with(b"{") {
-        let Some(inner) = objects::open(&peeled.message) else {
+fn unframe_layer(unframed: &mut Unframed<'_>) -> bool {
+    if unframed.message.starts_with(b"{") {
+        let Some(inner) = objects::open(&unframed.message) else {
             return false;
         };
-        peeled.stamp = peeled.stamp.or(inner.stamp);
-        if peeled.host.is_none() {
-            peeled.host = inner.host.map(Cow::Owned);
+        unframed.stamp = unframed.stamp.or(inner.stamp);
+        if unframed.host.is_none() {
+            unframed.host = inner.host.map(Cow::Owned);
         }
-        note_owner(peeled, inner.owner);
-        peeled.partial |= inner.partial;
-        peeled.message = Cow::Owned(inner.message);
+        note_owner(unframed, inner.owner);
+        unframed.partial |= inner.partial;
+        unframed.message = Cow::Owned(inner.message);
         return true;
     }
-    let Some(layer) = text::open(&peeled.message) else {
+    let Some(layer) = text::open(&unframed.message) else {
         return false;
     };
-    peeled.stamp = peeled.stamp.or(layer.stamp);
-    if let (None, Some((from, to))) = (&peeled.host, layer.host) {
-        peeled.host = match &peeled.message {
+    unframed.stamp = unframed.stamp.or(layer.stamp);
+    if let (None, Some((from, to))) = (&unframed.host, layer.host) {
+        unframed.host = match &unframed.message {
             Cow::Borrowed(text) => Some(String::from_utf8_lossy(&text[from..to])),
             Cow::Owned(text) => Some(Cow::Owned(
                 String::from_utf8_lossy(&text[from..to]).into_owned(),
             )),
         };
     }
-    note_owner(peeled, layer.owner);
-    peeled.partial |= layer.partial;
-    let message = std::mem::take(&mut peeled.message);
-    peeled.message = cut(message, layer.len);
+    note_owner(unframed, layer.owner);
+    unframed.partial |= layer.partial;
+    let message = std::mem::take(&mut unframed.message);
+    unframed.message = cut(message, layer.len);
     true
 }
 
 /// The innermost name decides: a container's log file may lie inside another program's envelope.
-fn note_owner(peeled: &mut Peeled<'_>, owner: Owner) {
+fn note_owner(unframed: &mut Unframed<'_>, owner: Owner) {
     if owner != Owner::Unnamed {
-        peeled.owner = owner;
+        unframed.owner = owner;
     }
 }
 

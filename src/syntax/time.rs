@@ -1,6 +1,6 @@
 //! From stamps to moments: a klog line tells neither year nor zone, so both are found around it.
 //!
-//! `stamp` reads what a line shows. `Calendar` keeps what earlier lines told: the zone of klog's own stamps,
+//! `stamp` reads what a line shows. `Timestamps` keeps what earlier lines told: the zone of klog's own stamps,
 //! and the year, stepped at each New Year. A file's modification time is never asked.
 
 mod stamp;
@@ -85,7 +85,7 @@ impl When {
 
 /// What the lines so far told about year and zone.
 #[derive(Debug)]
-pub struct Calendar {
+pub struct Timestamps {
     hints: Hints,
     /// How often New Year was crossed since the first line.
     era: i32,
@@ -105,7 +105,7 @@ pub struct Calendar {
     guessed: bool,
 }
 
-impl Calendar {
+impl Timestamps {
     /// Returns a calendar that knows nothing but `hints`.
     pub fn new(hints: Hints) -> Self {
         Self {

@@ -13,7 +13,7 @@ use crate::{
     cli::{LogArgs, LookArgs},
     evidence::Evidence,
     io::{files::Tree, gap::Gap},
-    kubelet::summary::Digest,
+    kubelet::summary::LogSummary,
     log::{self, Reading, Recorded, Sink, options::Moments},
     node::observe,
     runtime::{
@@ -229,7 +229,7 @@ fn read_logs(
     }
     let began = super::begin(keep, "log");
     let mut reel = keep.map(Keep::reel);
-    let mut digest = Digest::default();
+    let mut digest = LogSummary::default();
     let reading = log::replay(&logs, moments, reel.as_deref_mut(), &mut |event| {
         digest.observe(event);
     });

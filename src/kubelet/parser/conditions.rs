@@ -2,12 +2,12 @@
 
 use super::walk;
 use crate::{
-    kubelet::event::{Facts, classify::ready_condition},
+    kubelet::event::{MessageFields, classify::ready_condition},
     syntax::time::{Stamp, Time, rfc2822, rfc3339},
 };
 
 /// Pushes the Ready conditions that `text` holds; returns whether there are any.
-pub(super) fn read(text: &[u8], out: &mut Vec<Facts>) -> bool {
+pub(super) fn read(text: &[u8], out: &mut Vec<MessageFields>) -> bool {
     out.clear();
     if matches!(text.first(), Some(b'{' | b'[')) {
         if memchr::memmem::find(text, b"\"Ready\"").is_some() {
@@ -20,7 +20,7 @@ pub(super) fn read(text: &[u8], out: &mut Vec<Facts>) -> bool {
 }
 
 /// Reads JSON in which conditions stand.
-fn object(text: &[u8], out: &mut Vec<Facts>) {
+fn object(text: &[u8], out: &mut Vec<MessageFields>) {
     let (conditions, left_out) = walk::conditions(text);
     for condition in conditions {
         let time = match rfc3339(condition.heartbeat.as_bytes()) {
@@ -35,7 +35,7 @@ fn object(text: &[u8], out: &mut Vec<Facts>) {
 }
 
 /// Reads `Ready  False  <heartbeat>  <transition>  KubeletNotReady  PLEG is not healthy: …`.
-fn row(text: &str, out: &mut Vec<Facts>) {
+fn row(text: &str, out: &mut Vec<MessageFields>) {
     let mut columns = text
         .trim()
         .split("  ")
@@ -68,10 +68,10 @@ fn is_reason(column: &str) -> bool {
         && column.bytes().all(|b| b.is_ascii_alphanumeric())
 }
 
-fn push(reason: &str, message: &str, told: Option<Time>, out: &mut Vec<Facts>) {
+fn push(reason: &str, message: &str, told: Option<Time>, out: &mut Vec<MessageFields>) {
     let from = out.len();
     ready_condition(reason, message, out);
-    for facts in &mut out[from..] {
-        facts.told = told;
+    for fields in &mut out[from..] {
+        fields.told = told;
     }
 }

@@ -2,9 +2,9 @@
 //! at lines that are not parsed.
 
 use crate::{
-    kubelet::event::{Facts, classify},
+    kubelet::event::{MessageFields, classify},
     syntax::{
-        framing::{self, Owner, Peeled},
+        framing::{self, Owner, Unframed},
         klog::{self, Severity},
         time::{Stamp, Yearless, epoch_millis},
     },
@@ -12,14 +12,14 @@ use crate::{
 use std::borrow::Cow;
 
 /// Pushes what `text` says; a fatal line that is nothing else known is known as that.
-pub(super) fn classify_into(text: &str, severity: Severity, facts: &mut Vec<Facts>) {
-    facts.clear();
+pub(super) fn classify_into(text: &str, severity: Severity, fields: &mut Vec<MessageFields>) {
+    fields.clear();
     if text.starts_with('{') {
-        classify::record(text.as_bytes(), facts);
+        classify::record(text.as_bytes(), fields);
     } else if severity == Severity::Fatal {
-        classify::fatal(text, facts);
+        classify::fatal(text, fields);
     } else {
-        classify::text(text, facts);
+        classify::text(text, fields);
     }
 }
 
@@ -29,16 +29,16 @@ pub(super) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 /// Returns klog's stamp and the message after its header.
-pub(super) fn times<'a>(peeled: &'a Peeled<'_>) -> (Option<Yearless>, &'a [u8]) {
-    match peeled.header {
-        Some(header) => (Some(header.stamp), &peeled.message[header.len..]),
-        None => (None, &peeled.message),
+pub(super) fn times<'a>(unframed: &'a Unframed<'_>) -> (Option<Yearless>, &'a [u8]) {
+    match unframed.header {
+        Some(header) => (Some(header.stamp), &unframed.message[header.len..]),
+        None => (None, &unframed.message),
     }
 }
 
 /// Returns the time of a klog JSON record, `{"ts":1796010357319.6838,…}`.
-pub(super) fn record_stamp(peeled: &Peeled<'_>) -> Option<Stamp> {
-    let digits = peeled.message.strip_prefix(b"{\"ts\":")?;
+pub(super) fn record_stamp(unframed: &Unframed<'_>) -> Option<Stamp> {
+    let digits = unframed.message.strip_prefix(b"{\"ts\":")?;
     let end = memchr::memchr2(b',', b'}', digits).unwrap_or(digits.len());
     let millis = std::str::from_utf8(&digits[..end])
         .ok()?
@@ -48,14 +48,14 @@ pub(super) fn record_stamp(peeled: &Peeled<'_>) -> Option<Stamp> {
     epoch_millis(millis).map(Stamp::Exact)
 }
 
-/// Returns what a line shows of its time: klog's own stamp, and that of what stands around it.
+/// Returns what a line shows of its time: klog's own stamp, and that of what stands context it.
 pub(crate) fn stamps(raw: &[u8]) -> Option<(Option<Yearless>, Option<Stamp>)> {
     if !may_have_time(raw) {
         return None;
     }
-    let peeled = framing::peel(raw);
-    let (own, _) = times(&peeled);
-    let envelope = record_stamp(&peeled).or(peeled.stamp);
+    let unframed = framing::unframe(raw);
+    let (own, _) = times(&unframed);
+    let envelope = record_stamp(&unframed).or(unframed.stamp);
     (own.is_some() || envelope.is_some()).then_some((own, envelope))
 }
 
@@ -134,11 +134,11 @@ pub(crate) fn is_own(raw: &[u8]) -> bool {
 
 /// Takes all envelopes off to see whether the kubelet wrote a line.
 fn is_own_inside(raw: &[u8]) -> bool {
-    let peeled = framing::peel(raw);
-    match peeled.owner {
+    let unframed = framing::unframe(raw);
+    match unframed.owner {
         Owner::Kubelet(_) => true,
         Owner::Kernel | Owner::Systemd | Owner::Other => false,
-        Owner::Unnamed => peeled.header.is_some() || record_stamp(&peeled).is_some(),
+        Owner::Unnamed => unframed.header.is_some() || record_stamp(&unframed).is_some(),
     }
 }
 

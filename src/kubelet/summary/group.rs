@@ -1,6 +1,6 @@
 //! Equal messages about the same thing, as one: what they have in common, how many, the first and the last.
 
-use crate::kubelet::event::{ErrorClass, Event, Facts, Weight};
+use crate::kubelet::event::{ErrorClass, Event, MessageFields, Weight};
 use chrono::TimeDelta;
 use std::{cmp::Ordering, sync::Arc};
 
@@ -38,7 +38,7 @@ impl Group {
 
 /// What the events of a group have in common.
 #[derive(Debug, Clone)]
-pub(super) struct About(pub(super) Arc<Facts>);
+pub(super) struct About(pub(super) Arc<MessageFields>);
 
 impl About {
     /// Returns whether a healthy node says it of one pod after the other, as it lets go of them.
@@ -50,22 +50,22 @@ impl About {
 
     /// Returns what they have in common besides the message.
     fn key(&self) -> impl Ord {
-        let facts = &*self.0;
-        let id = facts.subject();
+        let fields = &*self.0;
+        let id = fields.subject();
         // A message about a container is about that, whichever way it names its pod.
-        let pod = facts.pod.as_ref().filter(|_| id.is_none());
-        let uid = facts.uid.as_ref().filter(|_| id.is_none());
-        let class = facts.error.as_ref().map(|error| error.class);
+        let pod = fields.pod.as_ref().filter(|_| id.is_none());
+        let uid = fields.uid.as_ref().filter(|_| id.is_none());
+        let class = fields.error.as_ref().map(|error| error.class);
         // One process that was killed is not another, nor one server another.
-        let named = facts.detail.as_deref();
-        let named = named.filter(|_| facts.kind.is_of_machine());
+        let named = fields.detail.as_deref();
+        let named = named.filter(|_| fields.kind.is_of_machine());
         (class, id, pod, uid, named)
     }
 }
 
 impl Ord for About {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Lines that are repeated share their facts.
+        // Lines that are repeated share their fields.
         match Arc::ptr_eq(&self.0, &other.0) {
             true => Ordering::Equal,
             false => (self.0.kind.cmp(&other.0.kind)).then_with(|| self.key().cmp(&other.key())),

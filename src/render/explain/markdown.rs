@@ -7,7 +7,7 @@ use crate::{
         gloss::GLOSSES,
         paste::{Example, Heard, Other, Pasted},
     },
-    render::plain::visible,
+    render::layout::visible,
     syntax::page::{Cure, Look},
 };
 use std::io::{self, Write};

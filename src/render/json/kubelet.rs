@@ -2,7 +2,7 @@
 
 use super::{ProbeV1, seconds, time};
 use crate::kubelet::{
-    Age, Bound, Health, Kubelet, Metrics, Operation, Seen, Source, Spread, health::Check,
+    Age, Bound, Health, Kubelet, Metrics, Operation, Quantiles, Seen, Source, health::Check,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -130,8 +130,8 @@ impl<'a> MetricsV1<'a> {
     }
 }
 
-impl From<&Spread> for SpreadV1 {
-    fn from(spread: &Spread) -> Self {
+impl From<&Quantiles> for SpreadV1 {
+    fn from(spread: &Quantiles) -> Self {
         Self {
             count: spread.count,
             sum_seconds: spread.sum,

@@ -2,7 +2,7 @@
 
 use super::{CitationV1, seconds, time};
 use crate::{
-    report::{Moment, What},
+    report::{Moment, MomentKind},
     syntax::time::Time,
 };
 use serde::Serialize;
@@ -39,24 +39,24 @@ impl<'a> MomentV1<'a> {
     }
 }
 
-fn word(what: What) -> &'static str {
+fn word(what: MomentKind) -> &'static str {
     match what {
-        What::OutOfMemory => "out_of_memory",
-        What::ExecTimeout => "exec_timeout",
-        What::HungTask => "hung_task",
-        What::ServerSilent => "server_silent",
-        What::ServerAnswers => "server_answers",
-        What::NetdeviceHeld => "netdevice_held",
-        What::DiskError => "disk_error",
-        What::DaemonEnd => "daemon_end",
-        What::Refused => "refused",
-        What::TooLarge => "too_large",
-        What::DaemonStart => "daemon_start",
-        What::KubeletStart => "kubelet_start",
-        What::LastRelist => "last_relist",
-        What::Timeout => "timeout",
-        What::Stale => "stale",
-        What::NotReady => "not_ready",
-        What::Recovered => "recovered",
+        MomentKind::OutOfMemory => "out_of_memory",
+        MomentKind::ExecTimeout => "exec_timeout",
+        MomentKind::HungTask => "hung_task",
+        MomentKind::ServerSilent => "server_silent",
+        MomentKind::ServerAnswers => "server_answers",
+        MomentKind::NetdeviceHeld => "netdevice_held",
+        MomentKind::DiskError => "disk_error",
+        MomentKind::DaemonEnd => "daemon_end",
+        MomentKind::Refused => "refused",
+        MomentKind::TooLarge => "too_large",
+        MomentKind::DaemonStart => "daemon_start",
+        MomentKind::KubeletStart => "kubelet_start",
+        MomentKind::LastRelist => "last_relist",
+        MomentKind::Timeout => "timeout",
+        MomentKind::Stale => "stale",
+        MomentKind::NotReady => "not_ready",
+        MomentKind::Recovered => "recovered",
     }
 }

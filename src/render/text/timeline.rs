@@ -3,8 +3,8 @@
 use super::Page;
 use crate::{
     kubelet::{event::Kind, incident::Incident},
-    render::plain::{laid_out, visible},
-    report::{Moment, What},
+    render::layout::{laid_out, visible},
+    report::{Moment, MomentKind},
     syntax::duration,
 };
 use chrono::TimeDelta;
@@ -40,39 +40,41 @@ impl Page<'_> {
 
     fn told(&self, moment: &Moment, incident: &Incident) -> String {
         let what = match moment.what {
-            What::OutOfMemory => "the machine is out of memory",
-            What::ExecTimeout => "a command in a container (a probe, mostly) times out",
-            What::HungTask => "the kernel reports a task that hangs",
-            What::ServerSilent => "a file system's server does not answer",
-            What::ServerAnswers => "a file system's server answers again",
-            What::NetdeviceHeld => "the kernel cannot remove a network device",
-            What::DiskError => "a disk fails to read or write",
-            What::DaemonEnd => "systemd sees a daemon end",
-            What::Refused => "the runtime's socket refuses a call",
-            What::TooLarge => "a list's answer is too large",
-            What::DaemonStart => match &moment.detail {
+            MomentKind::OutOfMemory => "the machine is out of memory",
+            MomentKind::ExecTimeout => "a command in a container (a probe, mostly) times out",
+            MomentKind::HungTask => "the kernel reports a task that hangs",
+            MomentKind::ServerSilent => "a file system's server does not answer",
+            MomentKind::ServerAnswers => "a file system's server answers again",
+            MomentKind::NetdeviceHeld => "the kernel cannot remove a network device",
+            MomentKind::DiskError => "a disk fails to read or write",
+            MomentKind::DaemonEnd => "systemd sees a daemon end",
+            MomentKind::Refused => "the runtime's socket refuses a call",
+            MomentKind::TooLarge => "a list's answer is too large",
+            MomentKind::DaemonStart => match &moment.detail {
                 Some(name) => return format!("{name} starts"),
                 None => "a daemon of the runtime starts",
             },
-            What::KubeletStart => "the kubelet starts",
-            What::LastRelist if incident.never => "the kubelet's relists begin, and none succeeds",
-            What::LastRelist => "the last relist that listed begins",
-            What::Timeout => "a call to the runtime times out",
-            What::Stale => "the kubelet calls its PLEG unhealthy",
-            What::NotReady => "the node goes NotReady",
-            What::Recovered => "the PLEG is healthy again",
+            MomentKind::KubeletStart => "the kubelet starts",
+            MomentKind::LastRelist if incident.never => {
+                "the kubelet's relists begin, and none succeeds"
+            }
+            MomentKind::LastRelist => "the last relist that listed begins",
+            MomentKind::Timeout => "a call to the runtime times out",
+            MomentKind::Stale => "the kubelet calls its PLEG unhealthy",
+            MomentKind::NotReady => "the node goes NotReady",
+            MomentKind::Recovered => "the PLEG is healthy again",
         };
         let warns = matches!(
             moment.what,
-            What::OutOfMemory
-                | What::ExecTimeout
-                | What::HungTask
-                | What::ServerSilent
-                | What::NetdeviceHeld
-                | What::DiskError
-                | What::DaemonEnd
-                | What::Refused
-                | What::Timeout
+            MomentKind::OutOfMemory
+                | MomentKind::ExecTimeout
+                | MomentKind::HungTask
+                | MomentKind::ServerSilent
+                | MomentKind::NetdeviceHeld
+                | MomentKind::DiskError
+                | MomentKind::DaemonEnd
+                | MomentKind::Refused
+                | MomentKind::Timeout
         );
         let early = match warns && incident.start - moment.at >= EARLY {
             true => "early warning: ",
@@ -83,17 +85,21 @@ impl Page<'_> {
             count => format!(" (×{count}, last {})", self.clock(moment.last)),
         };
         let call = match (moment.what, &moment.detail) {
-            (What::Timeout | What::Refused | What::TooLarge, Some(call)) => format!(", {call}"),
+            (MomentKind::Timeout | MomentKind::Refused | MomentKind::TooLarge, Some(call)) => {
+                format!(", {call}")
+            }
             (
-                What::ServerSilent
-                | What::ServerAnswers
-                | What::NetdeviceHeld
-                | What::DiskError
-                | What::DaemonEnd,
+                MomentKind::ServerSilent
+                | MomentKind::ServerAnswers
+                | MomentKind::NetdeviceHeld
+                | MomentKind::DiskError
+                | MomentKind::DaemonEnd,
                 Some(name),
             ) => format!(", {name}"),
             // The kernel's buffer and the kubelet name nobody.
-            (What::OutOfMemory | What::HungTask, Some(name)) if name != Kind::SystemOom.id() => {
+            (MomentKind::OutOfMemory | MomentKind::HungTask, Some(name))
+                if name != Kind::SystemOom.id() =>
+            {
                 format!(", {name}")
             }
             _ => String::new(),

@@ -54,7 +54,7 @@ fn evidence(lines: &[String]) -> Evidence {
     }
 }
 
-fn told(moments: &[Moment]) -> Vec<(What, Time, u64)> {
+fn told(moments: &[Moment]) -> Vec<(MomentKind, Time, u64)> {
     moments
         .iter()
         .map(|it| (it.what, it.at, it.count))
@@ -78,10 +78,10 @@ fn warnings_of_hours_before_are_told_with_their_number() {
     assert_eq!(
         told(&story),
         [
-            (What::ExecTimeout, at("04:00:00"), 4),
-            (What::LastRelist, at("08:00:00"), 1),
-            (What::Timeout, at("08:02:00"), 2),
-            (What::Stale, at("08:03:01"), 2),
+            (MomentKind::ExecTimeout, at("04:00:00"), 4),
+            (MomentKind::LastRelist, at("08:00:00"), 1),
+            (MomentKind::Timeout, at("08:02:00"), 2),
+            (MomentKind::Stale, at("08:03:01"), 2),
         ]
     );
     assert_eq!(story[0].last, at("07:50:00"));
@@ -94,7 +94,7 @@ fn what_is_older_than_half_a_day_or_belongs_to_the_outage_before_is_left_out() {
     let day = |time: &str| exec(time).replace("1130", "1129");
     let old = story(&[&[day("19:00:00")][..], &outage()].concat()).remove(0);
     assert!(
-        old.iter().all(|it| it.what != What::ExecTimeout),
+        old.iter().all(|it| it.what != MomentKind::ExecTimeout),
         "{old:#?}"
     );
     let before = [
@@ -104,10 +104,16 @@ fn what_is_older_than_half_a_day_or_belongs_to_the_outage_before_is_left_out() {
     ];
     let stories = story(&[&before[..], &[exec("07:00:00")], &outage()].concat());
     assert_eq!(stories.len(), 2);
-    assert_eq!(told(&stories[0])[0], (What::ExecTimeout, at("04:00:00"), 1));
+    assert_eq!(
+        told(&stories[0])[0],
+        (MomentKind::ExecTimeout, at("04:00:00"), 1)
+    );
     let (first, last) = (told(&stories[1])[0], told(&stories[0]));
-    assert_eq!(first, (What::ExecTimeout, at("07:00:00"), 1));
-    assert_eq!(last.last(), Some(&(What::Recovered, at("05:04:00"), 1)));
+    assert_eq!(first, (MomentKind::ExecTimeout, at("07:00:00"), 1));
+    assert_eq!(
+        last.last(),
+        Some(&(MomentKind::Recovered, at("05:04:00"), 1))
+    );
 }
 
 #[test]
@@ -145,10 +151,10 @@ fn the_kernels_lines_and_a_daemons_start_have_their_place() {
     assert_eq!(
         told(&story)[..4],
         [
-            (What::OutOfMemory, at("07:35:00"), 2),
-            (What::DaemonStart, at("07:45:00"), 1),
-            (What::LastRelist, at("08:00:00"), 1),
-            (What::HungTask, at("08:01:00"), 1),
+            (MomentKind::OutOfMemory, at("07:35:00"), 2),
+            (MomentKind::DaemonStart, at("07:45:00"), 1),
+            (MomentKind::LastRelist, at("08:00:00"), 1),
+            (MomentKind::HungTask, at("08:01:00"), 1),
         ]
     );
     assert_eq!(story[1].detail.as_deref(), Some("containerd"));
@@ -159,7 +165,10 @@ fn a_kubelet_that_starts_again_and_again_is_one_line() {
     let start = |time: &str| line(time, "Starting kubelet main sync loop.");
     let starts = ["06:00:00", "07:40:00", "07:50:00"].map(start);
     let story = of_each(&evidence(&[&starts[..], &outage()].concat())).remove(0);
-    assert_eq!(told(&story)[0], (What::KubeletStart, at("07:40:00"), 2));
+    assert_eq!(
+        told(&story)[0],
+        (MomentKind::KubeletStart, at("07:40:00"), 2)
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! Also any other JSON that is printed over several lines, such as `kubectl get node -o json`.
 
-use super::{Owner, Peeled, objects, owner_of, peel_further};
+use super::{Owner, Unframed, objects, owner_of, unframe_rest};
 use crate::syntax::time::{Stamp, plain};
 use std::borrow::Cow;
 
@@ -91,7 +91,7 @@ impl Entry {
     }
 
     /// Returns the entry as a line without its envelope; `None` where it has no message.
-    pub fn peeled(self) -> Option<Peeled<'static>> {
+    pub fn unframed(self) -> Option<Unframed<'static>> {
         let fields = match self {
             Self::Export(fields) | Self::Verbose(fields) => fields,
             Self::Object { text, .. } => {
@@ -109,7 +109,7 @@ impl Entry {
             (Some(unit), _) if unit.is_kubelet() => unit,
             (_, ident) => ident.unwrap_or(Owner::Unnamed),
         };
-        Some(peel_further(Peeled {
+        Some(unframe_rest(Unframed {
             stamp: fields.stamp,
             host: fields.host.map(Cow::Owned),
             owner,

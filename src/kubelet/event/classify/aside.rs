@@ -1,18 +1,18 @@
 //! What is told aside of the kubelet's own messages: the words of a program that it ran, versions, and what other
 //! programs log about the machine's clock.
 
-use super::{Facts, machine};
+use super::{MessageFields, machine};
 use crate::kubelet::event::{ErrorTail, Kind};
 
 /// iptables says so on standard error; whoever ran it repeats it in some message of its own.
 const LOCK: &str = "holding the xtables lock";
 
 /// Pushes that iptables found its lock taken, if a message of no other kind says so.
-pub(super) fn locked(text: &str, out: &mut Vec<Facts>) {
+pub(super) fn locked(text: &str, out: &mut Vec<MessageFields>) {
     if memchr::memmem::find(text.as_bytes(), LOCK.as_bytes()).is_some() {
-        let mut facts = Facts::new(Kind::XtablesLocked);
-        facts.error = Some(ErrorTail::new(text));
-        out.push(facts);
+        let mut fields = MessageFields::new(Kind::XtablesLocked);
+        fields.error = Some(ErrorTail::new(text));
+        out.push(fields);
     }
 }
 
@@ -30,14 +30,17 @@ pub(in crate::kubelet::event) fn wording(kind: Kind) -> &'static [&'static str] 
 }
 
 /// Returns the runtime's version, as a kubelet that has just found its runtime tells it.
-pub(super) fn runtime_version(facts: &Facts, version: Option<&str>) -> Option<Facts> {
-    let (name, version) = facts.detail.as_deref().zip(version)?;
-    if facts.kind != Kind::RuntimeInitialized {
+pub(super) fn runtime_version(
+    fields: &MessageFields,
+    version: Option<&str>,
+) -> Option<MessageFields> {
+    let (name, version) = fields.detail.as_deref().zip(version)?;
+    if fields.kind != Kind::RuntimeInitialized {
         return None;
     }
-    let mut told = Facts::new(Kind::SoftwareVersion);
+    let mut told = MessageFields::new(Kind::SoftwareVersion);
     told.detail(&format!("{name} {version}"));
-    told.carrier = Some(facts.kind);
+    told.carrier = Some(fields.kind);
     Some(told)
 }
 
@@ -46,26 +49,26 @@ pub(super) fn runtime_version(facts: &Facts, version: Option<&str>) -> Option<Fa
 /// - systemd (src/core/manager.c): `Time has been changed`
 /// - ntpd: `0.0.0.0 061c 0c clock_step +28799.938451 s`
 /// - chronyd: `System clock was stepped by 28799.938451 seconds`
-pub(super) fn clock(message: &str) -> Option<Facts> {
+pub(super) fn clock(message: &str) -> Option<MessageFields> {
     let message = message.trim();
-    let mut facts = Facts::new(Kind::ClockStepped);
+    let mut fields = MessageFields::new(Kind::ClockStepped);
     if matches!(message, "Time has been changed" | "Time has been changed.") {
-        return Some(facts);
+        return Some(fields);
     }
     let by = match message.strip_prefix("System clock was stepped by ") {
         Some(rest) => rest.strip_suffix(" seconds")?,
         None => message.split_once("clock_step ")?.1.strip_suffix(" s")?,
     };
     by.parse::<f64>().ok().filter(|by| by.is_finite())?;
-    facts.detail(&format!("{by} s"));
-    Some(facts)
+    fields.detail(&format!("{by} s"));
+    Some(fields)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn told(text: &str) -> Vec<Facts> {
+    fn told(text: &str) -> Vec<MessageFields> {
         let mut out = Vec::new();
         super::super::text(text, &mut out);
         out
@@ -77,9 +80,9 @@ mod tests {
             "Failed to ensure that nat chain KUBE-MARK-DROP exists: error creating chain \"KUBE-MARK-DROP\": exit status 4: Another app is currently holding the xtables lock; still 4s 0us time ahead to have a chance to grab the lock...",
             "\"Could not set up iptables canary\" err=\"error creating chain \\\"KUBE-KUBELET-CANARY\\\": exit status 4: Another app is currently holding the xtables lock.\" table=\"mangle\"",
         ] {
-            let facts = told(text);
-            assert_eq!(facts.len(), 1, "{text}");
-            assert_eq!(facts[0].kind, Kind::XtablesLocked, "{text}");
+            let fields = told(text);
+            assert_eq!(fields.len(), 1, "{text}");
+            assert_eq!(fields[0].kind, Kind::XtablesLocked, "{text}");
         }
         assert!(
             told("Failed to ensure that nat chain KUBE-MARK-DROP exists: exit status 3").is_empty()
@@ -106,10 +109,10 @@ mod tests {
                 "containerd 1.7.14",
             ),
         ] {
-            let facts = told(text);
-            let version = facts
+            let fields = told(text);
+            let version = fields
                 .iter()
-                .find(|facts| facts.kind == Kind::SoftwareVersion);
+                .find(|fields| fields.kind == Kind::SoftwareVersion);
             assert_eq!(version.unwrap().detail.as_deref(), Some(expected), "{text}");
         }
     }
@@ -128,9 +131,9 @@ mod tests {
                 Some("-3600.000012 s"),
             ),
         ] {
-            let facts = clock(text).unwrap();
-            assert_eq!(facts.kind, Kind::ClockStepped);
-            assert_eq!(facts.detail.as_deref(), by, "{text}");
+            let fields = clock(text).unwrap();
+            assert_eq!(fields.kind, Kind::ClockStepped);
+            assert_eq!(fields.detail.as_deref(), by, "{text}");
         }
         for text in [
             "",

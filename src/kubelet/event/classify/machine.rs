@@ -4,7 +4,7 @@
 //! The words are those that a look at the host's kernel goes by (`node::pressure`). The same words from any other
 //! program are only its words.
 
-use super::{DETAIL, Facts, aside};
+use super::{DETAIL, MessageFields, aside};
 use crate::{
     kubelet::event::{ErrorTail, Kind, bounded},
     node::{
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Returns what a message of another program than the kubelet says, where that matters.
-pub(crate) fn foreign(message: &str, owner: Owner) -> Option<Facts> {
+pub(crate) fn foreign(message: &str, owner: Owner) -> Option<MessageFields> {
     let told = match owner {
         Owner::Kernel => kernel(message),
         Owner::Systemd => unit(message),
@@ -44,7 +44,7 @@ pub(super) fn wording(kind: Kind) -> &'static [&'static str] {
 }
 
 /// A line of the kernel, perhaps with the time since boot in front (`[12345.678901] `), as syslog daemons write it.
-fn kernel(message: &str) -> Option<Facts> {
+fn kernel(message: &str) -> Option<MessageFields> {
     let text = message.trim();
     let text = match text
         .strip_prefix('[')
@@ -98,7 +98,7 @@ fn disk(text: &str) -> Option<&str> {
 
 /// A daemon's end, as systemd tells it: `docker.service: Main process exited, code=killed, status=9/KILL`. One that was
 /// told to end is none.
-fn unit(message: &str) -> Option<Facts> {
+fn unit(message: &str) -> Option<MessageFields> {
     let (unit, rest) = message.trim().split_once(": ")?;
     let ended = rest
         .strip_prefix("Main process exited, ")
@@ -111,9 +111,9 @@ fn unit(message: &str) -> Option<Facts> {
     if in_order || !is_ours(unit) {
         return None;
     }
-    let mut facts = about(Kind::UnitEnded, Some(unit));
-    facts.error = Some(ErrorTail::new(rest));
-    Some(facts)
+    let mut fields = about(Kind::UnitEnded, Some(unit));
+    fields.error = Some(ErrorTail::new(rest));
+    Some(fields)
 }
 
 /// Whether it is the kubelet's unit, or one of a daemon of a runtime.
@@ -132,10 +132,10 @@ const RUNTIMES: &[&str] = &[
     "snap.microk8s.daemon-containerd",
 ];
 
-fn about(kind: Kind, what: Option<&str>) -> Facts {
-    let mut facts = Facts::new(kind);
-    facts.detail(bounded(what.unwrap_or_default(), DETAIL));
-    facts
+fn about(kind: Kind, what: Option<&str>) -> MessageFields {
+    let mut fields = MessageFields::new(kind);
+    fields.detail(bounded(what.unwrap_or_default(), DETAIL));
+    fields
 }
 
 /// Returns what stands between two words.
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     fn told(message: &str, owner: Owner) -> Option<(Kind, Option<String>)> {
-        foreign(message, owner).map(|facts| (facts.kind, facts.detail))
+        foreign(message, owner).map(|fields| (fields.kind, fields.detail))
     }
 
     #[test]
@@ -231,10 +231,10 @@ mod tests {
                 "k3s-agent.service",
             ),
         ] {
-            let facts = foreign(text, Owner::Systemd).unwrap();
-            assert_eq!(facts.kind, Kind::UnitEnded);
-            assert_eq!(facts.detail.as_deref(), Some(unit));
-            let ended = facts.error.as_ref().map(|error| &*error.text);
+            let fields = foreign(text, Owner::Systemd).unwrap();
+            assert_eq!(fields.kind, Kind::UnitEnded);
+            assert_eq!(fields.detail.as_deref(), Some(unit));
+            let ended = fields.error.as_ref().map(|error| &*error.text);
             assert_eq!(ended, text.split_once(": ").map(|(_, ended)| ended));
             assert_eq!(told(text, Owner::Other), None);
         }

@@ -32,9 +32,9 @@ struct Unnamed {
 
 /// Puts the two lines together. It holds one line.
 #[derive(Debug, Default)]
-pub(super) struct Neighbours(Option<Unnamed>);
+pub(super) struct Correlator(Option<Unnamed>);
 
-impl Neighbours {
+impl Correlator {
     /// Takes in the next event; returns the container or sandbox whose pod it names, if that is a line before it.
     pub(super) fn observe(&mut self, event: &Event) -> Option<ContainerId> {
         let at = event.at?;

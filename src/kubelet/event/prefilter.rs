@@ -1,9 +1,9 @@
-//! The screen: rejects lines that hold no known message, before anything is parsed.
+//! The prefilter: rejects lines that hold no known message, before anything is parsed.
 //!
 //! A few literals cover the whole table: fragments that several messages share, chosen so that what they begin
-//! with is rare in kubelet logs. Whole blocks are searched for them at once (`Seek`), a single line with `screen`.
+//! with is rare in kubelet logs. Whole blocks are searched for them at once (`Seek`), a single line with `prefilter`.
 //! At most 32: beyond, a packed (SIMD) search is half as fast, and it cannot take more than 64. What is screened for
-//! in blocks is at least what `screen` lets pass in a line.
+//! in blocks is at least what `prefilter` lets pass in a line.
 
 use aho_corasick::{AhoCorasick, Input, MatchKind, Span, packed};
 use std::sync::LazyLock;
@@ -182,7 +182,7 @@ fn line_literals() -> Vec<(&'static str, Hit)> {
 }
 
 /// Returns what `line` may be; `None` if it is nothing that is known.
-pub(crate) fn screen(line: &[u8]) -> Option<Hit> {
+pub(crate) fn prefilter(line: &[u8]) -> Option<Hit> {
     let (search, hits) = &*LINE;
     match search.find(line, 0) {
         Some((_, literal)) => Some(hits.get(literal).copied().unwrap_or(Hit::Message)),
@@ -240,7 +240,7 @@ impl<'a> Seek<'a> {
         }
     }
 
-    /// Returns a place in the first line from `at` on, a line's start, that may be something known; and what `screen`
+    /// Returns a place in the first line from `at` on, a line's start, that may be something known; and what `prefilter`
     /// says of that line, where that is certain. `at` never goes back.
     pub(crate) fn find(&mut self, at: usize) -> Option<(usize, Option<Hit>)> {
         if self.fatal < at {

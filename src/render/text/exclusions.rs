@@ -3,7 +3,7 @@
 use super::Page;
 use crate::{
     finding::{Finding, Severity},
-    render::plain::{laid_out, paragraph, visible},
+    render::layout::{laid_out, paragraph, visible},
     report::{Role, Undecided},
 };
 use std::io::{self, Write};

@@ -15,7 +15,7 @@ const MOST: usize = 64;
 
 /// A time in which the kubelet's lists were refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Down {
+pub struct RuntimeOutage {
     /// The first list that was.
     pub first: Time,
     /// The last one.
@@ -24,9 +24,9 @@ pub struct Down {
 
 /// The fold.
 #[derive(Debug, Default)]
-pub(super) struct Downs(VecDeque<Down>);
+pub(super) struct RuntimeOutages(VecDeque<RuntimeOutage>);
 
-impl Downs {
+impl RuntimeOutages {
     pub(super) fn observe(&mut self, event: &Event) {
         let refused = |class| class == ErrorClass::Unavailable;
         let error = event.error.as_ref();
@@ -40,7 +40,7 @@ impl Downs {
                 if self.0.len() == MOST {
                     self.0.pop_front();
                 }
-                self.0.push_back(Down {
+                self.0.push_back(RuntimeOutage {
                     first: at,
                     last: at,
                 });
@@ -48,7 +48,7 @@ impl Downs {
         }
     }
 
-    pub(super) fn finish(self) -> Vec<Down> {
+    pub(super) fn finish(self) -> Vec<RuntimeOutage> {
         self.0.into()
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, btree_map::Entry};
 
 /// Keys and values, of which those put in or asked for last are kept.
 #[derive(Clone, Debug)]
-pub(super) struct Recent<K, V> {
+pub(super) struct Lru<K, V> {
     /// At most half of `most`.
     new: BTreeMap<K, V>,
     /// What `new` was when it came to that half, without what was asked for since.
@@ -13,7 +13,7 @@ pub(super) struct Recent<K, V> {
     most: usize,
 }
 
-impl<K: Ord + Clone, V> Recent<K, V> {
+impl<K: Ord + Clone, V> Lru<K, V> {
     /// Returns a map with room for so many.
     pub(super) fn new(most: usize) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl<K: Ord + Clone, V> Recent<K, V> {
         }
     }
 
-    /// Returns a key's neighbours in the order of keys, and itself if it is there.
+    /// Returns a key's correlate in the order of keys, and itself if it is there.
     pub(super) fn around(&self, key: &K) -> impl Iterator<Item = (&K, &V)> {
         [&self.new, &self.old].into_iter().flat_map(move |map| {
             let after = map.range(key..).next();
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn what_was_left_alone_for_longest_is_forgotten_and_told() {
-        let mut map = Recent::new(8);
+        let mut map = Lru::new(8);
         let mut gone = Vec::new();
         for n in 0..20 {
             map.put(&n, n * 10, |value| gone.push(value));
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_key_has_one_place_and_neighbours_in_both_halves() {
-        let mut map = Recent::new(4);
+        let mut map = Lru::new(4);
         for (key, value) in [(1, 'a'), (5, 'b'), (5, 'c'), (9, 'd'), (5, 'e')] {
             map.put(&key, value, |_| {});
         }

@@ -2,16 +2,16 @@
 
 use super::{
     MOST, Parser, conditions,
-    hold::cited,
     lines::{is_fatal, is_loss, lossy, may_have_time, record_stamp, times},
+    pending::cited,
 };
 use crate::{
     kubelet::event::{
         Event, bounded, classify,
-        screen::{Hit, screen},
+        prefilter::{Hit, prefilter},
     },
     syntax::{
-        framing::{self, Entry, Gathered, Peeled},
+        framing::{self, Entry, Gathered, Unframed},
         klog::Severity,
         time::{Stamp, klog_created},
     },
@@ -19,63 +19,68 @@ use crate::{
 use std::sync::Arc;
 
 impl Parser {
-    /// Emits the conditions that `conditions::read` left in `facts`.
+    /// Emits the conditions that `conditions::read` left in `fields`.
     pub(super) fn conditions(&mut self, text: &[u8], line: u64, out: &mut Vec<Event>) {
         let text = cited(String::from_utf8_lossy(text).trim()).into();
         let mut told = None;
         // Pasted from elsewhere, but it is the kubelet's own word on its node.
-        self.told.of_kubelet = true;
-        for facts in std::mem::take(&mut self.facts) {
-            self.told.left_out += facts.left_out;
-            told = facts.told.or(told);
-            let when = self.hold.calendar.see(None, told.map(Stamp::Exact));
+        self.info.of_kubelet = true;
+        for fields in std::mem::take(&mut self.fields) {
+            self.info.left_out += fields.left_out;
+            told = fields.told.or(told);
+            let when = self.pending.timestamps.see(None, told.map(Stamp::Exact));
             let severity = Severity::Info;
-            self.hold
-                .push(Arc::new(facts), severity, when, line, &text, out);
+            self.pending
+                .push(Arc::new(fields), severity, when, line, &text, out);
         }
     }
 
     /// A line about the log itself; `heading`: the line before began klog's header of a file.
     pub(super) fn note(&mut self, raw: &[u8], heading: bool, out: &mut Vec<Event>) {
-        let peeled = framing::peel(raw);
-        if peeled.header.is_some() || record_stamp(&peeled).is_some() {
+        let unframed = framing::unframe(raw);
+        if unframed.header.is_some() || record_stamp(&unframed).is_some() {
             return self.hit(raw, Hit::Message, out);
         }
         self.flush(out);
-        let message = String::from_utf8_lossy(&peeled.message);
+        let message = String::from_utf8_lossy(&unframed.message);
         if let Some(local) = klog_created(&message) {
             self.heading = true;
-            self.hold.calendar.created(local);
+            self.pending.timestamps.created(local);
         } else if let Some((_, host)) = message.split_once("Running on machine: ")
             && heading
         {
             self.note_host(Some(host.trim()));
         } else if is_loss(&message) {
-            let (losses, loss) = (&mut self.told.losses, bounded(message.trim(), 300));
+            let (losses, loss) = (&mut self.info.losses, bounded(message.trim(), 300));
             match losses.len() < MOST && losses.iter().all(|known| known != loss) {
                 true => losses.push(loss.to_owned()),
-                false => self.told.more_losses += 1,
+                false => self.info.more_losses += 1,
             }
         }
         if may_have_time(raw) {
-            self.unparsed(self.told.lines, raw);
+            self.unparsed(self.info.lines, raw);
         }
     }
 
     /// Emits what another program says about the machine; returns whether that is anything known.
-    pub(super) fn foreign(&mut self, peeled: &Peeled<'_>, line: u64, out: &mut Vec<Event>) -> bool {
-        let text = lossy(&peeled.message);
-        let Some(facts) = classify::foreign(&text, peeled.owner) else {
+    pub(super) fn foreign(
+        &mut self,
+        unframed: &Unframed<'_>,
+        line: u64,
+        out: &mut Vec<Event>,
+    ) -> bool {
+        let text = lossy(&unframed.message);
+        let Some(fields) = classify::foreign(&text, unframed.owner) else {
             return false;
         };
         self.flush(out);
-        let when = self.hold.calendar.see(None, peeled.stamp);
+        let when = self.pending.timestamps.see(None, unframed.stamp);
         if when.rough_micros().is_some() {
             self.oldest.get_or_insert(when);
         }
         let text = cited(text.trim()).into();
-        self.hold
-            .push(Arc::new(facts), Severity::Info, when, line, &text, out);
+        self.pending
+            .push(Arc::new(fields), Severity::Info, when, line, &text, out);
         true
     }
 
@@ -90,7 +95,7 @@ impl Parser {
             return true;
         }
         let too_long = |text: &[u8]| text.len() > framing::LONGEST;
-        self.told.cut += u64::from(entry.text().is_some_and(too_long));
+        self.info.cut += u64::from(entry.text().is_some_and(too_long));
         self.entry_ended(entry, line, out);
         gathered == Gathered::Ended
     }
@@ -98,24 +103,26 @@ impl Parser {
     pub(super) fn entry_ended(&mut self, entry: Entry, line: u64, out: &mut Vec<Event>) {
         self.flush(out);
         if let Some(text) = entry.text()
-            && conditions::read(text, &mut self.facts)
+            && conditions::read(text, &mut self.fields)
         {
             return self.conditions(b"condition Ready", line, out);
         }
-        let Some(peeled) = entry.peeled() else { return };
-        let fatal = is_fatal(&peeled.message).then_some(Hit::Message);
-        let hit = screen(&peeled.message).or(fatal);
-        if peeled.owner.is_another() {
-            self.foreign(&peeled, line, out);
+        let Some(unframed) = entry.unframed() else {
+            return;
+        };
+        let fatal = is_fatal(&unframed.message).then_some(Hit::Message);
+        let hit = prefilter(&unframed.message).or(fatal);
+        if unframed.owner.is_another() {
+            self.foreign(&unframed, line, out);
             return;
         }
         if let Some(hit) = hit {
-            let raw = peeled.message.clone().into_owned();
-            return self.message(&peeled, &raw, hit, line, out);
+            let raw = unframed.message.clone().into_owned();
+            return self.message(&unframed, &raw, hit, line, out);
         }
-        self.told.of_kubelet = true;
-        self.note_host(peeled.host.as_deref());
-        let (stamp, _) = times(&peeled);
-        self.see(stamp, peeled.stamp, None, line);
+        self.info.of_kubelet = true;
+        self.note_host(unframed.host.as_deref());
+        let (stamp, _) = times(&unframed);
+        self.see(stamp, unframed.stamp, None, line);
     }
 }

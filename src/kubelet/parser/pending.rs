@@ -1,11 +1,11 @@
 //! Events on their way out: held back, in order, while the log has not told year and zone.
 
 use crate::{
-    kubelet::event::{Event, Facts, bounded},
+    kubelet::event::{Event, MessageFields, bounded},
     syntax::{
         citation::Citation,
         klog::Severity,
-        time::{Calendar, Hints, Time, When},
+        time::{Hints, Time, Timestamps, When},
     },
 };
 use std::{collections::VecDeque, sync::Arc};
@@ -19,19 +19,19 @@ const CITED_BYTES: usize = 800;
 
 /// The way out.
 #[derive(Debug)]
-pub(super) struct Hold {
+pub(super) struct Pending {
     source: Arc<str>,
-    pub(super) calendar: Calendar,
+    pub(super) timestamps: Timestamps,
     held: VecDeque<(Event, When)>,
     /// How long the citations of those are, the same one counted once where it comes several times in a row.
     bytes: usize,
 }
 
-impl Hold {
+impl Pending {
     pub(super) fn new(source: &str, hints: Hints) -> Self {
         Self {
             source: source.into(),
-            calendar: Calendar::new(hints),
+            timestamps: Timestamps::new(hints),
             held: VecDeque::new(),
             bytes: 0,
         }
@@ -39,14 +39,14 @@ impl Hold {
 
     /// Takes in a moment that a message tells; it may free what is held.
     pub(super) fn anchor(&mut self, when: &When, told: Time, out: &mut Vec<Event>) {
-        self.calendar.anchor(when, told);
+        self.timestamps.anchor(when, told);
         self.release(out);
     }
 
     /// Sends an event on its way.
     pub(super) fn push(
         &mut self,
-        facts: Arc<Facts>,
+        fields: Arc<MessageFields>,
         severity: Severity,
         when: When,
         line: u64,
@@ -54,8 +54,8 @@ impl Hold {
         out: &mut Vec<Event>,
     ) {
         self.release(out);
-        let event = self.event(facts, severity, line, text);
-        if self.held.is_empty() && (!when.is_open() || self.calendar.is_anchored()) {
+        let event = self.event(fields, severity, line, text);
+        if self.held.is_empty() && (!when.is_open() || self.timestamps.is_anchored()) {
             out.push(event);
             if let Some(event) = out.last_mut() {
                 self.stamp(event, when);
@@ -74,13 +74,13 @@ impl Hold {
 
     /// Lets all go, with the hints where the log told nothing.
     pub(super) fn finish(&mut self, out: &mut Vec<Event>) {
-        self.calendar.settle();
+        self.timestamps.settle();
         // What no hint could date goes without a time.
         self.let_go(out);
     }
 
     fn release(&mut self, out: &mut Vec<Event>) {
-        if self.calendar.is_anchored() {
+        if self.timestamps.is_anchored() {
             self.let_go(out);
         }
     }
@@ -98,17 +98,23 @@ impl Hold {
     }
 
     fn stamp(&self, event: &mut Event, when: When) {
-        let when = self.calendar.close(when);
-        event.at = self.calendar.at(&when);
-        event.received = self.calendar.received(&when);
+        let when = self.timestamps.close(when);
+        event.at = self.timestamps.at(&when);
+        event.received = self.timestamps.received(&when);
         event.exact = when.exact;
-        event.guessed = !when.exact && event.at.is_some() && self.calendar.guessed();
+        event.guessed = !when.exact && event.at.is_some() && self.timestamps.guessed();
         event.citation.time = event.at;
     }
 
-    fn event(&self, facts: Arc<Facts>, severity: Severity, line: u64, text: &Arc<str>) -> Event {
+    fn event(
+        &self,
+        fields: Arc<MessageFields>,
+        severity: Severity,
+        line: u64,
+        text: &Arc<str>,
+    ) -> Event {
         Event {
-            facts,
+            fields,
             at: None,
             exact: false,
             guessed: false,

@@ -1,4 +1,4 @@
-//! Prometheus' text exposition format (0.0.4), line by line: a name, labels, a value, perhaps a time.
+//! Prometheus' text prometheus_text format (0.0.4), line by line: a name, labels, a value, perhaps a time.
 //!
 //! Our own hundred lines: the parsers on crates.io stop at the first odd line or keep every sample of every metric,
 //! and a kubelet's answer has tens of thousands of which a few hundred matter.

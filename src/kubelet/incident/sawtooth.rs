@@ -1,9 +1,9 @@
-//! The teeth of a saw: how high the lag stood each time that it fell back, and what that height tells.
+//! The peaks of a saw: how high the lag stood each time that it fell back, and what that height tells.
 //!
 //! A relist lists, then asks the status of one pod after the other. One that never answers costs it a time-out of
 //! 2 minutes, or two where the kubelet (up to 1.31) asks again at the relist's end; then the next relist lists, and the
-//! lag falls to nothing. So a pod that never answers makes teeth of 4 minutes, two make teeth of 8; what is merely slow
-//! makes teeth of no such height.
+//! lag falls to nothing. So a pod that never answers makes peaks of 4 minutes, two make peaks of 8; what is merely slow
+//! makes peaks of no such height.
 
 use super::CALL_TIMEOUT;
 use chrono::TimeDelta;
@@ -12,14 +12,14 @@ use chrono::TimeDelta;
 const BELOW: TimeDelta = TimeDelta::seconds(8);
 /// What the rest of a relist takes on top, for each pod that blocks.
 const ABOVE: TimeDelta = TimeDelta::seconds(12);
-/// Fewer teeth may be of that height by chance.
+/// Fewer peaks may be of that height by chance.
 const ENOUGH: u32 = 2;
 /// More pods than that are no matter of single ones.
 const MOST: u32 = 16;
 
-/// The heights of the teeth that ended: the lag fell back, and rose again.
+/// The heights of the peaks that ended: the lag fell back, and rose again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Teeth {
+pub struct Peaks {
     /// How many.
     pub count: u32,
     /// The lowest; nothing without any.
@@ -28,7 +28,7 @@ pub struct Teeth {
     pub most: TimeDelta,
 }
 
-impl Teeth {
+impl Peaks {
     /// Takes in one more.
     pub(super) fn add(&mut self, height: TimeDelta) {
         self.least = match self.count {
@@ -39,7 +39,7 @@ impl Teeth {
         self.count = self.count.saturating_add(1);
     }
 
-    /// Returns how many pods' statuses never answer, if all teeth are of one such height: of a kubelet up to 1.31, which
+    /// Returns how many pods' statuses never answer, if all peaks are of one such height: of a kubelet up to 1.31, which
     /// waits for each twice. From 1.32 on it waits once, and the number is twice that.
     pub fn blocked(&self) -> Option<u32> {
         let fits = |pods: &u32| {
@@ -55,19 +55,19 @@ impl Teeth {
 mod tests {
     use super::*;
 
-    fn teeth(heights: &[i64]) -> Teeth {
-        let mut teeth = Teeth::default();
+    fn peaks(heights: &[i64]) -> Peaks {
+        let mut peaks = Peaks::default();
         for seconds in heights {
-            teeth.add(TimeDelta::seconds(*seconds));
+            peaks.add(TimeDelta::seconds(*seconds));
         }
-        teeth
+        peaks
     }
 
     #[test]
     fn teeth_of_four_minutes_each_tell_of_one_pod() {
-        assert_eq!(teeth(&[236, 237, 240]).blocked(), Some(1));
-        assert_eq!(teeth(&[477, 483]).blocked(), Some(2));
-        assert_eq!(teeth(&[716, 721, 730]).blocked(), Some(3));
+        assert_eq!(peaks(&[236, 237, 240]).blocked(), Some(1));
+        assert_eq!(peaks(&[477, 483]).blocked(), Some(2));
+        assert_eq!(peaks(&[716, 721, 730]).blocked(), Some(3));
     }
 
     #[test]
@@ -81,7 +81,7 @@ mod tests {
             &[],
             &[190, 191, 192],
         ] {
-            assert_eq!(teeth(heights).blocked(), None, "{heights:?}");
+            assert_eq!(peaks(heights).blocked(), None, "{heights:?}");
         }
     }
 }

@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 
 /// What one line says, where it is one of the known messages. Equal lines share it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Facts {
+pub struct MessageFields {
     /// Which message.
     pub kind: Kind,
     /// The pod, where the message names it.
@@ -36,7 +36,7 @@ pub struct Facts {
     pub(crate) left_out: u64,
 }
 
-impl Facts {
+impl MessageFields {
     pub(crate) fn new(kind: Kind) -> Self {
         Self {
             kind,

@@ -2,14 +2,14 @@
 
 use super::LONGEST;
 use crate::syntax::{
-    framing::{self, Peeled},
+    framing::{self, Unframed},
     klog::{self, Header, Severity},
     time::When,
 };
 
 /// A message that is being put together, and what its first line told.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct Multiline {
     is_open: bool,
     /// The message behind the klog header, or the JSON record.
     text: Vec<u8>,
@@ -31,7 +31,7 @@ pub(super) struct Open {
     was_cut: bool,
 }
 
-impl Default for Open {
+impl Default for Multiline {
     fn default() -> Self {
         Self {
             is_open: false,
@@ -51,7 +51,7 @@ impl Default for Open {
     }
 }
 
-impl Open {
+impl Multiline {
     pub(super) fn is_open(&self) -> bool {
         self.is_open
     }
@@ -81,40 +81,40 @@ impl Open {
     /// Opens a message with a klog header, or a klog JSON record.
     pub(super) fn start(
         &mut self,
-        peeled: &Peeled<'_>,
+        unframed: &Unframed<'_>,
         raw: &[u8],
         header: Option<Header>,
         when: When,
         line: u64,
     ) {
         let from = header.map_or(0, |header| header.len);
-        self.set(peeled, &peeled.message[from..], when, line);
+        self.set(unframed, &unframed.message[from..], when, line);
         self.record = header.is_none();
         self.bare = false;
-        self.column = raw.len().saturating_sub(peeled.message.len());
+        self.column = raw.len().saturating_sub(unframed.message.len());
         self.severity = match header {
             Some(header) => header.severity,
-            None => record_severity(&peeled.message),
+            None => record_severity(&unframed.message),
         };
     }
 
     /// Opens a message that has no header.
-    pub(super) fn start_bare(&mut self, peeled: &Peeled<'_>, when: When, line: u64) {
-        self.set(peeled, &peeled.message, when, line);
+    pub(super) fn start_bare(&mut self, unframed: &Unframed<'_>, when: When, line: u64) {
+        self.set(unframed, &unframed.message, when, line);
         self.record = false;
         self.bare = true;
         self.column = 0;
         self.severity = Severity::Info;
     }
 
-    fn set(&mut self, peeled: &Peeled<'_>, message: &[u8], when: When, line: u64) {
+    fn set(&mut self, unframed: &Unframed<'_>, message: &[u8], when: When, line: u64) {
         self.is_open = true;
         self.text.clear();
         self.text.extend_from_slice(message);
         self.when = when;
         self.line = line;
-        self.enveloped = peeled.enveloped;
-        self.partial = peeled.partial;
+        self.enveloped = unframed.enveloped;
+        self.partial = unframed.partial;
         self.block = klog::is_open_block(&self.text);
         self.was_cut = false;
         self.mended = false;
@@ -123,7 +123,7 @@ impl Open {
     /// Appends `raw` if the message goes on in it; counts a message cut for its length in `cut`.
     pub(super) fn goes_on(&mut self, raw: &[u8], cut: &mut u64) -> bool {
         if self.partial {
-            let part = framing::peel_outermost(raw);
+            let part = framing::unframe_one(raw);
             if !part.enveloped {
                 return false;
             }
@@ -134,12 +134,12 @@ impl Open {
         if self.record {
             return self.mend(raw, cut);
         }
-        let peeled = framing::peel(raw);
-        if peeled.header.is_some() || peeled.owner.is_another() {
+        let unframed = framing::unframe(raw);
+        if unframed.header.is_some() || unframed.owner.is_another() {
             return false;
         }
-        let message: &[u8] = match (self.enveloped, peeled.enveloped) {
-            (true, true) | (false, false) => &peeled.message,
+        let message: &[u8] = match (self.enveloped, unframed.enveloped) {
+            (true, true) | (false, false) => &unframed.message,
             // The journal indents further lines to the column of the first.
             (true, false) if raw.starts_with(b"  ") || raw.starts_with(b"\t") => {
                 let blanks = raw.iter().take_while(|&&b| b == b' ').count();

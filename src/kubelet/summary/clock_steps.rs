@@ -22,7 +22,7 @@ const MOST: usize = 4;
 
 /// A place where the times of one source go back.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct ClockStep {
     /// By how much, at most: lines before it may be older.
     pub by: TimeDelta,
     /// The last line before.
@@ -33,12 +33,12 @@ pub struct Step {
 
 /// The fold.
 #[derive(Debug, Default)]
-pub(super) struct Steps {
-    found: Vec<Step>,
+pub(super) struct ClockSteps {
+    found: Vec<ClockStep>,
     last: Option<(Citation, Option<Time>)>,
 }
 
-impl Steps {
+impl ClockSteps {
     pub(super) fn observe(&mut self, event: &Event) {
         // A condition tells when it was looked at, not when it was written down.
         let Some(at) = event.at.filter(|_| event.kind != Kind::ReadyCondition) else {
@@ -56,7 +56,7 @@ impl Steps {
             let agreed = both.is_none_or(|(then, now)| ((then - now) - by).abs() <= APART);
             let summer = !event.exact && (by - SUMMER_TIME).abs() <= APART;
             if agreed && !summer && self.found.len() <= MOST {
-                self.found.push(Step {
+                self.found.push(ClockStep {
                     by,
                     before: before.clone(),
                     after: event.citation.clone(),
@@ -72,7 +72,7 @@ impl Steps {
         }
     }
 
-    pub(super) fn finish(self) -> Vec<Step> {
+    pub(super) fn finish(self) -> Vec<ClockStep> {
         match self.found.len() {
             0..=MOST => self.found,
             _ => Vec::new(),

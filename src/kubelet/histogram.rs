@@ -48,7 +48,7 @@ pub fn human(seconds: f64) -> String {
 
 /// Many lengths of time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Spread {
+pub struct Quantiles {
     /// How many.
     pub count: f64,
     /// All of them together, in seconds.
@@ -67,7 +67,7 @@ pub enum Shape {
     Quantiles(Vec<(f64, f64)>),
 }
 
-impl Spread {
+impl Quantiles {
     /// Returns a histogram of raw buckets (bound, how many at most that long) in any order, the infinite one among
     /// them; `None` where it counts nothing.
     pub fn histogram(
@@ -158,8 +158,8 @@ impl Spread {
 mod tests {
     use super::*;
 
-    fn histogram(buckets: &[(f64, f64)]) -> Option<Spread> {
-        Spread::histogram(buckets.to_vec(), Some(1.0), None)
+    fn histogram(buckets: &[(f64, f64)]) -> Option<Quantiles> {
+        Quantiles::histogram(buckets.to_vec(), Some(1.0), None)
     }
 
     #[test]
@@ -217,12 +217,12 @@ mod tests {
             (0.9, f64::NAN),
             (7.0, 1.0),
         ];
-        let spread = Spread::summary(raw, 1e6, Some(3e6), Some(12.0)).unwrap();
+        let spread = Quantiles::summary(raw, 1e6, Some(3e6), Some(12.0)).unwrap();
         assert_eq!(spread.quantile(0.5), Bound::About(0.004));
         assert_eq!(spread.quantile(0.9), Bound::About(2.5));
         assert_eq!(spread.longer_than(1.0), None);
         assert_eq!((spread.count, spread.sum), (12.0, 3.0));
         let silent = vec![(0.5, f64::NAN), (0.99, f64::NAN)];
-        assert_eq!(Spread::summary(silent, 1e6, None, Some(12.0)), None);
+        assert_eq!(Quantiles::summary(silent, 1e6, None, Some(12.0)), None);
     }
 }
