@@ -31,8 +31,8 @@ struct Metrics {
     relist_age_is_exact: bool,
     threshold_seconds: f64,
     evented: bool,
-    relist: Option<Spread>,
-    interval: Option<Spread>,
+    relist: Option<Quantiles>,
+    interval: Option<Quantiles>,
     discarded_events: Option<f64>,
     running_pods: Option<f64>,
     running_containers: Option<f64>,
@@ -44,12 +44,12 @@ struct Metrics {
 struct Operation {
     calls: f64,
     errors: f64,
-    took: Option<Spread>,
+    took: Option<Quantiles>,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Spread {
+struct Quantiles {
     count: f64,
     sum_seconds: f64,
     covers: Covers,
