@@ -31,14 +31,11 @@ pub const THRESHOLD: TimeDelta = TimeDelta::minutes(3);
 /// … where it takes the runtime's events instead and relists every 5 minutes (the feature gate EventedPLEG).
 const EVENTED_THRESHOLD: TimeDelta = TimeDelta::minutes(10);
 
-/// What was asked of the kubelet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Query {
-    /// Its metrics.
     Metrics,
     /// Its metrics, saved to a file at a time that nobody knows.
     SavedMetrics,
-    /// Its health check, on the port for this machine only.
     Health,
     /// Its health check, where its metrics are.
     HealthByMetrics,
@@ -47,30 +44,23 @@ pub enum Query {
 /// One question's answer, raw: what a capture keeps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// What was asked.
     pub what: Query,
     /// Where: a URL, a file.
     pub source: String,
-    /// Whether somebody named it; else it is the place where a kubelet listens by default.
+    /// Whether it was given on the command line; else it is where a kubelet listens by default.
     pub named: bool,
-    /// How it ended. Any HTTP status is an answer.
+    /// Any HTTP status is an answer.
     pub probe: Probe,
-    /// The HTTP status, if there was one.
     pub status: Option<u16>,
-    /// The answer's body.
     pub body: Vec<u8>,
 }
 
 /// What the kubelet said, or did not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kubelet {
-    /// When it was asked.
     pub asked_at: Time,
-    /// How the metrics were had.
     pub source: Option<Source>,
-    /// What they say.
     pub metrics: Option<Metrics>,
-    /// Its health checks.
     pub health: Vec<Health>,
 }
 
@@ -79,11 +69,9 @@ pub struct Kubelet {
 pub struct Source {
     /// A URL, or a file.
     pub name: String,
-    /// Whether somebody named it.
     pub named: bool,
     /// Whether it is a file, saved at a time that nobody knows.
     pub is_file: bool,
-    /// How the call ended.
     pub probe: Probe,
 }
 
@@ -97,7 +85,7 @@ pub enum Age {
 }
 
 impl Age {
-    /// Returns the time that has passed for certain.
+    /// The time that has passed for certain.
     pub fn least(self) -> TimeDelta {
         match self {
             Self::Exactly(age) | Self::AtLeast(age) => age,
@@ -106,7 +94,7 @@ impl Age {
 }
 
 impl Kubelet {
-    /// Returns what these answers say; `asked_at` is when they were given.
+    /// What these answers say; `asked_at` is when they were given.
     pub fn read(answers: Vec<Answer>, asked_at: Time) -> Self {
         let mut kubelet = Self {
             asked_at,
@@ -142,7 +130,7 @@ impl Kubelet {
         });
     }
 
-    /// Returns how long ago the last relist that listed began; `None` where the metrics do not tell.
+    /// How long ago the last relist that listed began; `None` where the metrics do not tell.
     pub fn relist_age(&self) -> Option<Age> {
         let metrics = self.metrics.as_ref()?;
         let Some(Seen::At(seen)) = metrics.last_seen else {
@@ -157,7 +145,7 @@ impl Kubelet {
         }
     }
 
-    /// Returns how long the kubelet's metrics say that it has run.
+    /// How long the kubelet's metrics say that it has run.
     pub fn age(&self) -> Option<Duration> {
         let metrics = self.metrics.as_ref()?;
         let at = match self.source.as_ref().is_some_and(|source| source.is_file) {
@@ -167,7 +155,7 @@ impl Kubelet {
         (at? - metrics.started?).to_std().ok()
     }
 
-    /// Returns the limit that the age of a relist has.
+    /// The limit that the age of a relist has.
     pub fn threshold(&self) -> TimeDelta {
         match &self.metrics {
             Some(metrics) if metrics.evented => EVENTED_THRESHOLD,
@@ -175,7 +163,7 @@ impl Kubelet {
         }
     }
 
-    /// Returns the time without a relist that listed, where it is over the limit: the PLEG is unhealthy. Where none
+    /// The time without a relist that listed, where it is over the limit: the PLEG is unhealthy. Where none
     /// ever did, that is since the kubelet's start.
     pub fn overdue(&self) -> Option<Age> {
         let never = self.metrics.as_ref()?.last_seen == Some(Seen::Never);
@@ -187,14 +175,14 @@ impl Kubelet {
         age.filter(|age| age.least() > self.threshold())
     }
 
-    /// Returns the health check that says that the sync loop stands still.
+    /// The health check that says that the sync loop stands still.
     pub fn stuck_loop(&self) -> Option<&Health> {
         let stuck = |health: &&Health| health.failed().any(|check| check.name == "syncloop");
         self.health.iter().find(stuck)
     }
 }
 
-/// Returns how a call ended, by its HTTP status too.
+/// How a call ended, by its HTTP status too.
 fn judged(probe: Probe, status: Option<u16>, body: &[u8]) -> Probe {
     let Some(status) = status.filter(|status| !(200..300).contains(status)) else {
         return probe;

@@ -13,10 +13,8 @@ pub mod text;
 use crate::report::Report;
 use std::io::{self, Write};
 
-/// How to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// For people.
     Text,
     /// For scripts; `plegdoctor schema` describes it.
     Json,
@@ -25,14 +23,12 @@ pub enum Format {
 /// How a terminal, a file or a pipe wants to be written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Columns.
     pub width: u16,
-    /// Whether to use colour.
     pub color: bool,
 }
 
 impl Style {
-    /// Returns `text` in that colour or weight, an SGR code, where colour is used.
+    /// `text` in that colour or weight, an SGR code, where colour is used.
     fn paint(self, text: &str, code: &str) -> String {
         match self.color {
             true => format!("\x1b[{code}m{text}\x1b[0m"),

@@ -34,7 +34,6 @@ pub enum Verdict {
     Healthy,
     /// Something was wrong and is not any more.
     Recovered,
-    /// Something is wrong.
     Problem,
     /// Nothing is known to be wrong, but something could not be seen.
     Unknown,
@@ -43,35 +42,25 @@ pub enum Verdict {
 /// All that plegdoctor has to say.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The present moment.
     pub generated_at: Time,
     /// The node's name, if the log tells it.
     pub node: Option<String>,
-    /// The answer in one word.
     pub verdict: Verdict,
     /// … in the words of a headline: `NOT READY`.
     pub headline: &'static str,
-    /// … and in one sentence.
     pub summary: String,
-    /// What was concluded, the primary cause first.
     pub findings: Vec<Finding>,
     /// What each finding is to the trouble, in their order.
     pub roles: Vec<Role>,
-    /// What was looked at and is not the cause.
     pub ruled_out: Vec<RuledOut>,
-    /// What could not be judged.
     pub undecided: Vec<Undecided>,
     /// What was done about it (`--fix`).
     pub actions: Vec<Deed>,
-    /// When the PLEG was unhealthy.
     pub incidents: Vec<Incident>,
     /// What happened in each, and before it, in their order.
     pub timelines: Vec<Vec<Moment>>,
-    /// The containers that matter.
     pub containers: Vec<Container>,
-    /// What was read.
     pub sources: Vec<Source>,
-    /// How often each message was seen.
     pub events: BTreeMap<&'static str, u64>,
     /// What the runtime answered; `None` if it was not asked.
     pub runtime: Option<Runtime>,
@@ -85,7 +74,7 @@ pub struct Report {
     pub notes: Vec<String>,
 }
 
-/// Returns what the evidence amounts to.
+/// What the evidence amounts to.
 pub fn diagnose(evidence: &Evidence) -> Report {
     let log = evidence.log.as_ref();
     let mut findings = rules::check_all(evidence);
@@ -139,7 +128,6 @@ impl Report {
         }
     }
 
-    /// Returns the process's exit code: 0, 1 or 2.
     pub fn exit_code(&self) -> u8 {
         let only_a_log = self.runtime.is_none();
         let bad = |finding: &Finding| {
@@ -228,7 +216,7 @@ fn well_since(evidence: &Evidence, since: Option<Time>, title: &str) -> String {
     }
 }
 
-/// Returns what the runtime did not show, where that is not a finding by itself.
+/// What the runtime did not show, where that is not a finding by itself.
 fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
     let Some(runtime) = &evidence.runtime else {
         return Vec::new();

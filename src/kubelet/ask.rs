@@ -30,7 +30,6 @@ const METRICS_END: &str = "/metrics";
 const HEALTH_END: &str = "/healthz?verbose";
 /// Most bytes of metrics: a node with hundreds of pods has a few MiB.
 const MOST_METRICS: usize = 32 << 20;
-/// Most bytes of a health check.
 const MOST_HEALTH: usize = 64 << 10;
 /// How long a file may take: it may be a pipe from the program that asks for it.
 const FILE_PATIENCE: Duration = Duration::from_secs(10);
@@ -74,11 +73,10 @@ pub struct Ask<'a> {
     pub named: Option<&'a Target>,
     /// Whether the kubelet of this machine, as it is now, is meant.
     pub here: bool,
-    /// The deadline of each call.
     pub timeout: Duration,
 }
 
-/// Asks for all that tells how the kubelet is. Ends within `timeout`, or 10 s where a file was named.
+/// Ends within `timeout`, or 10 s where a file was named.
 pub fn ask(ask: &Ask<'_>) -> Vec<Answer> {
     let named = ask.named.map(|Target(place)| place);
     let calls = calls(named, ask.here);
@@ -97,7 +95,6 @@ pub fn ask(ask: &Ask<'_>) -> Vec<Answer> {
     answers
 }
 
-/// A question, and where to ask it.
 struct Call {
     what: Query,
     url: Url,
@@ -185,7 +182,6 @@ impl Call {
     }
 }
 
-/// Reads metrics that somebody saved.
 fn saved(path: &Path, patience: Duration) -> Answer {
     let started = Instant::now();
     let mut body = Err((
@@ -231,7 +227,7 @@ fn outcome(error: &io::Error) -> Outcome {
     }
 }
 
-/// Returns a file's bytes, one more than are taken at the most.
+/// A file's bytes, one more than are taken at the most.
 fn bytes(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let file = File::open(path)?;

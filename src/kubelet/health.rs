@@ -9,13 +9,11 @@ use crate::io::probe::{Outcome, Probe};
 
 /// Most checks that are kept; a kubelet has three or four.
 const MOST: usize = 64;
-/// Most characters of the other side's words.
 const WORDS: usize = 400;
 
 /// What one health check said, or did not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Health {
-    /// Where: a URL.
     pub source: String,
     /// How the call ended. Answered means well or not well; see `well`.
     pub probe: Probe,
@@ -25,12 +23,10 @@ pub struct Health {
     pub checks: Vec<Check>,
 }
 
-/// A part of a health check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
     /// `ping`, `log`, `syncloop`.
     pub name: String,
-    /// Whether it is well.
     pub ok: bool,
 }
 
@@ -60,7 +56,6 @@ impl Health {
         }
     }
 
-    /// Returns the parts that are not well.
     pub fn failed(&self) -> impl Iterator<Item = &Check> {
         self.checks.iter().filter(|check| !check.ok)
     }
@@ -84,7 +79,7 @@ fn checks(body: &[u8]) -> Vec<Check> {
     text.lines().filter_map(check).take(MOST).collect()
 }
 
-/// Returns the other side's words in one line, cut to a bearable length.
+/// The other side's words in one line, cut to a bearable length.
 pub(super) fn words(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(&body[..body.len().min(4 * WORDS)]).into_owned();
     let lines: Vec<_> = text

@@ -8,16 +8,13 @@ use std::fmt;
 /// What is known of a length of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
-    /// It is at most so many seconds.
     AtMost(f64),
     /// It is more than so many seconds: longer than the longest that is told apart.
     Over(f64),
-    /// It is about so many seconds.
     About(f64),
 }
 
 impl Bound {
-    /// Returns the seconds named.
     pub fn seconds(self) -> f64 {
         match self {
             Self::AtMost(seconds) | Self::Over(seconds) | Self::About(seconds) => seconds,
@@ -36,7 +33,7 @@ impl fmt::Display for Bound {
     }
 }
 
-/// Returns a length of time for people: `5 ms`, `2.5 s`, `298 s`.
+/// A length of time for people: `5 ms`, `2.5 s`, `298 s`.
 pub fn human(seconds: f64) -> String {
     let text = match seconds {
         s if s < 1.0 => return format!("{} ms", (s * 1e4).round() / 10.0),
@@ -49,15 +46,12 @@ pub fn human(seconds: f64) -> String {
 /// Many lengths of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantiles {
-    /// How many.
     pub count: f64,
     /// All of them together, in seconds.
     pub sum: f64,
-    /// How they are spread.
     pub shape: Shape,
 }
 
-/// How lengths of time are spread.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// A histogram's buckets: an upper bound in seconds, and how many were at most that long; sorted, none infinite.
@@ -68,7 +62,7 @@ pub enum Shape {
 }
 
 impl Quantiles {
-    /// Returns a histogram of raw buckets (bound, how many at most that long) in any order, the infinite one among
+    /// A histogram of raw buckets (bound, how many at most that long) in any order, the infinite one among
     /// them; `None` where it counts nothing.
     pub fn histogram(
         mut buckets: Vec<(f64, f64)>,
@@ -94,7 +88,7 @@ impl Quantiles {
         })
     }
 
-    /// Returns a summary of raw quantiles in any order, with `unit` of its values to the second; `None` where it knows
+    /// A summary of raw quantiles in any order, with `unit` of its values to the second; `None` where it knows
     /// none: nothing happened of late.
     pub fn summary(
         mut quantiles: Vec<(f64, f64)>,
@@ -116,7 +110,7 @@ impl Quantiles {
         })
     }
 
-    /// Returns what is known of the length that a share of `quantile` (0 to 1) does not exceed.
+    /// What is known of the length that a share of `quantile` (0 to 1) does not exceed.
     pub fn quantile(&self, quantile: f64) -> Bound {
         match &self.shape {
             Shape::Buckets(buckets) => {
@@ -133,7 +127,7 @@ impl Quantiles {
         }
     }
 
-    /// Returns how many are proved to have taken longer than `seconds`; `None` of a summary, which does not tell.
+    /// How many are proved to have taken longer than `seconds`; `None` of a summary, which does not tell.
     pub fn longer_than(&self, seconds: f64) -> Option<f64> {
         let Shape::Buckets(buckets) = &self.shape else {
             return None;
@@ -143,12 +137,12 @@ impl Quantiles {
         Some((self.count - within).max(0.0))
     }
 
-    /// Returns whether it is of the last minutes alone, not of all the time since the process started.
+    /// Whether it is of the last minutes alone, not of all the time since the process started.
     pub fn is_recent(&self) -> bool {
         matches!(self.shape, Shape::Quantiles(_))
     }
 
-    /// Returns the mean, in seconds.
+    /// The mean, in seconds.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0.0).then(|| self.sum / self.count)
     }

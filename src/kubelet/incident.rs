@@ -65,7 +65,6 @@ pub struct Incident {
     pub end: Option<Time>,
     /// Whether the log ends without a sign of recovery.
     pub ongoing: bool,
-    /// The largest lag.
     pub peak_lag: TimeDelta,
     /// The limit as logged; `None` where no line told it.
     pub threshold: Option<TimeDelta>,
@@ -81,13 +80,10 @@ pub struct Incident {
     pub never: bool,
     /// The lag over time, thinned out.
     pub samples: Vec<(Time, TimeDelta)>,
-    /// The first stale line.
     pub first: Citation,
-    /// The last stale line.
     pub last: Citation,
     /// When the last stale line was logged.
     pub last_line: Time,
-    /// Failed list calls.
     pub list_errors: u64,
     /// Status calls that timed out.
     pub status_deadlines: u64,
@@ -96,7 +92,7 @@ pub struct Incident {
 }
 
 impl Incident {
-    /// Returns when, at the earliest, relists began that could list: those that a lag tells of, in their order.
+    /// When, at the earliest, relists began that could list: those that a lag tells of, in their order.
     pub fn relists(&self) -> Vec<Time> {
         let mut begun: Vec<Time> = Vec::new();
         for (at, lag) in self.samples.iter().filter(|_| !self.never) {
@@ -108,7 +104,7 @@ impl Incident {
         begun
     }
 
-    /// Returns whether lines are missing that an unhealthy kubelet writes: one every 5 s, from the threshold on. `begin` is
+    /// Whether lines are missing that an unhealthy kubelet writes: one every 5 s, from the threshold on. `begin` is
     /// the time of the log's first line.
     pub fn has_holes(&self, begin: Option<Time>) -> bool {
         // Of a long one not all samples are kept; so many lines have no such holes.
@@ -149,7 +145,6 @@ pub struct Incidents {
 }
 
 impl Incidents {
-    /// Takes in the next event.
     pub fn observe(&mut self, event: &Event) {
         let Some(at) = event.at else { return };
         match event.kind {
@@ -169,7 +164,7 @@ impl Incidents {
         }
     }
 
-    /// Returns the incidents, and how many of the earliest found no room; `log_end` is the time of the log's last line.
+    /// The incidents, and how many of the earliest found no room; `log_end` is the time of the log's last line.
     pub fn finish(mut self, log_end: Option<Time>) -> (Vec<Incident>, u64) {
         if let Some(mut open) = self.open.take() {
             let quiet = log_end.is_some_and(|end| end - open.last_line > QUIET);
@@ -356,7 +351,6 @@ impl Incident {
         self.end = self.end.or(Some(if prompt { at } else { self.last_line }));
     }
 
-    /// Drops every second sample.
     fn thin_out(&mut self) {
         let mut index = 0;
         self.samples.retain(|_| {

@@ -15,7 +15,6 @@ use std::collections::BTreeMap;
 const MOST_OPERATIONS: usize = 128;
 /// Most buckets or quantiles of one metric.
 const MOST_BUCKETS: usize = 256;
-/// Longest name that is kept.
 const LONGEST: usize = 128;
 const MICROS: f64 = 1e6;
 
@@ -28,18 +27,13 @@ pub enum Seen {
     At(Time),
 }
 
-/// What the metrics tell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metrics {
-    /// The node's name.
     pub node: Option<String>,
-    /// The kubelet's version.
     pub version: Option<String>,
-    /// When the kubelet was started.
     pub started: Option<Time>,
     /// The youngest moment that they name: they are not older (the last garbage collection, every 2 minutes at least).
     pub newest: Option<Time>,
-    /// When the PLEG was last seen active.
     pub last_seen: Option<Seen>,
     /// Whether it takes the runtime's events instead of relisting every second (feature gate EventedPLEG).
     pub evented: bool,
@@ -51,9 +45,7 @@ pub struct Metrics {
     pub discarded: Option<f64>,
     /// The kubelet's calls to its runtime, by type: `container_status`, `list_podsandbox`.
     pub operations: BTreeMap<String, Operation>,
-    /// Pods that run.
     pub pods: Option<f64>,
-    /// Containers that run.
     pub containers: Option<f64>,
 }
 
@@ -62,7 +54,6 @@ pub struct Metrics {
 pub struct Operation {
     /// How many were begun.
     pub calls: f64,
-    /// How many failed.
     pub errors: f64,
     /// How long those took that ended, failed or not.
     pub took: Option<Quantiles>,
@@ -80,7 +71,6 @@ impl Metrics {
     }
 }
 
-/// The parts of a histogram or a summary.
 #[derive(Clone, Debug, Default)]
 struct Parts {
     points: Vec<(f64, f64)>,
@@ -248,7 +238,7 @@ impl Draft {
     }
 }
 
-/// Returns the moment that many seconds after 1970 is, if it can be one.
+/// The moment that many seconds after 1970 is, if it can be one.
 fn unix(seconds: f64) -> Option<Time> {
     // From 2001 to 2286: what is not, is no moment of a kubelet's.
     if !(1e9..1e10).contains(&seconds) {

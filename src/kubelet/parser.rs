@@ -44,21 +44,17 @@ const HEAD: u64 = 16;
 const AROUND: i64 = 10 * 60 * 1_000_000;
 /// Most losses and hosts that are kept.
 const MOST: usize = 64;
-/// The longest name of a host.
 const HOST: usize = 255;
 
 /// What a source told about itself, besides its events.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SourceInfo {
-    /// Lines read.
     pub lines: u64,
     /// Whether some of them are the kubelet's own.
     pub of_kubelet: bool,
     /// Time of the first line that has one, whoever wrote it.
     pub oldest: Option<Time>,
-    /// Time of the kubelet's first line that has one.
     pub first: Option<Time>,
-    /// Time of the kubelet's last line that has one.
     pub last: Option<Time>,
     /// Names of hosts, as envelopes of the kubelet's lines and klog's file header tell them.
     pub hosts: BTreeSet<String>,
@@ -108,12 +104,11 @@ pub struct Parser {
     cache: Cache,
 }
 
-/// Returns a line without the `\r` of one that ends as on Windows.
+/// A line without the `\r` of one that ends as on Windows.
 pub(crate) fn without_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// A copy of a raw line.
 #[derive(Debug, Default)]
 struct Kept {
     /// Its number; 0: none.
@@ -130,7 +125,6 @@ impl Kept {
 }
 
 impl Parser {
-    /// Returns a parser for the source of that name.
     pub fn new(source: &str, hints: Hints) -> Self {
         Self {
             info: SourceInfo::default(),
@@ -194,7 +188,7 @@ impl Parser {
         self.info.lines += lines;
     }
 
-    /// Returns whether the next line is to be handed over, whatever it is: it may go on with the one before, or
+    /// Whether the next line is to be handed over, whatever it is: it may go on with the one before, or
     /// show when the log begins.
     pub(crate) fn is_attentive(&self) -> bool {
         let begins = self.info.lines < HEAD
@@ -204,12 +198,12 @@ impl Parser {
         begins || goes_on || self.entries
     }
 
-    /// Returns whether messages that are context only are to be handed over, too.
+    /// Whether messages that are context only are to be handed over, too.
     pub(crate) fn wants_context(&self) -> bool {
         self.all || self.trouble.is_some()
     }
 
-    /// Returns whether a line of the kubelet was seen that tells a time.
+    /// Whether a line of the kubelet was seen that tells a time.
     pub(crate) fn has_begun(&self) -> bool {
         self.first.is_some()
     }
@@ -222,7 +216,6 @@ impl Parser {
         }
     }
 
-    /// Returns how many lines there were so far.
     pub(crate) fn lines(&self) -> u64 {
         self.info.lines
     }
@@ -268,7 +261,6 @@ impl Parser {
         self.info.truncated = self.truncated.count();
     }
 
-    /// Returns what the source told about itself; whole after `finish`.
     pub fn source_info(&self) -> &SourceInfo {
         &self.info
     }
@@ -429,14 +421,13 @@ impl Parser {
         self.cache.keep(read);
     }
 
-    /// Returns whether the last trouble is long past at that time.
+    /// Whether the last trouble is long past at that time.
     fn is_long_past(&self, when: &When) -> bool {
         self.trouble
             .zip(when.rough_micros())
             .is_some_and(|(trouble, now)| now.saturating_sub(trouble) > AROUND)
     }
 
-    /// Takes in a line's times.
     fn see(
         &mut self,
         stamp: Option<crate::syntax::time::Yearless>,
@@ -472,7 +463,6 @@ impl Parser {
         self.see(stamp, unframed.stamp, record, line);
     }
 
-    /// Takes note of the host and the program that a line of the kubelet's names.
     fn note_writer(&mut self, unframed: &Unframed<'_>) {
         self.note_host(unframed.host.as_deref());
         if let Owner::Kubelet(program) = unframed.owner {

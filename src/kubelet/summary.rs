@@ -42,7 +42,6 @@ const GROUPS: usize = 2560;
 const QUIET: usize = 1024;
 /// Groups kept after which there was a long pause.
 const ENDED: usize = 512;
-/// Programs whose versions are kept.
 const PROGRAMS: usize = 16;
 /// Pods and ids remembered.
 const NAMES: usize = 8192;
@@ -50,21 +49,16 @@ const NAMES: usize = 8192;
 /// One log file, journal or stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Its path, or what it is.
     pub name: String,
-    /// Bytes read.
     pub bytes: u64,
-    /// Lines read.
     pub lines: u64,
     /// Whether some of them are the kubelet's.
     pub of_kubelet: bool,
     /// The program that the kubelet is, or runs in, as its lines' envelopes tell.
     pub program: Option<Program>,
-    /// Time of the first of the kubelet's lines, of all read: `--since` leaves out events, and of lines those far away.
+    /// Of all its kubelet lines: `--since` leaves out events, and of lines those far away.
     pub first: Option<Time>,
-    /// Time of the last of the kubelet's lines, of all read.
     pub last: Option<Time>,
-    /// Whether year or zone were guessed.
     pub guessed_times: bool,
     /// Whether plegdoctor picked it by itself.
     pub picked: bool,
@@ -73,20 +67,13 @@ pub struct Source {
     pub extract: bool,
 }
 
-/// What the log told.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
-    /// What was read.
     pub sources: Vec<Source>,
-    /// How often each message was seen.
     pub counts: BTreeMap<&'static str, u64>,
-    /// Equal messages about the same thing.
     pub groups: Vec<Group>,
-    /// Stretches of unhealthy time.
     pub incidents: Vec<Incident>,
-    /// Pods being removed, or gone.
     pub pod_deletions: VecDeque<PodDeletion>,
-    /// The node's name, if a line tells it.
     pub node: Option<String>,
     /// When each kubelet started, in order (the last few).
     pub starts: Vec<Event>,
@@ -106,11 +93,8 @@ pub struct Log {
     pub delay: Option<TimeDelta>,
     /// Where the log's times go back.
     pub clock_steps: Vec<ClockStep>,
-    /// When the runtime's socket refused lists: the last times.
     pub runtime_outages: Vec<RuntimeOutage>,
-    /// The time of the kubelet's first line.
     pub first: Option<Time>,
-    /// The time of the kubelet's last line.
     pub last: Option<Time>,
     /// Events that found no room.
     pub dropped: u64,
@@ -131,14 +115,13 @@ impl<K: Ord + Clone, V> Default for Lru<K, V> {
 }
 
 impl Log {
-    /// Returns the groups of these messages.
     pub fn of<'a>(&'a self, kinds: &'a [Kind]) -> impl Iterator<Item = &'a Group> {
         self.groups
             .iter()
             .filter(|group| kinds.contains(&group.first.kind))
     }
 
-    /// Returns the groups of these messages that ended in an error of this class.
+    /// The groups of these messages that ended in an error of this class.
     pub fn failed<'a>(
         &'a self,
         kinds: &'a [Kind],
@@ -148,7 +131,7 @@ impl Log {
             .filter(move |group| group.first.error.as_ref().is_some_and(|e| e.class == class))
     }
 
-    /// Returns the pod of a container or sandbox, as far as the log names it.
+    /// The pod of a container or sandbox, as far as the log names it.
     pub fn pod_of(&self, id: &ContainerId) -> Option<(&PodName, Option<&PodUid>)> {
         // An id cut short sorts right before the whole ids that it begins.
         self.names
@@ -157,17 +140,15 @@ impl Log {
             .map(|(_, (pod, uid))| (pod, uid.as_ref()))
     }
 
-    /// Returns the name of the pod with this UID.
     pub fn pod_named(&self, uid: &PodUid) -> Option<&PodName> {
         self.uids.get(uid)
     }
 
-    /// Returns whether an outage goes on at the log's end.
     pub fn has_outage(&self) -> bool {
         self.incidents.iter().any(|incident| incident.ongoing)
     }
 
-    /// Returns the sign that the relist works again, if the log shows one after `time`.
+    /// The sign that the relist works again, if the log shows one after `time`.
     pub fn recovery_after(&self, time: Time) -> Option<&Event> {
         let sign = self
             .last_sign
@@ -182,25 +163,25 @@ impl Log {
         flaps.is_none_or(settled).then_some(sign)
     }
 
-    /// Returns whether the log shows that a list succeeded after `time`: relists came to an end, or one began of which
+    /// Whether the log shows that a list succeeded after `time`: relists came to an end, or one began of which
     /// the lag is told. That a status call blocks does not speak against it.
     pub fn lists_after(&self, time: Time) -> bool {
         self.relists_after(time) > 0 || self.recovery_after(time).is_some()
     }
 
-    /// Returns how many relists that lags tell of began after `time`. Where there are two, the first came to its end, and
+    /// How many relists that lags tell of began after `time`. Where there are two, the first came to its end, and
     /// each pod that it asked had answered or had its time-out.
     pub fn relists_after(&self, time: Time) -> usize {
         let begun = self.incidents.iter().flat_map(Incident::relists);
         begun.filter(|began| *began > time).count()
     }
 
-    /// Returns when the log shows the last event of this pod.
+    /// When the log shows the last event of this pod.
     pub fn sign_of(&self, uid: &PodUid) -> Option<Time> {
         self.pod_signs.get(uid).copied()
     }
 
-    /// Returns all ids that failed calls name, those of status calls first.
+    /// All ids that failed calls name, those of status calls first.
     pub fn suspects(&self) -> Vec<ContainerId> {
         let mut ranked: Vec<_> = self
             .groups
@@ -235,7 +216,6 @@ fn rank(group: &Group) -> u8 {
     }
 }
 
-/// The fold. Feed it events in order, then `finish`.
 #[derive(Debug)]
 pub struct LogSummary {
     log: Log,
@@ -268,13 +248,12 @@ impl Default for LogSummary {
     }
 }
 
-/// Returns how much later than written a line was received: a full pipe holds up what is written.
+/// How much later than written a line was received: a full pipe holds up what is written.
 fn delay(event: &Event) -> Option<TimeDelta> {
     event.received.zip(event.at).map(|(late, at)| late - at)
 }
 
 impl LogSummary {
-    /// Takes in the next event.
     pub fn observe(&mut self, event: Event) {
         let kind = event.kind as usize;
         if self.counts.len() <= kind {
@@ -313,7 +292,7 @@ impl LogSummary {
         }
     }
 
-    /// Returns what the log told, read from `sources` and up to `until`.
+    /// What the log told, read from `sources` and up to `until`.
     pub fn finish(mut self, sources: Vec<Source>, until: Option<Time>) -> Log {
         let counts = Kind::ALL.iter().zip(&self.counts);
         self.log.counts = counts

@@ -77,7 +77,6 @@ pub fn results(cleaned: &Cleaned, width: u16, out: &mut dyn Write) -> io::Result
     writeln!(out, "{}", sum(cleaned))
 }
 
-/// Writes what else has to be said.
 fn notes(cleaned: &Cleaned, width: u16, out: &mut dyn Write) -> io::Result<()> {
     for note in &cleaned.notes {
         write!(out, "{}", paragraph(&visible(note), 0, width))?;
@@ -85,7 +84,6 @@ fn notes(cleaned: &Cleaned, width: u16, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Lays out the targets.
 fn table(targets: &[Target], now: Time, width: u16) -> String {
     let mut table = Table::new();
     table
@@ -115,7 +113,7 @@ fn pod(target: &Target) -> String {
         .map_or_else(|| "-".to_owned(), |pod| visible(&pod.to_string()))
 }
 
-/// Returns what a target is called where its pod is told beside it.
+/// What a target is called where its pod is told beside it.
 fn name(target: &Target) -> String {
     match (target.role, &target.label) {
         (ContainerKind::Sandbox, _) => "(sandbox)".to_owned(),
@@ -144,7 +142,6 @@ fn consequences(plan: &Plan) -> String {
     format!("{lost} Volumes are kept.")
 }
 
-/// Names the first few, and counts the rest.
 fn some(names: &BTreeSet<String>) -> String {
     let first: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
     match names.len() - first.len() {
@@ -176,7 +173,6 @@ fn spared(plan: &Plan) -> String {
     format!("Spared: {}.", each.join(", "))
 }
 
-/// Names what could not be seen.
 fn unseen(unseen: &[Unseen], width: u16, out: &mut dyn Write) -> io::Result<()> {
     if unseen.is_empty() {
         return Ok(());
@@ -198,7 +194,6 @@ fn unseen(unseen: &[Unseen], width: u16, out: &mut dyn Write) -> io::Result<()> 
     }
 }
 
-/// Returns the last line: how many went, how many are left.
 fn sum(cleaned: &Cleaned) -> String {
     let all = cleaned.endings.len();
     let removed = cleaned.count(Fate::Removed);
@@ -223,7 +218,6 @@ fn sum(cleaned: &Cleaned) -> String {
     }
 }
 
-/// Returns a number with its noun.
 fn counted(count: usize, noun: &str) -> String {
     match count {
         1 => format!("1 {noun}"),

@@ -7,10 +7,8 @@ use crate::{
 };
 use chrono::TimeDelta;
 
-/// Types of operation named; JSON has all.
 const OPERATIONS: usize = 3;
 
-/// Returns what was looked at of the kubelet, and what it says: an item each.
 pub(super) fn items(kubelet: &Kubelet) -> Vec<String> {
     let mut items = Vec::new();
     if let (Some(source), Some(metrics)) = (&kubelet.source, &kubelet.metrics) {
@@ -70,7 +68,6 @@ fn spread(what: &str, spread: &Quantiles) -> String {
     )
 }
 
-/// Returns which calls to the runtime failed most.
 fn failures(metrics: &Metrics) -> Option<String> {
     let mut failed: Vec<(&String, &Operation)> = metrics
         .operations

@@ -4,7 +4,7 @@ use crate::syntax::id::PodUid;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets::NOTHING};
 use std::{collections::BTreeSet, fmt::Write as _};
 
-/// Returns `text` with what could command or deceive a terminal made visible: control characters, marks that
+/// `text` with what could command or deceive a terminal made visible: control characters, marks that
 /// turn the direction of writing, characters without width.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -39,7 +39,7 @@ const PHRASES: [(&str, &str); 5] = [
     ("skipping pod synchronization - ", ""),
 ];
 
-/// Returns a log line as people quote it: whole ids cut to twelve digits, a pod's UID and gRPC's phrases left out.
+/// A log line as people quote it: whole ids cut to twelve digits, a pod's UID and gRPC's phrases left out.
 pub fn brief(text: &str) -> String {
     let mut short = String::with_capacity(text.len());
     let mut rest = text;
@@ -67,7 +67,7 @@ pub fn brief(text: &str) -> String {
     })
 }
 
-/// Returns `text` cut to `width` columns, with an ellipsis where something is missing.
+/// `text` cut to `width` columns, with an ellipsis where something is missing.
 pub fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -77,7 +77,7 @@ pub fn cut(text: &str, width: usize) -> String {
     short
 }
 
-/// Returns `text` cut to `width` columns in the middle: a log line's end tells how the call ended.
+/// `text` cut to `width` columns in the middle: a log line's end tells how the call ended.
 pub fn cut_middle(text: &str, width: usize) -> String {
     let length = text.chars().count();
     if length <= width {
@@ -99,7 +99,7 @@ const ROWS: usize = 100;
 /// Columns between two cells.
 const GAP: usize = 2;
 
-/// Returns `text` as a paragraph of at most `width` columns, each line indented. Only a word that must stay whole and is
+/// `text` as a paragraph of at most `width` columns, each line indented. Only a word that must stay whole and is
 /// longer reaches beyond them.
 pub fn paragraph(text: &str, indent: usize, width: u16) -> String {
     let room = width
@@ -195,7 +195,7 @@ pub fn laid_out(table: &mut Table, whole: &[usize], width: u16) -> String {
     table.trim_fmt() + "\n"
 }
 
-/// Returns each row of a table as a paragraph: what each cell is called, and what it holds.
+/// Each row of a table as a paragraph: what each cell is called, and what it holds.
 fn stacked(table: &Table, width: u16) -> String {
     let cells = |row: &comfy_table::Row| row.cell_iter().map(comfy_table::Cell::content).collect();
     let heads: Vec<String> = table.header().map(cells).unwrap_or_default();

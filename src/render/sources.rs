@@ -3,7 +3,6 @@
 use super::kubelet;
 use crate::{io::probe::Outcome, node::Host, report::Report, rules, runtime::Runtime};
 
-/// Returns what was asked and seen of the runtime, the host and the kubelet.
 pub(super) fn items(report: &Report) -> Vec<String> {
     let mut items = Vec::new();
     if let Some(runtime) = &report.runtime {

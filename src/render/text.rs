@@ -365,7 +365,7 @@ impl Page<'_> {
         table
     }
 
-    /// Returns a moment as the log writes it, with the day where it is not today.
+    /// A moment as the log writes it, with the day where it is not today.
     fn clock(&self, time: Time) -> String {
         let today = self
             .report
@@ -412,7 +412,7 @@ fn shape(incident: &Incident) -> String {
     }
 }
 
-/// Returns the lag over time as a bar: eighths of the peak. Between two lines the lag rises a second each second,
+/// The lag over time as a bar: eighths of the peak. Between two lines the lag rises a second each second,
 /// from the moment that the last good relist began.
 fn bar(incident: &Incident) -> String {
     const STEPS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

@@ -12,18 +12,15 @@ const UNEXPLAINED: &str = "pleg-unexplained";
 /// A cause that what was looked at speaks against.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuledOut {
-    /// The rule's.
     pub id: &'static str,
     /// What speaks against it, a clause.
     pub because: String,
-    /// What was looked at.
     pub by: Vec<String>,
 }
 
 /// A cause that could not be judged, for want of evidence. Not ruled out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undecided {
-    /// The rule's.
     pub id: &'static str,
     /// Why, a clause.
     pub why: String,
@@ -31,7 +28,7 @@ pub struct Undecided {
     pub decide: Option<String>,
 }
 
-/// Returns what is ruled out and what is open, in the order of the rules; nothing where there is no lag to explain.
+/// What is ruled out and what is open, in the order of the rules; nothing where there is no lag to explain.
 pub(super) fn judge(evidence: &Evidence, findings: &[Finding]) -> (Vec<RuledOut>, Vec<Undecided>) {
     let (mut out, mut open) = (Vec::new(), Vec::new());
     let Some(primary) = findings.first() else {

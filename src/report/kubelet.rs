@@ -12,10 +12,8 @@ use crate::{
 const SAVE: &str =
     "kubectl get --raw /api/v1/nodes/NODE/proxy/metrics > FILE, then --kubelet-metrics FILE";
 
-/// Where only a kubelet of this machine listens.
 const OWN_PORT: &str = "//127.0.0.1:10248/";
 
-/// Returns what could not be seen of the kubelet: gaps, and notes.
 pub(super) fn unseen(evidence: &Evidence) -> (Vec<Gap>, Vec<String>) {
     let (mut gaps, mut notes) = (Vec::new(), Vec::new());
     let Some(kubelet) = &evidence.kubelet else {
@@ -50,14 +48,13 @@ pub(super) fn unseen(evidence: &Evidence) -> (Vec<Gap>, Vec<String>) {
     (gaps, notes)
 }
 
-/// Returns the kubelet's process, if one is seen. (A Rancher node's runs in a container.)
 fn process(evidence: &Evidence) -> Option<&Process> {
     let processes = evidence.host.iter().flat_map(|host| &host.processes);
     let mut kubelets = processes.filter(|process| process.role == Role::Kubelet);
     kubelets.next()
 }
 
-/// Returns the note that there is no kubelet to ask: it has no process that is seen, and listens nowhere.
+/// The note that there is no kubelet to ask: it has no process that is seen, and listens nowhere.
 fn nobody(kubelet: &Kubelet, process: Option<&Process>) -> Option<String> {
     let refused = |outcome| outcome == Outcome::Refused;
     let source = kubelet.source.as_ref();
@@ -110,7 +107,7 @@ fn of_health(health: &Health, process: Option<&Process>) -> Option<Result<Gap, S
     }
 }
 
-/// Returns the gap that the metrics are those of another node than the log's.
+/// The gap that the metrics are those of another node than the log's.
 fn other_node(evidence: &Evidence, kubelet: &Kubelet) -> Option<Gap> {
     let theirs = kubelet.metrics.as_ref()?.node.as_deref()?;
     let own = evidence.log.as_ref()?.node.as_deref()?;

@@ -20,21 +20,15 @@ pub enum Role {
     /// The cause; of a trouble that is over, if nothing is wrong now.
     Primary,
     /// It is how another one shows: mend that, and this goes, too.
-    Consequence {
-        /// The other one's rule.
-        of: &'static str,
-    },
+    Consequence { of: &'static str },
     /// It makes another one likelier or worse, which has a cause of its own nevertheless.
-    Feeds {
-        /// The other one's rule.
-        what: &'static str,
-    },
+    Feeds { what: &'static str },
     /// Another trouble: of another time, or that neither follows from the cause nor leads to it.
     Separate,
 }
 
 impl Role {
-    /// Returns whether it belongs to the trouble of another finding without being its cause.
+    /// Whether it belongs to the trouble of another finding without being its cause.
     pub fn contributes(&self) -> bool {
         matches!(self, Self::Consequence { .. } | Self::Feeds { .. })
     }
@@ -92,7 +86,7 @@ pub(super) fn rank(findings: &mut Vec<Finding>, outages: &[Incident]) -> Vec<Rol
     roles
 }
 
-/// Returns the finding that is behind `first`, if another one is, and so on: the last of that chain.
+/// The finding that is behind `first`, if another one is, and so on: the last of that chain.
 fn root<'a>(findings: &'a [Finding], first: &'a Finding) -> &'a Finding {
     let mut cause = first;
     // Each step goes to another finding; two that name each other end it.
@@ -108,7 +102,6 @@ fn root<'a>(findings: &'a [Finding], first: &'a Finding) -> &'a Finding {
     cause
 }
 
-/// Returns what `finding` is to `cause`.
 fn role(cause: &Finding, finding: &Finding) -> Role {
     if is_behind(cause, finding) {
         Role::Consequence { of: cause.id }
@@ -168,7 +161,7 @@ fn share(a: &Finding, b: &Finding) -> bool {
             || apart(!ids.is_empty(), !their_ids.is_empty(), id))
 }
 
-/// Whether it is only worth knowing. Such a thing may hold now and is still no answer where something was wrong.
+/// Such a thing may hold now and still be no answer where something was wrong.
 fn is_remark(finding: &Finding) -> bool {
     finding.severity == Severity::Info
 }

@@ -44,7 +44,6 @@ pub enum MomentKind {
     TooLarge,
     /// A daemon of the runtime started.
     DaemonStart,
-    /// The kubelet started.
     KubeletStart,
     /// The last relist that listed began: the lag counts from here.
     LastRelist,
@@ -52,26 +51,20 @@ pub enum MomentKind {
     Timeout,
     /// The kubelet called its PLEG unhealthy.
     Stale,
-    /// The node went NotReady.
     NotReady,
-    /// It was over.
     Recovered,
 }
 
 /// One of these, with its place in time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moment {
-    /// What happened.
     pub what: MomentKind,
-    /// When first.
     pub at: Time,
     /// When last; the same where it happened once.
     pub last: Time,
-    /// How often.
     pub count: u64,
     /// Which daemon, task, server or device; or which message, by its name.
     pub detail: Option<String>,
-    /// What tells it; absent for what follows from other lines.
     pub citation: Option<Citation>,
 }
 
@@ -82,7 +75,6 @@ const STARTED: TimeDelta = TimeDelta::minutes(30);
 /// So soon after the last stale line the node is told NotReady, if it is: it is reported every 10 s.
 const REPORT: TimeDelta = TimeDelta::seconds(60);
 
-/// Returns the story of each outage, in their order.
 pub(super) fn of_each(evidence: &Evidence) -> Vec<Vec<Moment>> {
     let Some(log) = &evidence.log else {
         return Vec::new();
@@ -184,7 +176,7 @@ impl Moment {
     }
 }
 
-/// Returns the first of the log's lines that fit, with the last of its kind and how many there are.
+/// The first of the log's lines that fit, with the last of its kind and how many there are.
 fn logged(
     log: &Log,
     what: MomentKind,
@@ -218,7 +210,7 @@ fn logged(
     told
 }
 
-/// Returns a group that begins in the window, its last line and how many it has; or, of one that began before, its last
+/// A group that begins in the window, its last line and how many it has; or, of one that began before, its last
 /// line alone, if that is in the window: the others between are not kept.
 fn within(group: &Group, from: Time, to: Time) -> Option<(&Event, Time, u64)> {
     let (first, last) = (group.first.at?, group.last.at?);
@@ -273,7 +265,6 @@ fn fails(event: &Event, class: ErrorClass) -> bool {
         .is_some_and(|error| error.class == class)
 }
 
-/// Returns what the kernel said in the window.
 fn kernel(evidence: &Evidence, (from, to): (Time, Time)) -> Vec<Moment> {
     let kinds = [
         (KernelKind::OutOfMemory, MomentKind::OutOfMemory),
@@ -305,7 +296,7 @@ fn kernel(evidence: &Evidence, (from, to): (Time, Time)) -> Vec<Moment> {
     kinds.into_iter().filter_map(told).collect()
 }
 
-/// Returns the starts of the runtime's daemons in the window, or since an outage that goes on.
+/// The starts of the runtime's daemons in the window, or since an outage that goes on.
 fn daemons(evidence: &Evidence, incident: &Incident, (from, to): (Time, Time)) -> Vec<Moment> {
     let to = if incident.ongoing { evidence.now } else { to };
     let start = |process: &crate::node::Process| {
@@ -320,7 +311,6 @@ fn daemons(evidence: &Evidence, incident: &Incident, (from, to): (Time, Time)) -
     daemons.filter_map(start).collect()
 }
 
-/// Returns the moment so long before the look, in the log's zone.
 fn ago(evidence: &Evidence, ago: Duration) -> Option<Time> {
     let log = evidence.log.as_ref();
     let zone = log.and_then(|log| log.last).map(|last| *last.offset());
@@ -330,7 +320,6 @@ fn ago(evidence: &Evidence, ago: Duration) -> Option<Time> {
     now.checked_sub_signed(TimeDelta::from_std(ago).ok()?)
 }
 
-/// Returns the kubelet's starts in the window as one.
 fn kubelet_starts<'a>(
     starts: impl Iterator<Item = &'a Event>,
     (from, to): (Time, Time),

@@ -23,25 +23,22 @@ const LAYERS: usize = 5;
 /// Who wrote a line, as its envelope tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// No envelope names a writer.
     Unnamed,
     /// The kubelet, or the program that it runs in.
     Kubelet(Program),
-    /// The kernel itself.
     Kernel,
     /// systemd, the machine's or a user's.
     Systemd,
-    /// Another program.
     Other,
 }
 
 impl Owner {
-    /// Returns whether the kubelet wrote it, or the program that it runs in.
+    /// Whether the kubelet wrote it, or the program that it runs in.
     pub fn is_kubelet(self) -> bool {
         matches!(self, Self::Kubelet(_))
     }
 
-    /// Returns whether it is known that the kubelet did not write it.
+    /// Whether it is known that the kubelet did not write it.
     pub fn is_another(self) -> bool {
         matches!(self, Self::Kernel | Self::Systemd | Self::Other)
     }
@@ -53,7 +50,6 @@ impl Owner {
 pub enum Program {
     /// The kubelet by itself, or what tells nothing of its runtime.
     Kubelet,
-    /// k3s, server or agent.
     K3s,
     /// k3s' unit on a worker.
     K3sAgent,
@@ -74,15 +70,11 @@ pub enum Program {
 pub struct Unframed<'a> {
     /// The outermost time told.
     pub stamp: Option<Stamp>,
-    /// The host, where told.
     pub host: Option<Cow<'a, str>>,
-    /// The writer.
     pub owner: Owner,
-    /// What was inside.
     pub message: Cow<'a, [u8]>,
     /// Whether the message goes on in the next line's envelope, without a newline between.
     pub partial: bool,
-    /// Whether there was an envelope at all.
     pub enveloped: bool,
     /// The klog header that the message starts with.
     pub header: Option<Header>,
@@ -181,12 +173,11 @@ fn unescape_controls(message: &mut Cow<'_, [u8]>) {
     *message = Cow::Owned(out);
 }
 
-/// Returns whether `message` is a whole JSON record, or text in which a header can only be quoted.
+/// Whether `message` is a whole JSON record, or text in which a header can only be quoted.
 fn is_record(message: &[u8]) -> bool {
     (message.starts_with(b"{") && message.ends_with(b"}")) || message.starts_with(b"time=\"")
 }
 
-/// Takes one layer off; returns whether there was one.
 fn unframe_layer(unframed: &mut Unframed<'_>) -> bool {
     if unframed.message.starts_with(b"{") {
         let Some(inner) = objects::open(&unframed.message) else {
@@ -237,7 +228,7 @@ fn cut(message: Cow<'_, [u8]>, start: usize) -> Cow<'_, [u8]> {
     }
 }
 
-/// Returns who `ident` is: a syslog tag or a systemd unit, without its pid.
+/// Who `ident` is: a syslog tag or a systemd unit, without its pid.
 pub fn owner_of(ident: &[u8]) -> Owner {
     let ident = ident
         .strip_prefix(b"[")

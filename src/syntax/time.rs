@@ -44,7 +44,6 @@ pub struct When {
     year: Option<i32>,
     /// The moment it happened, if it is known.
     at: Option<Time>,
-    /// The envelope's stamp.
     received: Option<Received>,
     /// Whether year and zone stand in the line or its envelope.
     pub exact: bool,
@@ -68,12 +67,12 @@ impl When {
         exact: false,
     };
 
-    /// Returns whether year or zone are still to be found.
+    /// Whether year or zone are still to be found.
     pub fn is_open(&self) -> bool {
         self.at.is_none() && self.stamp.is_some()
     }
 
-    /// Returns microseconds on a line of its own: good for differences within one source only.
+    /// Microseconds on a line of its own: good for differences within one source only.
     pub fn rough_micros(&self) -> Option<i64> {
         match (self.at, self.stamp) {
             (_, Some((stamp, era))) => Some(stamp.rough_micros(era)),
@@ -94,9 +93,7 @@ pub struct Timestamps {
     furthest: Option<(Yearless, i32)>,
     /// An era in which a 29 February was seen.
     leap_era: Option<i32>,
-    /// The year of era 0.
     base_year: Option<i32>,
-    /// klog's zone.
     zone: Option<FixedOffset>,
     late_lines: u32,
     /// Set once hints had to be used: from then on no anchor changes the course.
@@ -106,7 +103,6 @@ pub struct Timestamps {
 }
 
 impl Timestamps {
-    /// Returns a calendar that knows nothing but `hints`.
     pub fn new(hints: Hints) -> Self {
         Self {
             hints,
@@ -122,12 +118,11 @@ impl Timestamps {
         }
     }
 
-    /// Returns whether year and zone are known, or given up.
+    /// Whether year and zone are known, or given up.
     pub fn is_anchored(&self) -> bool {
         self.base_year.is_some() && self.zone.is_some()
     }
 
-    /// Returns whether a year or a zone was guessed.
     pub fn guessed(&self) -> bool {
         self.guessed
     }
@@ -215,7 +210,7 @@ impl Timestamps {
         }
     }
 
-    /// Returns `when` with its moments, once year and zone are known.
+    /// `when` with its moments, once year and zone are known.
     pub fn close(&self, mut when: When) -> When {
         if let (true, Some((own, era)), Some(zone), Some(base)) =
             (when.is_open(), when.stamp, self.zone, self.base_year)
@@ -225,12 +220,10 @@ impl Timestamps {
         when
     }
 
-    /// Returns when the line's event happened.
     pub fn at(&self, when: &When) -> Option<Time> {
         when.at
     }
 
-    /// Returns when the line was received.
     pub fn received(&self, when: &When) -> Option<Time> {
         let at = when.at?;
         match when.received? {
@@ -274,7 +267,7 @@ impl Timestamps {
         self.era
     }
 
-    /// Returns klog's zone, from a line of which the envelope tells the moment of receipt.
+    /// Klog's zone, from a line of which the envelope tells the moment of receipt.
     ///
     /// A line may be delivered many minutes late, never early; so of all zones that fit, the best is the one
     /// that was right before, then the envelope's own and the user's, then the one with the shortest delay.
@@ -309,7 +302,7 @@ impl Timestamps {
         zone
     }
 
-    /// Returns the latest year of era 0 that puts no line more than a day into the future.
+    /// The latest year of era 0 that puts no line more than a day into the future.
     fn latest_year(&self) -> Option<i32> {
         let (stamp, era) = self.furthest?;
         let zone = self.zone.unwrap_or(*self.hints.now.offset());
@@ -327,7 +320,6 @@ impl Timestamps {
     }
 }
 
-/// Returns the zone of that many seconds east of UTC.
 fn offset(seconds: i64) -> Option<FixedOffset> {
     i32::try_from(seconds)
         .ok()
@@ -335,7 +327,7 @@ fn offset(seconds: i64) -> Option<FixedOffset> {
         .filter(|zone| zone.local_minus_utc().abs() <= 14 * 3600)
 }
 
-/// Returns the moment that many milliseconds after the epoch, in UTC.
+/// The moment that many milliseconds after the epoch, in UTC.
 pub fn epoch_millis(millis: f64) -> Option<Time> {
     let micros = millis * 1000.0;
     if !micros.is_finite() || !(0.0..1e17).contains(&micros) {

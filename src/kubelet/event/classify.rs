@@ -111,7 +111,6 @@ pub(crate) fn record(object: &[u8], out: &mut Vec<MessageFields>) {
     push(fields, &lists, message, out);
 }
 
-/// Takes in what filled a template's hole.
 fn filled<'a>(fields: &mut MessageFields, lists: &mut Lists<'a>, hole: Hole, value: &'a str) {
     match hole {
         Hole::Error => fields.error = Some(ErrorTail::new(&klog::unquote(value))),
@@ -141,7 +140,6 @@ fn merged(
     (pod, uid.or_else(|| fields.uid.clone()))
 }
 
-/// Takes in a key of a structured message.
 fn keyed<'a>(fields: &mut MessageFields, lists: &mut Lists<'a>, key: &str, value: Cow<'a, str>) {
     match key {
         "err" | "error" if fields.kind == Kind::SkipSync => lists.reasons = Some(value),
@@ -170,7 +168,6 @@ fn keyed<'a>(fields: &mut MessageFields, lists: &mut Lists<'a>, key: &str, value
     }
 }
 
-/// Finishes a line's fields, and pushes them with those of its lists.
 fn push(mut fields: MessageFields, lists: &Lists<'_>, message: &str, out: &mut Vec<MessageFields>) {
     let kind = fields.kind;
     match kind {
@@ -240,7 +237,6 @@ fn push(mut fields: MessageFields, lists: &Lists<'_>, message: &str, out: &mut V
     }
 }
 
-/// Returns the fields of one reason of a list.
 fn carried(item: &Item<'_>, carrier: Kind) -> MessageFields {
     let mut fields = MessageFields::new(item.kind);
     fields.carrier = Some(carrier);
@@ -252,7 +248,6 @@ fn carried(item: &Item<'_>, carrier: Kind) -> MessageFields {
     fields
 }
 
-/// Takes in `RuntimeReady=false reason:… message:…`.
 fn ready_state(fields: &mut MessageFields, text: &str) {
     let (reason, message) = items::state(text);
     if let Some(reason) = reason {
@@ -288,7 +283,6 @@ fn condition<'a>(fields: &mut MessageFields, text: &'a str) -> Option<Cow<'a, st
     Some(message)
 }
 
-/// Returns the time of RFC 3339 text with a zone.
 fn exact(text: &[u8]) -> Option<super::Time> {
     match rfc3339(text) {
         Some((Stamp::Exact(time), _)) => Some(time),
@@ -326,13 +320,13 @@ fn pleg_event(fields: &mut MessageFields, text: &str) {
     fields.container = value("Data").and_then(ContainerId::parse);
 }
 
-/// Returns the pod that a sync result names by its UID: `failed to "KillPodSandbox" for "<uid>" with …`.
+/// The pod that a sync result names by its UID: `failed to "KillPodSandbox" for "<uid>" with …`.
 fn sync_target(fields: &MessageFields) -> Option<PodUid> {
     let (_, rest) = fields.error.as_ref()?.text.split_once("\" for \"")?;
     PodUid::parse(rest.split('"').next()?)
 }
 
-/// Reads an object reference of klog JSON: `{"name":"web-0","namespace":"prod"}`.
+/// klog JSON: `{"name":"web-0","namespace":"prod"}`.
 fn object_name(text: &str) -> Option<PodName> {
     if !text.starts_with('{') {
         return None;
@@ -340,7 +334,6 @@ fn object_name(text: &str) -> Option<PodName> {
     names::pods_or_objects(text).find_map(|(pod, _)| pod)
 }
 
-/// Reads a node's name, bare or as an object reference.
 fn node_name(text: &str) -> String {
     let name = json::members(text.as_bytes())
         .find(|(key, _)| text.starts_with('{') && *key == b"name")

@@ -7,11 +7,8 @@ use chrono::TimeDelta;
 /// What one line says, where it is one of the known messages. Equal lines share it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageFields {
-    /// Which message.
     pub kind: Kind,
-    /// The pod, where the message names it.
     pub pod: Option<PodName>,
-    /// The pod's UID.
     pub uid: Option<PodUid>,
     /// The sandbox the call was about.
     pub sandbox: Option<ContainerId>,
@@ -21,9 +18,7 @@ pub struct MessageFields {
     pub lag: Option<TimeDelta>,
     /// `pleg-stale`: the limit that the kubelet applied.
     pub threshold: Option<TimeDelta>,
-    /// Why the call failed.
     pub error: Option<ErrorTail>,
-    /// The node, where the message names it.
     pub node: Option<String>,
     /// A word that the message carries: an event's name, a reason, a runtime's name, a PLEG event's type, a program and
     /// its version, by how much the clock was set.
@@ -55,24 +50,23 @@ impl MessageFields {
         }
     }
 
-    /// Returns the id that the call was about, container before sandbox.
+    /// The id that the call was about, container before sandbox.
     pub fn subject(&self) -> Option<&ContainerId> {
         self.container.as_ref().or(self.sandbox.as_ref())
     }
 
-    /// Returns whether the call ended in a time-out.
     pub fn is_deadline(&self) -> bool {
         self.error
             .as_ref()
             .is_some_and(|error| error.class == ErrorClass::Deadline)
     }
 
-    /// Returns whether this shows that relists end: their events come out.
+    /// Whether this shows that relists end: their events come out.
     pub(crate) fn is_recovery(&self) -> bool {
         matches!(self.kind, Kind::PlegEvent | Kind::PlegContainerFinished)
     }
 
-    /// Returns whether it tells trouble, so that context around it is wanted.
+    /// Whether it tells trouble, so that context around it is wanted.
     pub(crate) fn is_trouble(&self) -> bool {
         if self.kind == Kind::NodeReady {
             return false;

@@ -9,7 +9,6 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use chrono::TimeDelta;
 use std::sync::LazyLock;
 
-/// One reason out of a list.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Item<'a> {
     pub(super) kind: Kind,
@@ -19,7 +18,6 @@ pub(super) struct Item<'a> {
     pub(super) text: &'a str,
 }
 
-/// How known items begin.
 const STALE: &str = "PLEG is not healthy: pleg was last seen active ";
 const BEGINNINGS: &[(&str, Kind)] = &[
     (STALE, Kind::PlegStale),
@@ -49,7 +47,7 @@ static AUTOMATON: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
 /// Most reasons that are taken out of a list: there are seven.
 const MOST: usize = 16;
 
-/// Returns how the kubelet words a reason that is logged in lists only; nothing for other messages.
+/// How the kubelet words a reason that is logged in lists only; nothing for other messages.
 pub(super) fn wording(kind: Kind) -> Option<&'static str> {
     let (beginning, _) = BEGINNINGS.iter().find(|(_, of)| *of == kind)?;
     // What begins in the middle of a word is logged as a line of its own, too.
@@ -60,7 +58,7 @@ pub(super) fn wording(kind: Kind) -> Option<&'static str> {
         .then_some(beginning)
 }
 
-/// Returns the known reasons in `list`, in order, and how many are left out.
+/// The known reasons in `list`, in order, and how many are left out.
 pub(super) fn items(list: &str) -> (Vec<Item<'_>>, u64) {
     let (mut items, mut left_out) = (Vec::new(), 0);
     let Some(automaton) = AUTOMATON.as_ref().filter(|_| !list.is_empty()) else {
@@ -113,7 +111,7 @@ fn stale(text: &str) -> (Option<TimeDelta>, Option<TimeDelta>) {
     (lag, threshold)
 }
 
-/// Returns reason and message of `RuntimeReady=false reason:… message:…`.
+/// Reason and message of `RuntimeReady=false reason:… message:…`.
 pub(super) fn state(text: &str) -> (Option<&str>, Option<&str>) {
     let Some((_, rest)) = text.split_once("reason:") else {
         return (None, None);

@@ -6,7 +6,6 @@ use super::{Kind, MESSAGES};
 use memchr::memmem::{Finder, FinderRev};
 use std::sync::LazyLock;
 
-/// Most holes that a template has.
 const HOLES: usize = 6;
 
 /// A place in a template that text fills. Meanings: see the table.
@@ -60,7 +59,6 @@ impl Hole {
     }
 }
 
-/// A template: its head, then holes, each with what ends it.
 struct Template {
     kind: Kind,
     head: &'static str,
@@ -85,7 +83,7 @@ impl End {
         }
     }
 
-    /// Returns where in `text` the hole ends, and how long what follows it is.
+    /// Where in `text` the hole ends, and how long what follows it is.
     fn find(&self, text: &str) -> Option<(usize, usize)> {
         let text = text.as_bytes();
         match self {
@@ -166,14 +164,12 @@ impl Template {
     }
 }
 
-/// Returns the message that unstructured `text` is.
 pub(super) fn old(text: &str) -> Option<Match<'_>> {
     TABLES.old[first(text)]
         .iter()
         .find_map(|template| template.matches(text))
 }
 
-/// Returns the message whose structured text is `text`.
 pub(super) fn new(text: &str) -> Option<Kind> {
     TABLES.new[first(text)]
         .iter()

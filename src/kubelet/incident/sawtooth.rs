@@ -20,16 +20,13 @@ const MOST: u32 = 16;
 /// The heights of the peaks that ended: the lag fell back, and rose again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Peaks {
-    /// How many.
     pub count: u32,
     /// The lowest; nothing without any.
     pub least: TimeDelta,
-    /// The highest.
     pub most: TimeDelta,
 }
 
 impl Peaks {
-    /// Takes in one more.
     pub(super) fn add(&mut self, height: TimeDelta) {
         self.least = match self.count {
             0 => height,
@@ -39,7 +36,7 @@ impl Peaks {
         self.count = self.count.saturating_add(1);
     }
 
-    /// Returns how many pods' statuses never answer, if all peaks are of one such height: of a kubelet up to 1.31, which
+    /// How many pods' statuses never answer, if all peaks are of one such height: of a kubelet up to 1.31, which
     /// waits for each twice. From 1.32 on it waits once, and the number is twice that.
     pub fn blocked(&self) -> Option<u32> {
         let fits = |pods: &u32| {

@@ -8,14 +8,11 @@ use super::{
 use crate::{kubelet::event::MessageFields, syntax::klog::Severity};
 use std::sync::Arc;
 
-/// How many texts are remembered.
 const SLOTS: usize = 64;
-/// The longest of them, in bytes.
 const LONGEST: usize = 4 << 10;
 /// Most fields that one of them may say.
 const FACTS: usize = 16;
 
-/// A text, and what it says.
 #[derive(Debug)]
 pub(super) struct Read {
     text: Vec<u8>,
@@ -64,7 +61,7 @@ impl Cache {
     }
 }
 
-/// Returns the place of a text. Texts differ in a few digits anywhere, so all of it counts; in four sums at a time,
+/// The place of a text. Texts differ in a few digits anywhere, so all of it counts; in four sums at a time,
 /// since each step of one waits for the step before.
 fn slot(text: &[u8]) -> usize {
     // Multiplying by an odd number with many bits (the golden ratio's) spreads them into the upper bits.

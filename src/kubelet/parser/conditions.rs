@@ -19,7 +19,6 @@ pub(super) fn read(text: &[u8], out: &mut Vec<MessageFields>) -> bool {
     !out.is_empty()
 }
 
-/// Reads JSON in which conditions stand.
 fn object(text: &[u8], out: &mut Vec<MessageFields>) {
     let (conditions, left_out) = walk::conditions(text);
     for condition in conditions {
@@ -61,7 +60,7 @@ fn row(text: &str, out: &mut Vec<MessageFields>) {
     );
 }
 
-/// Returns whether a column is a reason: one word in CamelCase.
+/// Whether a column is a reason: one word in CamelCase.
 fn is_reason(column: &str) -> bool {
     column.len() > 4
         && column.starts_with(|c: char| c.is_ascii_uppercase())

@@ -23,12 +23,11 @@ pub(super) fn classify_into(text: &str, severity: Severity, fields: &mut Vec<Mes
     }
 }
 
-/// Returns `bytes` as text; valid text, the usual case, is checked by the faster of std's two ways.
+/// `bytes` as text; valid text, the usual case, is checked by the faster of std's two ways.
 pub(super) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
-/// Returns klog's stamp and the message after its header.
 pub(super) fn times<'a>(unframed: &'a Unframed<'_>) -> (Option<Yearless>, &'a [u8]) {
     match unframed.header {
         Some(header) => (Some(header.stamp), &unframed.message[header.len..]),
@@ -36,7 +35,6 @@ pub(super) fn times<'a>(unframed: &'a Unframed<'_>) -> (Option<Yearless>, &'a [u
     }
 }
 
-/// Returns the time of a klog JSON record, `{"ts":1796010357319.6838,…}`.
 pub(super) fn record_stamp(unframed: &Unframed<'_>) -> Option<Stamp> {
     let digits = unframed.message.strip_prefix(b"{\"ts\":")?;
     let end = memchr::memchr2(b',', b'}', digits).unwrap_or(digits.len());
@@ -48,7 +46,7 @@ pub(super) fn record_stamp(unframed: &Unframed<'_>) -> Option<Stamp> {
     epoch_millis(millis).map(Stamp::Exact)
 }
 
-/// Returns what a line shows of its time: klog's own stamp, and that of what stands context it.
+/// What a line shows of its time: klog's own stamp, and that of what stands context it.
 pub(crate) fn stamps(raw: &[u8]) -> Option<(Option<Yearless>, Option<Stamp>)> {
     if !may_have_time(raw) {
         return None;
@@ -63,7 +61,7 @@ pub(super) fn is_fatal(raw: &[u8]) -> bool {
     raw.first() == Some(&b'F') && klog::header(raw).is_some()
 }
 
-/// Returns whether a message says that lines of this log were lost.
+/// Whether a message says that lines of this log were lost.
 pub(super) fn is_loss(message: &str) -> bool {
     if let Some((_, rest)) = message.split_once("Suppressed ") {
         return rest.contains(" messages from ")
@@ -84,7 +82,7 @@ pub(super) fn may_have_time(raw: &[u8]) -> bool {
     }
 }
 
-/// Returns whether the kubelet wrote a line that is not parsed and has a time. Only unusual envelopes are taken off for that: in a
+/// Whether the kubelet wrote a line that is not parsed and has a time. Only unusual envelopes are taken off for that: in a
 /// log of all programs most lines are not the kubelet's.
 pub(crate) fn is_own(raw: &[u8]) -> bool {
     if !may_have_time(raw) {
@@ -132,7 +130,6 @@ pub(crate) fn is_own(raw: &[u8]) -> bool {
     framing::owner_of(ident).is_kubelet() || (may_have_time(&raw[end + 2..]) && is_own_inside(raw))
 }
 
-/// Takes all envelopes off to see whether the kubelet wrote a line.
 fn is_own_inside(raw: &[u8]) -> bool {
     let unframed = framing::unframe(raw);
     match unframed.owner {

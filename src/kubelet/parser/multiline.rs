@@ -16,7 +16,6 @@ pub(super) struct Multiline {
     pub(super) severity: Severity,
     pub(super) when: When,
     pub(super) line: u64,
-    /// Whether it has no klog header.
     bare: bool,
     enveloped: bool,
     partial: bool,
@@ -60,12 +59,12 @@ impl Multiline {
         self.is_open && self.partial
     }
 
-    /// Returns whether it has no header, so that another message without one may follow.
+    /// Whether it has no header, so that another message without one may follow.
     pub(super) fn is_bare(&self) -> bool {
         self.bare
     }
 
-    /// Returns whether it is inside a block of lines.
+    /// Whether it is inside a block of lines.
     pub(super) fn is_block(&self) -> bool {
         self.is_open && self.block
     }
@@ -78,7 +77,6 @@ impl Multiline {
         &self.text
     }
 
-    /// Opens a message with a klog header, or a klog JSON record.
     pub(super) fn start(
         &mut self,
         unframed: &Unframed<'_>,
@@ -98,7 +96,6 @@ impl Multiline {
         };
     }
 
-    /// Opens a message that has no header.
     pub(super) fn start_bare(&mut self, unframed: &Unframed<'_>, when: When, line: u64) {
         self.set(unframed, &unframed.message, when, line);
         self.record = false;
@@ -158,7 +155,6 @@ impl Multiline {
         true
     }
 
-    /// Appends the second half of a record that was broken in mid-string.
     fn mend(&mut self, raw: &[u8], cut: &mut u64) -> bool {
         let whole = self.text.ends_with(b"}");
         if std::mem::replace(&mut self.mended, true)
@@ -182,7 +178,7 @@ impl Multiline {
     }
 }
 
-/// Returns whether a line without a header is none the less no part of the message before it.
+/// Whether a line without a header is none the less no part of the message before it.
 fn is_of_its_own(message: &[u8]) -> bool {
     message.is_empty()
         || message.starts_with(b"{\"")

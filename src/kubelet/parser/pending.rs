@@ -17,7 +17,6 @@ const BYTES: usize = 4 << 20;
 const CITED: usize = 400;
 const CITED_BYTES: usize = 800;
 
-/// The way out.
 #[derive(Debug)]
 pub(super) struct Pending {
     source: Arc<str>,
@@ -43,7 +42,6 @@ impl Pending {
         self.release(out);
     }
 
-    /// Sends an event on its way.
     pub(super) fn push(
         &mut self,
         fields: Arc<MessageFields>,
@@ -131,7 +129,6 @@ impl Pending {
     }
 }
 
-/// Returns as much of `text` as is cited.
 pub(super) fn cited(text: &str) -> &str {
     if text.len() <= CITED {
         return text;

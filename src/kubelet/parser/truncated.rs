@@ -3,7 +3,6 @@
 //! One such line says nothing, messages pending those signs, too. Lines that are cut to one width do; and a `>` that closes
 //! nothing, or within what is quoted.
 
-/// The fold.
 #[derive(Debug, Default)]
 pub(super) struct Truncated {
     /// Characters of the last line that has such a sign.
@@ -30,7 +29,7 @@ impl Truncated {
         self.sure += u64::from(ends_cut(raw));
     }
 
-    /// Returns how many lines a pager cut; 0 where it may have been none.
+    /// How many lines a pager cut; 0 where it may have been none.
     pub(super) fn count(&self) -> u64 {
         let alike = match self.alike {
             1 => 0,
@@ -40,7 +39,7 @@ impl Truncated {
     }
 }
 
-/// Returns whether a line ends in a `>` that can only be a pager's: it closes nothing, or a quote is left multiline.
+/// Whether a line ends in a `>` that can only be a pager's: it closes nothing, or a quote is left multiline.
 pub(crate) fn ends_cut(raw: &[u8]) -> bool {
     let Some(text) = raw.strip_suffix(b">") else {
         return false;
@@ -61,7 +60,6 @@ pub(crate) fn ends_cut(raw: &[u8]) -> bool {
     multiline == 0 || quoted
 }
 
-/// Returns whether `…` is in a line. Most have no byte of its kind, and to look for the whole sign takes longer.
 fn has_dots(raw: &[u8]) -> bool {
     let dots = "…".as_bytes();
     memchr::memchr(dots[0], raw).is_some_and(|at| memchr::memmem::find(&raw[at..], dots).is_some())

@@ -25,13 +25,10 @@ const MOST: usize = 4;
 pub struct ClockStep {
     /// By how much, at most: lines before it may be older.
     pub by: TimeDelta,
-    /// The last line before.
     pub before: Citation,
-    /// The first line after.
     pub after: Citation,
 }
 
-/// The fold.
 #[derive(Debug, Default)]
 pub(super) struct ClockSteps {
     found: Vec<ClockStep>,

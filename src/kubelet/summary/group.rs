@@ -7,14 +7,10 @@ use std::{cmp::Ordering, sync::Arc};
 /// After a pause this long the same message is another story; a hang repeats its time-outs every 2 to 4 minutes.
 pub const PAUSE: TimeDelta = TimeDelta::minutes(10);
 
-/// Equal messages about the same thing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// How many.
     pub count: u64,
-    /// The first.
     pub first: Event,
-    /// The last.
     pub last: Event,
 }
 
@@ -27,7 +23,7 @@ impl Group {
         }
     }
 
-    /// Returns whether `event`, though it says the same, comes after a pause: it is another story.
+    /// Whether `event`, though it says the same, comes after a pause: it is another story.
     pub(super) fn ended_before(&self, event: &Event) -> bool {
         self.last
             .at
@@ -36,19 +32,17 @@ impl Group {
     }
 }
 
-/// What the events of a group have in common.
 #[derive(Debug, Clone)]
 pub(super) struct About(pub(super) Arc<MessageFields>);
 
 impl About {
-    /// Returns whether a healthy node says it of one pod after the other, as it lets go of them.
+    /// Whether a healthy node says it of one pod after the other, as it lets go of them.
     pub(super) fn is_quiet(&self) -> bool {
         let error = self.0.error.as_ref();
         error.is_some_and(|error| error.class == ErrorClass::NotFound)
             || matches!(self.0.kind.message().weight, Weight::Weak | Weight::Context)
     }
 
-    /// Returns what they have in common besides the message.
     fn key(&self) -> impl Ord {
         let fields = &*self.0;
         let id = fields.subject();

@@ -14,7 +14,6 @@ pub(super) struct Lru<K, V> {
 }
 
 impl<K: Ord + Clone, V> Lru<K, V> {
-    /// Returns a map with room for so many.
     pub(super) fn new(most: usize) -> Self {
         Self {
             new: BTreeMap::new(),
@@ -23,7 +22,6 @@ impl<K: Ord + Clone, V> Lru<K, V> {
         }
     }
 
-    /// Puts a value in its key's place; `forget` learns of each that is forgotten for it.
     pub(super) fn put(&mut self, key: &K, value: V, forget: impl FnMut(V)) {
         if let Some(known) = self.new.get_mut(key) {
             *known = value;
@@ -38,7 +36,7 @@ impl<K: Ord + Clone, V> Lru<K, V> {
         self.new.get(key).or_else(|| self.old.get(key))
     }
 
-    /// Returns a key's place, to be filled; what is in it is kept on.
+    /// A key's place, to be filled; what is in it is kept on.
     pub(super) fn place(&mut self, key: K, forget: impl FnMut(V)) -> Entry<'_, K, V> {
         self.turn(forget);
         if !self.old.is_empty()
@@ -49,7 +47,6 @@ impl<K: Ord + Clone, V> Lru<K, V> {
         self.new.entry(key)
     }
 
-    /// Makes room for one more.
     fn turn(&mut self, forget: impl FnMut(V)) {
         if self.new.len() >= self.most / 2 {
             let old = std::mem::replace(&mut self.old, std::mem::take(&mut self.new));
@@ -57,7 +54,7 @@ impl<K: Ord + Clone, V> Lru<K, V> {
         }
     }
 
-    /// Returns a key's correlate in the order of keys, and itself if it is there.
+    /// A key's correlate in the order of keys, and itself if it is there.
     pub(super) fn around(&self, key: &K) -> impl Iterator<Item = (&K, &V)> {
         [&self.new, &self.old].into_iter().flat_map(move |map| {
             let after = map.range(key..).next();
@@ -66,7 +63,6 @@ impl<K: Ord + Clone, V> Lru<K, V> {
         })
     }
 
-    /// Returns all values, in no order.
     pub(super) fn into_values(self) -> impl Iterator<Item = V> {
         self.new.into_values().chain(self.old.into_values())
     }

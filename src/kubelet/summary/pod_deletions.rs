@@ -10,7 +10,6 @@ use crate::{
     },
 };
 
-/// Removals remembered.
 pub(super) const MAX_DELETIONS: usize = 4096;
 /// How many of the latest may be the same one's.
 const NEAR: usize = 64;
@@ -25,7 +24,7 @@ pub struct PodDeletion {
 }
 
 impl Log {
-    /// Returns when and how the log shows this pod being removed. Where a name alone tells, it may be that of several
+    /// When and how the log shows this pod being removed. Where a name alone tells, it may be that of several
     /// pods, one after the other: then it is the last removal up to that moment, or else the first after it.
     pub fn deletion_of(
         &self,

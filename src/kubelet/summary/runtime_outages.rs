@@ -13,16 +13,12 @@ const APART: TimeDelta = TimeDelta::seconds(15);
 /// So many are kept, the last ones.
 const MOST: usize = 64;
 
-/// A time in which the kubelet's lists were refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuntimeOutage {
-    /// The first list that was.
     pub first: Time,
-    /// The last one.
     pub last: Time,
 }
 
-/// The fold.
 #[derive(Debug, Default)]
 pub(super) struct RuntimeOutages(VecDeque<RuntimeOutage>);
 

@@ -9,7 +9,7 @@ use crate::{
 use std::io::{self, Write};
 
 impl Page<'_> {
-    /// Returns what stands behind a finding's confidence: its role, where there are several.
+    /// What stands behind a finding's confidence: its role, where there are several.
     pub(super) fn role(&self, role: Option<&Role>) -> String {
         let several = self.report.findings.len() > 1;
         match role.filter(|_| several) {
@@ -20,7 +20,7 @@ impl Page<'_> {
         }
     }
 
-    /// Returns a finding's explanation, and before it what it has to do with another one.
+    /// A finding's explanation, and before it what it has to do with another one.
     pub(super) fn explained(&self, finding: &Finding, role: Option<&Role>) -> String {
         let words = &finding.explanation;
         match role {

@@ -18,14 +18,12 @@ pub enum Entry {
     Verbose(Fields),
     /// JSON over several lines.
     Object {
-        /// The lines so far.
         text: Vec<u8>,
         /// The bracket that ends it, alone on its line.
         close: u8,
     },
 }
 
-/// What an entry's lines told so far.
 #[derive(Debug, Default)]
 pub struct Fields {
     stamp: Option<Stamp>,
@@ -37,7 +35,6 @@ pub struct Fields {
     block: Option<(bool, Vec<u8>)>,
 }
 
-/// What became of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Gathered {
     /// It belongs to the entry, which goes on.
@@ -49,7 +46,7 @@ pub enum Gathered {
 }
 
 impl Entry {
-    /// Returns the entry that `line` begins, if it begins one.
+    /// The entry that `line` begins, if it begins one.
     pub fn begin(line: &[u8]) -> Option<Self> {
         match line {
             b"{" => Some(Self::object(b'{', b'}')),
@@ -90,7 +87,7 @@ impl Entry {
         }
     }
 
-    /// Returns the entry as a line without its envelope; `None` where it has no message.
+    /// The entry as a line without its envelope; `None` where it has no message.
     pub fn unframed(self) -> Option<Unframed<'static>> {
         let fields = match self {
             Self::Export(fields) | Self::Verbose(fields) => fields,
@@ -120,7 +117,7 @@ impl Entry {
         }))
     }
 
-    /// Returns the text of JSON that is no journal entry.
+    /// The text of JSON that is no journal entry.
     pub fn text(&self) -> Option<&[u8]> {
         match self {
             Self::Object { text, .. } => Some(text),

@@ -8,10 +8,8 @@ use crate::syntax::{
 
 /// Longest stamp of a form that is only recognised by its time of day (localised month names).
 const FOREIGN_STAMP: usize = 40;
-/// Longest host name or tag.
 const WORD: usize = 255;
 
-/// Opens the layer that `text` starts with.
 pub(super) fn open(text: &[u8]) -> Option<Layer> {
     match text.first()? {
         0x1e => Some(bare(1, None)),
@@ -235,13 +233,12 @@ fn without_pid(tag: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns the index after the word at `at`.
 fn word_end(text: &[u8], at: usize) -> usize {
     let rest = text.get(at..).unwrap_or(b"");
     memchr::memchr(b' ', rest).map_or(text.len().max(at), |end| at + end)
 }
 
-/// Returns the start of the word after the one at `at`, past one blank; the text's end if there is none.
+/// The start of the word after the one at `at`, past one blank; the text's end if there is none.
 fn next_word(text: &[u8], at: usize) -> usize {
     (word_end(text, at) + 1).min(text.len())
 }

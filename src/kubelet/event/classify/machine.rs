@@ -14,7 +14,7 @@ use crate::{
     syntax::framing::{Owner, owner_of},
 };
 
-/// Returns what a message of another program than the kubelet says, where that matters.
+/// What a message of another program than the kubelet says, where that matters.
 pub(crate) fn foreign(message: &str, owner: Owner) -> Option<MessageFields> {
     let told = match owner {
         Owner::Kernel => kernel(message),
@@ -24,7 +24,6 @@ pub(crate) fn foreign(message: &str, owner: Owner) -> Option<MessageFields> {
     told.or_else(|| aside::clock(message))
 }
 
-/// Returns how what the kernel and systemd say is worded.
 pub(super) fn wording(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::OutOfMemory => &["Out of memory: Killed process <any> (<word>) <any>"],
@@ -79,7 +78,6 @@ fn is_since_boot(stamp: &str) -> bool {
     !stamp.is_empty() && bytes.all(|byte| byte.is_ascii_digit() || byte == b'.')
 }
 
-/// Returns the server that does not answer, of NFS and of CIFS.
 fn silent(text: &str) -> Option<&str> {
     match text.split_once(" has not responded in") {
         Some((before, _)) => before.rsplit(' ').next(),
@@ -116,13 +114,11 @@ fn unit(message: &str) -> Option<MessageFields> {
     Some(fields)
 }
 
-/// Whether it is the kubelet's unit, or one of a daemon of a runtime.
 fn is_ours(unit: &str) -> bool {
     let name = unit.strip_suffix(".service");
     owner_of(unit.as_bytes()).is_kubelet() || name.is_some_and(|name| RUNTIMES.contains(&name))
 }
 
-/// The units of runtimes' daemons.
 const RUNTIMES: &[&str] = &[
     "docker",
     "containerd",
@@ -138,7 +134,6 @@ fn about(kind: Kind, what: Option<&str>) -> MessageFields {
     fields
 }
 
-/// Returns what stands between two words.
 fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(before)?;
     rest.split_once(after).map(|(found, _)| found)
