@@ -148,9 +148,10 @@ impl Kubelet {
     /// How long the kubelet's metrics say that it has run.
     pub fn age(&self) -> Option<Duration> {
         let metrics = self.metrics.as_ref()?;
-        let at = match self.source.as_ref().is_some_and(|source| source.is_file) {
-            false => Some(self.asked_at),
-            true => metrics.newest,
+        let at = if self.source.as_ref().is_some_and(|source| source.is_file) {
+            metrics.newest
+        } else {
+            Some(self.asked_at)
         };
         (at? - metrics.started?).to_std().ok()
     }
@@ -168,9 +169,10 @@ impl Kubelet {
     pub fn overdue(&self) -> Option<Age> {
         let never = self.metrics.as_ref()?.last_seen == Some(Seen::Never);
         let up = || TimeDelta::from_std(self.age()?).ok();
-        let age = match never {
-            true => up().map(Age::AtLeast),
-            false => self.relist_age(),
+        let age = if never {
+            up().map(Age::AtLeast)
+        } else {
+            self.relist_age()
         };
         age.filter(|age| age.least() > self.threshold())
     }

@@ -30,9 +30,10 @@ pub struct Style {
 impl Style {
     /// `text` in that colour or weight, an SGR code, where colour is used.
     fn paint(self, text: &str, code: &str) -> String {
-        match self.color {
-            true => format!("\x1b[{code}m{text}\x1b[0m"),
-            false => text.to_owned(),
+        if self.color {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
         }
     }
 }

@@ -13,7 +13,6 @@ mod lines;
 mod multiline;
 mod pending;
 mod truncated;
-mod walk;
 
 use crate::{
     kubelet::event::{

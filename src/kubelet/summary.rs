@@ -269,9 +269,10 @@ impl LogSummary {
         let dropped = &mut self.log.dropped;
         let mut drop = |group: Group| *dropped += group.count;
         let about = About(Arc::clone(&event.fields));
-        let groups = match about.is_quiet() {
-            true => &mut self.quiet,
-            false => &mut self.groups,
+        let groups = if about.is_quiet() {
+            &mut self.quiet
+        } else {
+            &mut self.groups
         };
         match groups.place(about, &mut drop) {
             Entry::Occupied(mut group) if !group.get().ended_before(&event) => {

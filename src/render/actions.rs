@@ -33,9 +33,10 @@ pub fn step(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     // Of the others it is looked at right before whether they fit.
-    let suspected = match step.is_guess() {
-        true => " (only suspected)",
-        false => "",
+    let suspected = if step.is_guess() {
+        " (only suspected)"
+    } else {
+        ""
     };
     let title = format!(
         "{} [{}], against {}{suspected}",
@@ -80,9 +81,10 @@ pub fn write(
 ) -> io::Result<()> {
     let paint = |text: &str, code: &str| style.paint(text, code);
     if report.actions.is_empty() {
-        let why = match fix::is_well(report) {
-            true => "nothing is to be done.",
-            false => "plegdoctor can do nothing of the above by itself.",
+        let why = if fix::is_well(report) {
+            "nothing is to be done."
+        } else {
+            "plegdoctor can do nothing of the above by itself."
         };
         return writeln!(out, "\n{}  {why}", paint("Actions", "1"));
     }
@@ -90,9 +92,10 @@ pub fn write(
     let mut alike = 0;
     for (at, deed) in report.actions.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|at| report.actions.get(at));
-        alike = match before.is_some_and(|before| is_alike(before, deed)) {
-            true => alike + 1,
-            false => 0,
+        alike = if before.is_some_and(|before| is_alike(before, deed)) {
+            alike + 1
+        } else {
+            0
         };
         let last = report
             .actions

@@ -58,9 +58,10 @@ fn seen(kubelet: &Kubelet, metrics: &Metrics) -> Option<String> {
 
 fn spread(what: &str, spread: &Quantiles) -> String {
     let (half, most) = (spread.quantile(0.5), spread.quantile(0.99));
-    let since = match spread.is_recent() {
-        true => "of the last 10 minutes",
-        false => "since its start",
+    let since = if spread.is_recent() {
+        "of the last 10 minutes"
+    } else {
+        "since its start"
     };
     format!(
         "{what} ({:.0} {since}): median {half}, 99th percentile {most}",

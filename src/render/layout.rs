@@ -216,9 +216,10 @@ fn stacked(table: &Table, width: u16) -> String {
                 head => format!("{head} {cell}"),
             })
             .collect();
-        let first = match first.is_empty() {
-            true => String::new(),
-            false => format!("{first}: "),
+        let first = if first.is_empty() {
+            String::new()
+        } else {
+            format!("{first}: ")
         };
         text += &paragraph(&format!("{first}{}", told.join(", ")), 2, width);
     }

@@ -3,11 +3,10 @@
 //! Times, severity and citation are the parser's business. A line that lists reasons gives itself and one more
 //! for each; a line that names several pods gives one for each.
 
-mod aside;
-mod machine;
+mod other_programs;
 
-pub(super) use aside::wording;
-pub(crate) use machine::foreign;
+pub(crate) use other_programs::foreign;
+pub(super) use other_programs::wording;
 
 use super::{
     ErrorTail, Kind, MessageFields, bounded,
@@ -57,7 +56,7 @@ pub(crate) fn text(text: &str, out: &mut Vec<MessageFields>) {
             }
             push(fields, &lists, &message, out);
         } else {
-            aside::locked(text, out);
+            other_programs::locked(text, out);
         }
         return;
     }
@@ -70,7 +69,7 @@ pub(crate) fn text(text: &str, out: &mut Vec<MessageFields>) {
         }
         push(fields, &lists, text, out);
     } else {
-        aside::locked(text, out);
+        other_programs::locked(text, out);
     }
 }
 
@@ -96,7 +95,7 @@ pub(crate) fn record(object: &[u8], out: &mut Vec<MessageFields>) {
         // Up to 1.21 the whole unstructured text stands in `msg`.
         text(message, out);
         if out.is_empty() {
-            aside::locked(&String::from_utf8_lossy(object), out);
+            other_programs::locked(&String::from_utf8_lossy(object), out);
         }
         return;
     };
@@ -207,9 +206,12 @@ fn push(mut fields: MessageFields, lists: &Lists<'_>, message: &str, out: &mut V
     }
     let reasons = lists.reasons.as_deref().unwrap_or("");
     // A terminal's width broke it; the width of a pasted mail's lines takes a blank besides.
-    let [mended, spaced] = ["", " "].map(|between| match reasons.contains('\n') {
-        true => Cow::Owned(reasons.replace('\n', between)),
-        false => Cow::Borrowed(reasons),
+    let [mended, spaced] = ["", " "].map(|between| {
+        if reasons.contains('\n') {
+            Cow::Owned(reasons.replace('\n', between))
+        } else {
+            Cow::Borrowed(reasons)
+        }
     });
     let (items, left_out) = match items::items(&mended) {
         (none, 0) if none.is_empty() => items::items(&spaced),
@@ -225,7 +227,7 @@ fn push(mut fields: MessageFields, lists: &Lists<'_>, message: &str, out: &mut V
     }
     let drives_docker =
         kind == Kind::RuntimeInitialized && fields.detail.as_deref() == Some("docker");
-    let version = aside::runtime_version(&fields, lists.version.as_deref());
+    let version = other_programs::runtime_version(&fields, lists.version.as_deref());
     out.push(fields);
     out.extend(version);
     out.extend(items.into_iter().map(|item| carried(&item, kind)));

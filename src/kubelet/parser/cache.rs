@@ -41,9 +41,10 @@ impl Cache {
         let lossy = lossy(text);
         let mut fields = Vec::new();
         classify_into(&lossy, severity, &mut fields);
-        let cited = match fields.is_empty() {
-            true => "".into(),
-            false => cited(&lossy).into(),
+        let cited = if fields.is_empty() {
+            "".into()
+        } else {
+            cited(&lossy).into()
         };
         Read {
             text: text[..text.len().min(LONGEST + 1)].to_vec(),

@@ -52,9 +52,10 @@ impl Parser {
             self.note_host(Some(host.trim()));
         } else if is_loss(&message) {
             let (losses, loss) = (&mut self.info.losses, bounded(message.trim(), 300));
-            match losses.len() < MOST && losses.iter().all(|known| known != loss) {
-                true => losses.push(loss.to_owned()),
-                false => self.info.more_losses += 1,
+            if losses.len() < MOST && losses.iter().all(|known| known != loss) {
+                losses.push(loss.to_owned())
+            } else {
+                self.info.more_losses += 1
             }
         }
         if may_have_time(raw) {

@@ -21,9 +21,10 @@ impl Truncated {
         }
         // All bytes but those that go on with a character.
         let width = raw.iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
-        self.alike = match width == self.width {
-            true => self.alike + 1,
-            false => 1,
+        self.alike = if width == self.width {
+            self.alike + 1
+        } else {
+            1
         };
         self.width = width;
         self.sure += u64::from(ends_cut(raw));

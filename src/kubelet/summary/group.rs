@@ -60,9 +60,10 @@ impl About {
 impl Ord for About {
     fn cmp(&self, other: &Self) -> Ordering {
         // Lines that are repeated share their fields.
-        match Arc::ptr_eq(&self.0, &other.0) {
-            true => Ordering::Equal,
-            false => (self.0.kind.cmp(&other.0.kind)).then_with(|| self.key().cmp(&other.key())),
+        if Arc::ptr_eq(&self.0, &other.0) {
+            Ordering::Equal
+        } else {
+            (self.0.kind.cmp(&other.0.kind)).then_with(|| self.key().cmp(&other.key()))
         }
     }
 }

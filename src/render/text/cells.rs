@@ -44,8 +44,9 @@ fn on_disk(container: &Container) -> String {
         return String::new();
     };
     let state = &stored.state.state;
-    match stored.is_stale() {
-        true => format!("{state}, now gone"),
-        false => format!("{state} on disk"),
+    if stored.is_stale() {
+        format!("{state}, now gone")
+    } else {
+        format!("{state} on disk")
     }
 }

@@ -76,9 +76,10 @@ impl Page<'_> {
                 | MomentKind::Refused
                 | MomentKind::Timeout
         );
-        let early = match warns && incident.start - moment.at >= EARLY {
-            true => "early warning: ",
-            false => "",
+        let early = if warns && incident.start - moment.at >= EARLY {
+            "early warning: "
+        } else {
+            ""
         };
         let more = match moment.count {
             1 => String::new(),
@@ -111,8 +112,9 @@ impl Page<'_> {
 /// Returns how far it is from the lag's beginning: `-4h2m`, `+3m1s`.
 fn offset(after: TimeDelta) -> String {
     let told = duration::human(after);
-    match after > TimeDelta::zero() {
-        true => format!("+{told}"),
-        false => told,
+    if after > TimeDelta::zero() {
+        format!("+{told}")
+    } else {
+        told
     }
 }
