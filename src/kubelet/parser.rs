@@ -411,8 +411,8 @@ impl Parser {
         }
         for fields in &read.fields {
             self.info.left_out += fields.left_out;
-            if let Some(told) = fields.told {
-                self.pending.anchor(&when, told, out);
+            if let Some(reported) = fields.reported_at {
+                self.pending.anchor(&when, reported, out);
             }
             self.pending
                 .push(Arc::clone(fields), severity, when, line, &read.cited, out);

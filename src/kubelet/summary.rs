@@ -37,14 +37,14 @@ use std::{
 };
 
 /// Groups kept of what may tell a cause; the messages of others are counted in `Log::dropped`.
-const GROUPS: usize = 2560;
+const MAX_GROUPS: usize = 2560;
 /// Groups kept of what a healthy node says of its many pods, which is not to crowd those out.
-const QUIET: usize = 1024;
+const MAX_QUIET: usize = 1024;
 /// Groups kept after which there was a long pause.
-const ENDED: usize = 512;
-const PROGRAMS: usize = 16;
+const MAX_ENDED: usize = 512;
+const MAX_PROGRAMS: usize = 16;
 /// Pods and ids remembered.
-const NAMES: usize = 8192;
+const MAX_NAMES: usize = 8192;
 
 /// One log file, journal or stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,15 +103,9 @@ pub struct Log {
     /// Outages that found no room.
     pub outages_dropped: u64,
     /// The last event of each pod: only a relist that inspected the pod lets it happen.
-    pod_signs: Lru<PodUid, Time>,
-    names: Lru<ContainerId, (PodName, Option<PodUid>)>,
-    uids: Lru<PodUid, PodName>,
-}
-
-impl<K: Ord + Clone, V> Default for Lru<K, V> {
-    fn default() -> Self {
-        Self::new(NAMES)
-    }
+    pod_signs: Lru<PodUid, Time, MAX_NAMES>,
+    names: Lru<ContainerId, (PodName, Option<PodUid>), MAX_NAMES>,
+    uids: Lru<PodUid, PodName, MAX_NAMES>,
 }
 
 impl Log {
@@ -128,14 +122,14 @@ impl Log {
         class: ErrorClass,
     ) -> impl Iterator<Item = &'a Group> {
         self.of(kinds)
-            .filter(move |group| group.first.error.as_ref().is_some_and(|e| e.class == class))
+            .filter(move |group| group.first.error_class() == Some(class))
     }
 
     /// The pod of a container or sandbox, as far as the log names it.
     pub fn pod_of(&self, id: &ContainerId) -> Option<(&PodName, Option<&PodUid>)> {
         // An id cut short sorts right before the whole ids that it begins.
         self.names
-            .around(id)
+            .neighbours(id)
             .find(|(known, _)| known.matches(id))
             .map(|(_, (pod, uid))| (pod, uid.as_ref()))
     }
@@ -216,36 +210,20 @@ fn rank(group: &Group) -> u8 {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct LogSummary {
     log: Log,
     /// By kind.
     counts: Vec<u64>,
-    groups: Lru<About, Group>,
+    groups: Lru<About, Group, MAX_GROUPS>,
     /// Groups of what a healthy node says, too.
-    quiet: Lru<About, Group>,
+    quiet: Lru<About, Group, MAX_QUIET>,
     /// Groups after which there was a long pause.
     ended: VecDeque<Group>,
     incidents: Incidents,
     correlate: Correlator,
     clock_steps: ClockSteps,
     runtime_outages: RuntimeOutages,
-}
-
-impl Default for LogSummary {
-    fn default() -> Self {
-        Self {
-            log: Log::default(),
-            counts: Vec::new(),
-            groups: Lru::new(GROUPS),
-            quiet: Lru::new(QUIET),
-            ended: VecDeque::new(),
-            incidents: Incidents::default(),
-            correlate: Correlator::default(),
-            clock_steps: ClockSteps::default(),
-            runtime_outages: RuntimeOutages::default(),
-        }
-    }
 }
 
 /// How much later than written a line was received: a full pipe holds up what is written.
@@ -269,26 +247,26 @@ impl LogSummary {
         let dropped = &mut self.log.dropped;
         let mut drop = |group: Group| *dropped += group.count;
         let about = About(Arc::clone(&event.fields));
-        let groups = if about.is_quiet() {
-            &mut self.quiet
+        let group = if about.is_quiet() {
+            self.quiet.entry(about, &mut drop)
         } else {
-            &mut self.groups
+            self.groups.entry(about, &mut drop)
         };
-        match groups.place(about, &mut drop) {
+        match group {
             Entry::Occupied(mut group) if !group.get().ended_before(&event) => {
                 let group = group.get_mut();
                 group.count += 1;
                 group.last = event;
             }
             Entry::Occupied(mut group) => {
-                let ended = group.insert(Group::of(event));
-                if self.ended.len() == ENDED {
+                let ended = group.insert(Group::new(event));
+                if self.ended.len() == MAX_ENDED {
                     self.ended.pop_front().into_iter().for_each(drop);
                 }
                 self.ended.push_back(ended);
             }
             Entry::Vacant(place) => {
-                place.insert(Group::of(event));
+                place.insert(Group::new(event));
             }
         }
     }
@@ -366,7 +344,7 @@ impl LogSummary {
             Kind::SoftwareVersion => {
                 let name = event.detail.as_deref().and_then(|it| it.split(' ').next());
                 if let Some(name) = name
-                    && (log.versions.len() < PROGRAMS || log.versions.contains_key(name))
+                    && (log.versions.len() < MAX_PROGRAMS || log.versions.contains_key(name))
                 {
                     log.versions.insert(name.to_owned(), event.clone());
                 }
@@ -377,23 +355,19 @@ impl LogSummary {
             }
             _ => {}
         }
-        let fails = |class| {
-            matches!(
-                class,
-                ErrorClass::Deadline | ErrorClass::Unavailable | ErrorClass::TooLarge
-            )
-        };
-        if event.kind == Kind::PlegStale
-            || event.error.as_ref().is_some_and(|error| fails(error.class))
-        {
+        let fails = matches!(
+            event.error_class(),
+            Some(ErrorClass::Deadline | ErrorClass::Unavailable | ErrorClass::TooLarge)
+        );
+        if event.kind == Kind::PlegStale || fails {
             log.well_since = None;
         }
         match event.kind {
             Kind::NodeReady | Kind::NodeNotReady => log.last_readiness = Some(event.clone()),
             Kind::RecordingEvent if event.detail.as_deref() == Some("NodeNotReady") => {
                 // The line beside it says why.
-                let told = log.last_readiness.as_ref().map(|told| told.kind);
-                if told != Some(Kind::NodeNotReady) {
+                let last = log.last_readiness.as_ref().map(|last| last.kind);
+                if last != Some(Kind::NodeNotReady) {
                     log.last_readiness = Some(event.clone());
                 }
             }

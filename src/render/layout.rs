@@ -1,7 +1,7 @@
 //! Words for people: hostile text made harmless, long text made short, paragraphs laid out.
 
 use crate::syntax::id::PodUid;
-use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets::NOTHING};
+use comfy_table::{Cell, ColumnConstraint, ContentArrangement, Table, Width, presets::NOTHING};
 use std::{collections::BTreeSet, fmt::Write as _};
 
 /// `text` with what could command or deceive a terminal made visible: control characters, marks that
@@ -147,6 +147,20 @@ fn filled(text: &str, room: usize) -> Vec<String> {
     lines
 }
 
+/// A table without borders, two blanks between its columns.
+pub fn table(head: impl IntoIterator<Item = impl Into<Cell>>, width: u16) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(width)
+        .set_header(head.into_iter().map(Into::into).collect::<Vec<Cell>>());
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    table
+}
+
 /// Lays out a table of at most `width` columns in which the words of the cells in these columns stay whole: times, ids,
 /// what a command takes. Where there is no room for that, each row is a paragraph.
 pub fn laid_out(table: &mut Table, whole: &[usize], width: u16) -> String {
@@ -197,7 +211,7 @@ pub fn laid_out(table: &mut Table, whole: &[usize], width: u16) -> String {
 
 /// Each row of a table as a paragraph: what each cell is called, and what it holds.
 fn stacked(table: &Table, width: u16) -> String {
-    let cells = |row: &comfy_table::Row| row.cell_iter().map(comfy_table::Cell::content).collect();
+    let cells = |row: &comfy_table::Row| row.cell_iter().map(Cell::content).collect();
     let heads: Vec<String> = table.header().map(cells).unwrap_or_default();
     let rows: Vec<Vec<String>> = table.row_iter().map(cells).collect();
     let (title, rest) = heads
@@ -288,21 +302,14 @@ mod tests {
     #[test]
     fn words_of_a_table_stay_whole_while_there_is_room_and_then_rows_are_paragraphs() {
         let told = |width: u16| {
-            let mut table = Table::new();
+            let mut table = table(["Outages", "started", "what"], width);
             table
-                .load_style(NOTHING)
-                .set_content_arrangement(ContentArrangement::Dynamic)
-                .set_width(width)
-                .set_header(["Outages", "started", "what"])
                 .add_row([
                     "",
                     "05:36:28",
                     "the node goes NotReady, and stays so for long",
                 ])
                 .add_row(["x", "05:39:29", ""]);
-            for column in table.column_iter_mut() {
-                column.set_padding((0, 2));
-            }
             laid_out(&mut table, &[1], width)
         };
         assert_eq!(

@@ -1,6 +1,6 @@
 //! `probe` for people: each call with its time, and what a relist of the kubelet would take.
 
-use super::layout::{laid_out, paragraph, visible};
+use super::layout::{self, laid_out, paragraph, visible};
 use crate::{
     io::probe::Outcome,
     kubelet::histogram::human,
@@ -11,7 +11,7 @@ use crate::{
         relist::Relist,
     },
 };
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets::NOTHING};
+use comfy_table::{Cell, CellAlignment};
 use std::{
     io::{self, Write},
     time::Duration,
@@ -57,12 +57,8 @@ pub fn write(runtime: &Runtime, rows: usize, width: u16, out: &mut dyn Write) ->
 }
 
 fn table(calls: &[Call<'_>], rows: usize, width: u16) -> String {
-    let mut table = Table::new();
-    table
-        .load_style(NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(width)
-        .set_header(["CALL", "CONTAINER", "NAME", "LISTED AS", "TIME"]);
+    let head = ["CALL", "CONTAINER", "NAME", "LISTED AS", "TIME"];
+    let mut table = layout::table(head, width);
     for call in calls.iter().take(rows) {
         let of = |text: fn(&Container) -> String| call.container.map(text).unwrap_or_default();
         table.add_row([
@@ -72,9 +68,6 @@ fn table(calls: &[Call<'_>], rows: usize, width: u16) -> String {
             Cell::new(of(|container| visible(&container.listed_state))),
             Cell::new(visible(&time(call))).set_alignment(CellAlignment::Right),
         ]);
-    }
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 2));
     }
     let (call, id, time) = (0, 1, 4);
     laid_out(&mut table, &[call, id, time], width)

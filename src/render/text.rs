@@ -6,7 +6,7 @@ mod timeline;
 
 use super::{
     Style,
-    layout::{brief, cut, cut_middle, laid_out, paragraph, visible},
+    layout::{self, brief, cut, cut_middle, laid_out, paragraph, visible},
     sources,
 };
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
 };
 use cells::{inspected, listed, name};
 use chrono::TimeDelta;
-use comfy_table::{Attribute, Cell, ContentArrangement, Table, presets::NOTHING};
+use comfy_table::{Attribute, Cell, Table};
 use std::io::{self, Write};
 
 /// Citations shown for each finding; JSON has all.
@@ -345,22 +345,14 @@ impl Page<'_> {
     }
 
     fn table(&self, head: &[&str]) -> Table {
-        let mut table = Table::new();
-        table
-            .load_style(NOTHING)
-            .set_content_arrangement(ContentArrangement::Dynamic)
-            .set_width(self.style.width)
-            .set_header(
-                head.iter()
-                    .map(|cell| Cell::new(cell).add_attribute(Attribute::Bold)),
-            );
+        let head = head
+            .iter()
+            .map(|cell| Cell::new(cell).add_attribute(Attribute::Bold));
+        let mut table = layout::table(head, self.style.width);
         if self.style.color {
             table.enforce_styling();
         } else {
             table.force_no_tty();
-        }
-        for column in table.column_iter_mut() {
-            column.set_padding((0, 2));
         }
         table
     }

@@ -105,6 +105,5 @@ fn gone(log: &Log, runtime: &Runtime) -> Vec<Container> {
 
 /// A call about something that is not there is an everyday race with its removal.
 fn is_worth_a_look(group: &Group) -> bool {
-    let class = group.first.error.as_ref().map(|error| error.class);
-    !matches!(class, None | Some(ErrorClass::NotFound))
+    !matches!(group.first.error_class(), None | Some(ErrorClass::NotFound))
 }

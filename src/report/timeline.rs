@@ -259,10 +259,7 @@ fn fails(event: &Event, class: ErrorClass) -> bool {
                 | Kind::RemoveContainerFailed
                 | Kind::GcStopContainerFailed
         );
-    call && event
-        .error
-        .as_ref()
-        .is_some_and(|error| error.class == class)
+    call && event.error_class() == Some(class)
 }
 
 fn kernel(evidence: &Evidence, (from, to): (Time, Time)) -> Vec<Moment> {

@@ -11,8 +11,9 @@ pub use values::{Values, is_open_block};
 use super::time::Yearless;
 
 /// Letter that opens a klog line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Severity {
+    #[default]
     Info,
     Warning,
     Error,

@@ -36,7 +36,7 @@ const LATE_LINES: u32 = 16;
 const HALF_YEAR: i32 = 180;
 
 /// When a line was written, as far as it can be told by now.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct When {
     /// klog's own stamp, or the envelope's where klog has none; with the era it belongs to.
     stamp: Option<(Yearless, i32)>,
@@ -58,15 +58,6 @@ enum Received {
 }
 
 impl When {
-    /// A line that tells no time.
-    pub const NEVER: Self = Self {
-        stamp: None,
-        year: None,
-        at: None,
-        received: None,
-        exact: false,
-    };
-
     /// Whether year or zone are still to be found.
     pub fn is_open(&self) -> bool {
         self.at.is_none() && self.stamp.is_some()

@@ -266,7 +266,7 @@ fn condition<'a>(fields: &mut MessageFields, text: &'a str) -> Option<Cow<'a, st
             let value = json::string(value);
             match key {
                 b"reason" => fields.detail(&String::from_utf8_lossy(&value)),
-                b"lastHeartbeatTime" => fields.told = exact(&value),
+                b"lastHeartbeatTime" => fields.reported_at = exact(&value),
                 b"message" => message = Some(String::from_utf8_lossy(&value).into_owned()),
                 _ => {}
             }
@@ -274,7 +274,7 @@ fn condition<'a>(fields: &mut MessageFields, text: &'a str) -> Option<Cow<'a, st
         Cow::Owned(message?)
     } else {
         if let Some((_, time)) = text.split_once("LastHeartbeatTime:") {
-            fields.told = go_time(time);
+            fields.reported_at = go_time(time);
         }
         let (_, rest) = text.split_once(" Reason:")?;
         let (reason, message) = rest.split_once(" Message:")?;

@@ -25,9 +25,9 @@ pub struct MessageFields {
     pub detail: Option<String>,
     /// For an item of a list: the message that carried it (`skip-sync`, `node-not-ready`, `ready-condition`).
     pub carrier: Option<Kind>,
-    /// A moment that the message tells, close to when it was logged.
-    pub(crate) told: Option<Time>,
-    /// How many things more its line lists.
+    /// A time inside the message, close to when it was logged.
+    pub(crate) reported_at: Option<Time>,
+    /// Pods and reasons of its line that were not kept.
     pub(crate) left_out: u64,
 }
 
@@ -45,7 +45,7 @@ impl MessageFields {
             node: None,
             detail: None,
             carrier: None,
-            told: None,
+            reported_at: None,
             left_out: 0,
         }
     }
@@ -55,31 +55,27 @@ impl MessageFields {
         self.container.as_ref().or(self.sandbox.as_ref())
     }
 
-    pub fn is_deadline(&self) -> bool {
-        self.error
-            .as_ref()
-            .is_some_and(|error| error.class == ErrorClass::Deadline)
+    pub fn error_class(&self) -> Option<ErrorClass> {
+        self.error.as_ref().map(|error| error.class)
     }
 
-    /// Whether this shows that relists end: their events come out.
+    pub fn is_deadline(&self) -> bool {
+        self.error_class() == Some(ErrorClass::Deadline)
+    }
+
+    /// Whether only a finished relist lets it happen.
     pub(crate) fn is_recovery(&self) -> bool {
         matches!(self.kind, Kind::PlegEvent | Kind::PlegContainerFinished)
     }
 
-    /// Whether it tells trouble, so that context around it is wanted.
+    /// Whether it reports trouble, so that context around it is wanted.
     pub(crate) fn is_trouble(&self) -> bool {
         if self.kind == Kind::NodeReady {
             return false;
         }
         match self.kind.message().weight {
-            Weight::Decisive | Weight::Strong => self
-                .error
-                .as_ref()
-                .is_none_or(|error| error.class != ErrorClass::NotFound),
-            Weight::Moderate => self
-                .error
-                .as_ref()
-                .is_some_and(|error| error.class == ErrorClass::Deadline),
+            Weight::Decisive | Weight::Strong => self.error_class() != Some(ErrorClass::NotFound),
+            Weight::Moderate => self.is_deadline(),
             Weight::Weak | Weight::Context => false,
         }
     }

@@ -112,11 +112,11 @@ fn is_reason(column: &str) -> bool {
         && column.bytes().all(|b| b.is_ascii_alphanumeric())
 }
 
-fn push(reason: &str, message: &str, told: Option<Time>, out: &mut Vec<MessageFields>) {
+fn push(reason: &str, message: &str, heartbeat: Option<Time>, out: &mut Vec<MessageFields>) {
     let from = out.len();
     ready_condition(reason, message, out);
     for fields in &mut out[from..] {
-        fields.told = told;
+        fields.reported_at = heartbeat;
     }
 }
 

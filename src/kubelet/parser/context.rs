@@ -22,13 +22,16 @@ impl Parser {
     /// Emits the conditions that `conditions::read` left in `fields`.
     pub(super) fn conditions(&mut self, text: &[u8], line: u64, out: &mut Vec<Event>) {
         let text = cited(String::from_utf8_lossy(text).trim()).into();
-        let mut told = None;
+        let mut reported = None;
         // Pasted from elsewhere, but it is the kubelet's own word on its node.
         self.info.of_kubelet = true;
         for fields in std::mem::take(&mut self.fields) {
             self.info.left_out += fields.left_out;
-            told = fields.told.or(told);
-            let when = self.pending.timestamps.see(None, told.map(Stamp::Exact));
+            reported = fields.reported_at.or(reported);
+            let when = self
+                .pending
+                .timestamps
+                .see(None, reported.map(Stamp::Exact));
             let severity = Severity::Info;
             self.pending
                 .push(Arc::new(fields), severity, when, line, &text, out);

@@ -8,7 +8,7 @@ use crate::syntax::{
 };
 
 /// A message that is being put together, and what its first line told.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Multiline {
     is_open: bool,
     /// The message behind the klog header, or the JSON record.
@@ -28,26 +28,6 @@ pub(super) struct Multiline {
     /// How far a further line is indented by the journal.
     column: usize,
     was_cut: bool,
-}
-
-impl Default for Multiline {
-    fn default() -> Self {
-        Self {
-            is_open: false,
-            text: Vec::new(),
-            severity: Severity::Info,
-            when: When::NEVER,
-            line: 0,
-            bare: false,
-            enveloped: false,
-            partial: false,
-            block: false,
-            record: false,
-            mended: false,
-            column: 0,
-            was_cut: false,
-        }
-    }
 }
 
 impl Multiline {

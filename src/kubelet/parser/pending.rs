@@ -1,4 +1,4 @@
-//! Events on their way out: held back, in order, while the log has not told year and zone.
+//! Events held back, in order, until the log shows its year and zone.
 
 use crate::{
     kubelet::event::{Event, MessageFields, bounded},
@@ -11,11 +11,11 @@ use crate::{
 use std::{collections::VecDeque, sync::Arc};
 
 /// Most events held back, and most bytes of their citations; then the hints have to do.
-const MOST: usize = 8192;
-const BYTES: usize = 4 << 20;
+const MAX_EVENTS: usize = 8192;
+const MAX_BYTES: usize = 4 << 20;
 /// Longest citation, in characters, and in bytes.
-const CITED: usize = 400;
-const CITED_BYTES: usize = 800;
+const MAX_CITED: usize = 400;
+const MAX_CITED_BYTES: usize = 800;
 
 #[derive(Debug)]
 pub(super) struct Pending {
@@ -36,9 +36,9 @@ impl Pending {
         }
     }
 
-    /// Takes in a moment that a message tells; it may free what is held.
-    pub(super) fn anchor(&mut self, when: &When, told: Time, out: &mut Vec<Event>) {
-        self.timestamps.anchor(when, told);
+    /// A time inside a message may date what is held back.
+    pub(super) fn anchor(&mut self, when: &When, reported: Time, out: &mut Vec<Event>) {
+        self.timestamps.anchor(when, reported);
         self.release(out);
     }
 
@@ -65,25 +65,25 @@ impl Pending {
             self.bytes += text.len();
         }
         self.held.push_back((event, when));
-        if self.held.len() >= MOST || self.bytes >= BYTES {
+        if self.held.len() >= MAX_EVENTS || self.bytes >= MAX_BYTES {
             self.finish(out);
         }
     }
 
-    /// Lets all go, with the hints where the log told nothing.
+    /// Emits everything, by the hints where the log shows no year or zone.
     pub(super) fn finish(&mut self, out: &mut Vec<Event>) {
         self.timestamps.settle();
-        // What no hint could date goes without a time.
-        self.let_go(out);
+        // What no hint could date has no time.
+        self.emit(out);
     }
 
     fn release(&mut self, out: &mut Vec<Event>) {
         if self.timestamps.is_anchored() {
-            self.let_go(out);
+            self.emit(out);
         }
     }
 
-    fn let_go(&mut self, out: &mut Vec<Event>) {
+    fn emit(&mut self, out: &mut Vec<Event>) {
         if self.held.is_empty() {
             return;
         }
@@ -130,10 +130,10 @@ impl Pending {
 }
 
 pub(super) fn cited(text: &str) -> &str {
-    if text.len() <= CITED {
+    if text.len() <= MAX_CITED {
         return text;
     }
-    let text = bounded(text, CITED_BYTES);
-    let end = text.char_indices().nth(CITED);
+    let text = bounded(text, MAX_CITED_BYTES);
+    let end = text.char_indices().nth(MAX_CITED);
     end.map_or(text, |(end, _)| &text[..end])
 }

@@ -15,7 +15,7 @@ pub struct Group {
 }
 
 impl Group {
-    pub(super) fn of(event: Event) -> Self {
+    pub(super) fn new(event: Event) -> Self {
         Self {
             count: 1,
             first: event.clone(),
@@ -38,8 +38,7 @@ pub(super) struct About(pub(super) Arc<MessageFields>);
 impl About {
     /// Whether a healthy node says it of one pod after the other, as it lets go of them.
     pub(super) fn is_quiet(&self) -> bool {
-        let error = self.0.error.as_ref();
-        error.is_some_and(|error| error.class == ErrorClass::NotFound)
+        self.0.error_class() == Some(ErrorClass::NotFound)
             || matches!(self.0.kind.message().weight, Weight::Weak | Weight::Context)
     }
 
@@ -49,7 +48,7 @@ impl About {
         // A message about a container is about that, whichever way it names its pod.
         let pod = fields.pod.as_ref().filter(|_| id.is_none());
         let uid = fields.uid.as_ref().filter(|_| id.is_none());
-        let class = fields.error.as_ref().map(|error| error.class);
+        let class = fields.error_class();
         // One process that was killed is not another, nor one server another.
         let named = fields.detail.as_deref();
         let named = named.filter(|_| fields.kind.is_of_machine());

@@ -1,5 +1,5 @@
-//! When the runtime's socket refused the kubelet's lists: each time by itself, since one that ends again and again looks
-//! the same as one that was away for long where only the first and the last line are told.
+//! When the runtime's socket refused the kubelet's lists, each time separately: by its first and last line alone a runtime
+//! that crashes again and again looks like one that was down for long.
 
 use crate::{
     kubelet::event::{ErrorClass, Event},
@@ -9,9 +9,9 @@ use chrono::TimeDelta;
 use std::collections::VecDeque;
 
 /// The kubelet lists every second; after a pause this long a list has succeeded.
-const APART: TimeDelta = TimeDelta::seconds(15);
-/// So many are kept, the last ones.
-const MOST: usize = 64;
+const MAX_PAUSE: TimeDelta = TimeDelta::seconds(15);
+/// The last ones are kept.
+const MAX_OUTAGES: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuntimeOutage {
@@ -24,16 +24,14 @@ pub(super) struct RuntimeOutages(VecDeque<RuntimeOutage>);
 
 impl RuntimeOutages {
     pub(super) fn observe(&mut self, event: &Event) {
-        let refused = |class| class == ErrorClass::Unavailable;
-        let error = event.error.as_ref();
-        if !error.is_some_and(|error| refused(error.class)) || !event.kind.is_list() {
+        if event.error_class() != Some(ErrorClass::Unavailable) || !event.kind.is_list() {
             return;
         }
         let Some(at) = event.at else { return };
         match self.0.back_mut() {
-            Some(down) if at - down.last <= APART => down.last = down.last.max(at),
+            Some(down) if at - down.last <= MAX_PAUSE => down.last = down.last.max(at),
             _ => {
-                if self.0.len() == MOST {
+                if self.0.len() == MAX_OUTAGES {
                     self.0.pop_front();
                 }
                 self.0.push_back(RuntimeOutage {

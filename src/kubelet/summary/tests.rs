@@ -264,7 +264,7 @@ fn stop_timed_out(n: u64) -> String {
 fn what_finds_no_room_is_the_earlier_and_counted() {
     let lines: Vec<_> = (0..9000).map(stop_timed_out).collect();
     let log = digest(&lines);
-    assert!((GROUPS / 2..=GROUPS).contains(&log.groups.len()));
+    assert!((MAX_GROUPS / 2..=MAX_GROUPS).contains(&log.groups.len()));
     assert_eq!(log.dropped, 9000 - log.groups.len() as u64);
     assert_eq!(log.counts["stop-sandbox-failed"], 9000);
     let last = log.groups.last().unwrap();
@@ -305,8 +305,8 @@ fn a_story_that_ends_again_and_again_keeps_its_latest() {
         })
         .collect();
     let log = digest(&lines);
-    assert_eq!(log.groups.len(), ENDED + 1);
-    assert_eq!(log.dropped, 900 - (ENDED as u64 + 1));
+    assert_eq!(log.groups.len(), MAX_ENDED + 1);
+    assert_eq!(log.dropped, 900 - (MAX_ENDED as u64 + 1));
     assert_eq!(log.groups[0].first.citation.line, Some(388));
 }
 
@@ -371,7 +371,7 @@ fn of_several_pods_of_one_name_the_removal_is_that_of_the_time_or_of_the_uid() {
 
 #[test]
 fn the_latest_names_and_removals_are_remembered_however_many_there_were() {
-    let most = (NAMES + NAMES / 4) as u64;
+    let most = (MAX_NAMES + MAX_NAMES / 4) as u64;
     let lines: Vec<_> = (0..most)
         .flat_map(|n| {
             [
@@ -399,5 +399,5 @@ fn the_latest_names_and_removals_are_remembered_however_many_there_were() {
     assert!(log.deletion_of(None, Some(&uid), None).is_some());
     assert!(log.pod_named(&uid).is_some());
     let pod_deletions = most - pod_deletions::MAX_DELETIONS as u64;
-    assert_eq!(log.forgotten, pod_deletions + NAMES as u64);
+    assert_eq!(log.forgotten, pod_deletions + MAX_NAMES as u64);
 }
