@@ -104,7 +104,7 @@ impl Kubelet {
         };
         for answer in answers {
             match answer.what {
-                Query::Metrics | Query::SavedMetrics => kubelet.take_metrics(answer),
+                Query::Metrics | Query::SavedMetrics => kubelet.read_metrics(answer),
                 Query::Health | Query::HealthByMetrics => {
                     kubelet.health.push(Health::read(answer));
                 }
@@ -113,8 +113,8 @@ impl Kubelet {
         kubelet
     }
 
-    fn take_metrics(&mut self, answer: Answer) {
-        let mut probe = judged(answer.probe, answer.status, &answer.body);
+    fn read_metrics(&mut self, answer: Answer) {
+        let mut probe = with_status(answer.probe, answer.status, &answer.body);
         if probe.outcome == Outcome::Answered {
             self.metrics = Metrics::read(&answer.body);
             if self.metrics.is_none() {
@@ -185,26 +185,26 @@ impl Kubelet {
 }
 
 /// How a call ended, by its HTTP status too.
-fn judged(probe: Probe, status: Option<u16>, body: &[u8]) -> Probe {
+fn with_status(probe: Probe, status: Option<u16>, body: &[u8]) -> Probe {
     let Some(status) = status.filter(|status| !(200..300).contains(status)) else {
         return probe;
     };
     if probe.outcome != Outcome::Answered {
         return probe;
     }
-    let words = health::words(body);
-    let words = match status {
+    let message = health::message(body);
+    let message = match status {
         401 | 403 => format!("HTTP {status}: it wants credentials"),
         300..=399 => format!("HTTP {status}: it points elsewhere, and that is not followed"),
-        _ if words.is_empty() => format!("HTTP {status}"),
-        _ => format!("HTTP {status}: {words}"),
+        _ if message.is_empty() => format!("HTTP {status}"),
+        _ => format!("HTTP {status}: {message}"),
     };
     Probe {
         outcome: match status {
             401 | 403 => Outcome::Denied,
             _ => Outcome::Error,
         },
-        error: Some(words),
+        error: Some(message),
         ..probe
     }
 }

@@ -80,7 +80,7 @@ pub fn diagnose(evidence: &Evidence) -> Report {
     let mut findings = rules::check_all(evidence);
     let outages = log.map_or(&[][..], |log| &log.incidents);
     let roles = rank::rank(&mut findings, outages);
-    let (ruled_out, undecided) = exclusions::judge(evidence, &findings);
+    let (ruled_out, undecided) = exclusions::exclude(evidence, &findings);
     let (kubelet_gaps, kubelet_notes) = kubelet::unseen(evidence);
     let gaps: BTreeSet<Gap> = evidence
         .gaps
@@ -103,7 +103,7 @@ pub fn diagnose(evidence: &Evidence) -> Report {
         undecided,
         actions: Vec::new(),
         incidents: log.map(|log| log.incidents.clone()).unwrap_or_default(),
-        timelines: timeline::of_each(evidence),
+        timelines: timeline::build(evidence),
         containers,
         sources: log.map(|log| log.sources.clone()).unwrap_or_default(),
         events: log.map(|log| log.counts.clone()).unwrap_or_default(),

@@ -29,10 +29,10 @@ const METRICS: &str = "http://127.0.0.1:10255/metrics";
 const METRICS_END: &str = "/metrics";
 const HEALTH_END: &str = "/healthz?verbose";
 /// Most bytes of metrics: a node with hundreds of pods has a few MiB.
-const MOST_METRICS: usize = 32 << 20;
-const MOST_HEALTH: usize = 64 << 10;
+const MAX_METRICS: usize = 32 << 20;
+const MAX_HEALTH: usize = 64 << 10;
 /// How long a file may take: it may be a pipe from the program that asks for it.
-const FILE_PATIENCE: Duration = Duration::from_secs(10);
+const FILE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Where to get the metrics, if somebody said so.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub fn ask(ask: &Ask<'_>) -> Vec<Answer> {
         let named_thread = thread::Builder::new().name("kubelet".to_owned());
         let asking = named_thread.spawn_scoped(scope, || make(&calls, ask.timeout));
         if let Some(Place::File(path)) = named {
-            answers.push(saved(path, FILE_PATIENCE));
+            answers.push(saved(path, FILE_TIMEOUT));
         }
         answers.extend(match asking {
             Ok(asking) => asking.join().unwrap_or_default(),
@@ -149,8 +149,8 @@ fn make(calls: &[Call], timeout: Duration) -> Vec<Answer> {
 impl Call {
     async fn make(&self, timeout: Duration) -> Answer {
         let most = match self.what {
-            Query::Metrics | Query::SavedMetrics => MOST_METRICS,
-            Query::Health | Query::HealthByMetrics => MOST_HEALTH,
+            Query::Metrics | Query::SavedMetrics => MAX_METRICS,
+            Query::Health | Query::HealthByMetrics => MAX_HEALTH,
         };
         let peer = Peer::Tcp(&self.url.authority);
         let (took, reply) = http::ask(peer, &self.url.path, timeout, most).await;
@@ -182,15 +182,15 @@ impl Call {
     }
 }
 
-fn saved(path: &Path, patience: Duration) -> Answer {
+fn saved(path: &Path, timeout: Duration) -> Answer {
     let started = Instant::now();
     let mut body = Err((
         Outcome::TimedOut,
-        format!("reading it takes longer than {} s", patience.as_secs_f64()),
+        format!("reading it takes longer than {} s", timeout.as_secs_f64()),
     ));
     let own = path.to_owned();
     let ended = deadline::pump(
-        started + patience,
+        started + timeout,
         move |to: &SyncSender<io::Result<Vec<u8>>>| drop(to.send(bytes(&own))),
         &mut |read: io::Result<Vec<u8>>| {
             body = read.map_err(|error| (outcome(&error), error.to_string()));
@@ -199,8 +199,8 @@ fn saved(path: &Path, patience: Duration) -> Answer {
     );
     let (outcome, error, body) = match (ended, body) {
         (Err(error), _) => (Outcome::Error, Some(error.to_string()), Vec::new()),
-        (Ok(Ended::Whole | Ended::Late | Ended::Enough), Ok(body)) if body.len() > MOST_METRICS => {
-            let error = format!("it is larger than {} MiB", MOST_METRICS >> 20);
+        (Ok(Ended::Whole | Ended::Late | Ended::Enough), Ok(body)) if body.len() > MAX_METRICS => {
+            let error = format!("it is larger than {} MiB", MAX_METRICS >> 20);
             (Outcome::Error, Some(error), Vec::new())
         }
         (Ok(_), Ok(body)) => (Outcome::Answered, None, body),
@@ -231,7 +231,7 @@ fn outcome(error: &io::Error) -> Outcome {
 fn bytes(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let file = File::open(path)?;
-    file.take(MOST_METRICS as u64 + 1).read_to_end(&mut bytes)?;
+    file.take(MAX_METRICS as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -285,7 +285,7 @@ mod tests {
         assert_eq!(answer.probe.outcome, Outcome::TimedOut);
         let words = answer.probe.error.unwrap();
         assert_eq!(words, "reading it takes longer than 0.2 s");
-        let endless = saved(Path::new("/dev/zero"), FILE_PATIENCE);
+        let endless = saved(Path::new("/dev/zero"), FILE_TIMEOUT);
         assert_eq!(endless.probe.outcome, Outcome::Error);
         let words = endless.probe.error.unwrap();
         assert_eq!(words, "it is larger than 32 MiB");
@@ -298,7 +298,7 @@ mod tests {
             ("/nonexistent/metrics", "No such file"),
             ("/", "Is a directory"),
         ] {
-            let answer = saved(Path::new(path), FILE_PATIENCE);
+            let answer = saved(Path::new(path), FILE_TIMEOUT);
             assert_eq!(answer.probe.outcome, Outcome::Error, "{path}");
             let told = answer.probe.error.unwrap();
             assert!(told.contains(words), "{told}");

@@ -4,12 +4,12 @@
 //! loop has not come round for 5 minutes, as it does while the PLEG or the runtime is unhealthy; on 10248 older
 //! releases have nothing but `ping`.
 
-use super::{Answer, judged};
+use super::{Answer, with_status};
 use crate::io::probe::{Outcome, Probe};
 
 /// Most checks that are kept; a kubelet has three or four.
-const MOST: usize = 64;
-const WORDS: usize = 400;
+const MAX_CHECKS: usize = 64;
+const MAX_MESSAGE: usize = 400;
 
 /// What one health check said, or did not.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,10 +43,10 @@ impl Health {
         let probe = match well {
             Some(true) => answer.probe,
             Some(false) => Probe {
-                error: Some(words(&answer.body)).filter(|words| !words.is_empty()),
+                error: Some(message(&answer.body)).filter(|text| !text.is_empty()),
                 ..answer.probe
             },
-            None => judged(answer.probe, answer.status, &answer.body),
+            None => with_status(answer.probe, answer.status, &answer.body),
         };
         Self {
             source: answer.source,
@@ -76,19 +76,19 @@ fn checks(body: &[u8]) -> Vec<Check> {
             ok,
         })
     };
-    text.lines().filter_map(check).take(MOST).collect()
+    text.lines().filter_map(check).take(MAX_CHECKS).collect()
 }
 
 /// The other side's words in one line, cut to a bearable length.
-pub(super) fn words(body: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&body[..body.len().min(4 * WORDS)]).into_owned();
+pub(super) fn message(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&body[..body.len().min(4 * MAX_MESSAGE)]).into_owned();
     let lines: Vec<_> = text
         .lines()
         .map(str::trim)
         .filter(|line| !line.is_empty())
         .collect();
     let line = lines.join("; ");
-    match line.char_indices().nth(WORDS) {
+    match line.char_indices().nth(MAX_MESSAGE) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }
@@ -158,8 +158,8 @@ mod tests {
 
     #[test]
     fn words_are_one_line_of_bearable_length() {
-        assert_eq!(words(b"a\n\n b \n"), "a; b");
-        assert!(words("ä".repeat(10_000).as_bytes()).chars().count() <= WORDS + 1);
-        assert_eq!(words(b"\xff"), "\u{fffd}");
+        assert_eq!(message(b"a\n\n b \n"), "a; b");
+        assert!(message("ä".repeat(10_000).as_bytes()).chars().count() <= MAX_MESSAGE + 1);
+        assert_eq!(message(b"\xff"), "\u{fffd}");
     }
 }

@@ -20,7 +20,7 @@ use std::collections::{BTreeSet, VecDeque};
 pub const CALL_TIMEOUT: TimeDelta = TimeDelta::minutes(2);
 /// The longest pause between stale lines while the kubelet is unhealthy is 5 s (sync-loop back-off), so a log
 /// that goes on for this long without one shows that it is not.
-const QUIET: TimeDelta = TimeDelta::seconds(15);
+const MAX_PAUSE: TimeDelta = TimeDelta::seconds(15);
 /// Two stretches are one incident if no relist can have finished between them: the second's last good relist
 /// began at most this long after the first's last stale line.
 const ADJACENT: TimeDelta = TimeDelta::seconds(60);
@@ -32,18 +32,18 @@ pub const START_UP: TimeDelta = TimeDelta::seconds(60);
 /// stamps the line a little after the lag was computed.
 const JITTER: TimeDelta = TimeDelta::seconds(3);
 /// A pause this long between stale lines, while no relist succeeds, is no pause: lines are missing.
-const HOLE: TimeDelta = TimeDelta::seconds(60);
+const MIN_HOLE: TimeDelta = TimeDelta::seconds(60);
 /// Samples of the lag that an incident keeps for its bar; beyond, every second one is dropped.
-const SAMPLES: usize = 256;
+const MAX_SAMPLES: usize = 256;
 /// Incidents kept; beyond, the earliest gives way.
-const INCIDENTS: usize = 256;
+const MAX_INCIDENTS: usize = 256;
 /// The incidents that keep all their samples, and how many those before them keep.
-const WHOLE: usize = 32;
-const FEW: usize = 32;
+const WHOLE_INCIDENTS: usize = 32;
+const MAX_OLD_SAMPLES: usize = 32;
 /// Distinct blocked containers that an incident remembers.
-const CULPRITS: usize = 64;
+const MAX_CULPRITS: usize = 64;
 /// Times of failed calls remembered from before an incident's first line.
-const LOOKBACK: usize = 256;
+const MAX_LOOKBACK: usize = 256;
 
 /// How the lag went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,12 +115,12 @@ impl Incident {
             ((at - lag) - (then - before)).abs() <= JITTER * 2
         };
         let gap = self.samples.windows(2).any(|two| match two {
-            [one, next] => one_rise(next, one) && next.0 - one.0 > HOLE,
+            [one, next] => one_rise(next, one) && next.0 - one.0 > MIN_HOLE,
             _ => false,
         });
         let late = self.samples.first().is_some_and(|(at, lag)| {
             let due = *at - *lag + self.threshold.unwrap_or(THRESHOLD);
-            *at - due > HOLE && begin.is_some_and(|begin| begin < due)
+            *at - due > MIN_HOLE && begin.is_some_and(|begin| begin < due)
         });
         gap || late
     }
@@ -167,7 +167,7 @@ impl Incidents {
     /// The incidents, and how many of the earliest found no room; `log_end` is the time of the log's last line.
     pub fn finish(mut self, log_end: Option<Time>) -> (Vec<Incident>, u64) {
         if let Some(mut open) = self.open.take() {
-            let quiet = log_end.is_some_and(|end| end - open.last_line > QUIET);
+            let quiet = log_end.is_some_and(|end| end - open.last_line > MAX_PAUSE);
             if open.end.is_none() && quiet {
                 open.end = Some(open.last_line);
             }
@@ -320,7 +320,7 @@ impl Incidents {
         if open.lines.is_multiple_of(self.last_sample_step) {
             open.samples.push((at, lag));
         }
-        if open.samples.len() > SAMPLES {
+        if open.samples.len() > MAX_SAMPLES {
             open.thin_out();
             self.last_sample_step *= 2;
         }
@@ -328,15 +328,15 @@ impl Incidents {
     }
 
     fn close(&mut self, mut incident: Incident) {
-        incident.shape = incident.shape_of_lag();
-        if self.closed.len() == INCIDENTS {
+        incident.shape = incident.lag_shape();
+        if self.closed.len() == MAX_INCIDENTS {
             self.closed.pop_front();
             self.dropped += 1;
         }
         self.closed.push_back(incident);
-        let before = self.closed.len().checked_sub(WHOLE + 1);
+        let before = self.closed.len().checked_sub(WHOLE_INCIDENTS + 1);
         if let Some(old) = before.and_then(|at| self.closed.get_mut(at)) {
-            while old.samples.len() > FEW {
+            while old.samples.len() > MAX_OLD_SAMPLES {
                 old.thin_out();
             }
             old.samples.shrink_to_fit();
@@ -362,13 +362,13 @@ impl Incident {
     fn blocked(&mut self, subject: Option<&ContainerId>) {
         self.status_deadlines += 1;
         if let Some(id) = subject
-            && self.culprits.len() < CULPRITS
+            && self.culprits.len() < MAX_CULPRITS
         {
             self.culprits.insert(id.clone());
         }
     }
 
-    fn shape_of_lag(&self) -> Shape {
+    fn lag_shape(&self) -> Shape {
         // Each blocked pod costs a relist one time-out, or two where the kubelet (up to 1.31) inspects it again
         // at the relist's end; a minute on top for everything else.
         let blocked = i32::try_from(self.culprits.len().max(1)).unwrap_or(i32::MAX);
@@ -386,7 +386,7 @@ impl Incident {
 }
 
 fn push_bounded<T>(times: &mut VecDeque<T>, time: T) {
-    if times.len() == LOOKBACK {
+    if times.len() == MAX_LOOKBACK {
         times.pop_front();
     }
     times.push_back(time);

@@ -12,10 +12,10 @@ use chrono::DateTime;
 use std::collections::BTreeMap;
 
 /// Most types of operation kept; the kubelet has some thirty.
-const MOST_OPERATIONS: usize = 128;
+const MAX_OPERATIONS: usize = 128;
 /// Most buckets or quantiles of one metric.
-const MOST_BUCKETS: usize = 256;
-const LONGEST: usize = 128;
+const MAX_BUCKETS: usize = 256;
+const MAX_NAME: usize = 128;
 const MICROS: f64 = 1e6;
 
 /// When the PLEG was last seen active.
@@ -84,7 +84,7 @@ impl Parts {
         match suffix {
             "_sum" => self.sum = Some(sample.value),
             "_count" => self.count = Some(sample.value),
-            _ if self.points.len() >= MOST_BUCKETS => {}
+            _ if self.points.len() >= MAX_BUCKETS => {}
             "_bucket" => self.points.extend(point("le").map(|le| (le, sample.value))),
             _ => self
                 .points
@@ -162,7 +162,7 @@ impl Draft {
         let (metrics, value) = (&mut self.metrics, sample.value);
         let label = |name| {
             let label = sample.label(name)?;
-            (label.len() <= LONGEST && !label.is_empty()).then(|| label.to_owned())
+            (label.len() <= MAX_NAME && !label.is_empty()).then(|| label.to_owned())
         };
         let number = Some(value).filter(|value| value.is_finite() && *value >= 0.0);
         match sample.name {
@@ -191,10 +191,10 @@ impl Draft {
 
     fn operation(&mut self, suffix: &str, sample: &Sample<'_>) {
         let kind = sample.label("operation_type");
-        let Some(kind) = kind.filter(|kind| !kind.is_empty() && kind.len() <= LONGEST) else {
+        let Some(kind) = kind.filter(|kind| !kind.is_empty() && kind.len() <= MAX_NAME) else {
             return;
         };
-        if !self.operations.contains_key(kind) && self.operations.len() >= MOST_OPERATIONS {
+        if !self.operations.contains_key(kind) && self.operations.len() >= MAX_OPERATIONS {
             return;
         }
         let (operation, took) = self.operations.entry(kind.to_owned()).or_default();
@@ -381,11 +381,11 @@ mod tests {
             }))
             .collect();
         let metrics = read(&many);
-        assert_eq!(metrics.operations.len(), MOST_OPERATIONS);
+        assert_eq!(metrics.operations.len(), MAX_OPERATIONS);
         let long = format!(
             "kubelet_runtime_operations_total{{operation_type=\"{}\"}} 1\nkubelet_node_name{{node=\"{}\"}} 1\n",
-            "x".repeat(LONGEST + 1),
-            "n".repeat(LONGEST + 1)
+            "x".repeat(MAX_NAME + 1),
+            "n".repeat(MAX_NAME + 1)
         );
         let metrics = read(&long);
         assert!(metrics.operations.is_empty() && metrics.node.is_none());

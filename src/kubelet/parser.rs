@@ -36,14 +36,14 @@ pub(crate) use lines::{is_own, stamps};
 pub(crate) use truncated::ends_cut;
 
 /// Longest line, put together, that is read; the rest of a longer one is cut off.
-pub const LONGEST: usize = 1 << 20;
+pub const MAX_LINE: usize = 1 << 20;
 /// The log's form shows in so many lines; they are all looked at.
-const HEAD: u64 = 16;
+const HEAD_LINES: u64 = 16;
 /// How long after trouble context is still read, in microseconds.
-const AROUND: i64 = 10 * 60 * 1_000_000;
+const CONTEXT_MICROS: i64 = 10 * 60 * 1_000_000;
 /// Most losses and hosts that are kept.
-const MOST: usize = 64;
-const HOST: usize = 255;
+const MAX_KEPT: usize = 64;
+const MAX_HOST: usize = 255;
 
 /// What a source told about itself, besides its events.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -160,9 +160,9 @@ impl Parser {
     /// Takes in one line of which the prefilter may have been asked already.
     pub(crate) fn line_as(&mut self, raw: &[u8], hit: Option<Hit>, out: &mut Vec<Event>) {
         self.info.lines += 1;
-        let raw = if raw.len() > LONGEST {
+        let raw = if raw.len() > MAX_LINE {
             self.info.cut += 1;
-            &raw[..LONGEST]
+            &raw[..MAX_LINE]
         } else {
             raw
         };
@@ -190,7 +190,7 @@ impl Parser {
     /// Whether the next line is to be handed over, whatever it is: it may go on with the one before, or
     /// show when the log begins.
     pub(crate) fn is_attentive(&self) -> bool {
-        let begins = self.info.lines < HEAD
+        let begins = self.info.lines < HEAD_LINES
             || self.oldest.is_none()
             || (self.info.of_kubelet && self.first.is_none());
         let goes_on = self.multiline.is_open() || self.entry.is_some() || self.heading;
@@ -245,7 +245,7 @@ impl Parser {
             let when = self
                 .pending
                 .timestamps
-                .see(stamp, unframed.stamp.or(record_stamp(&unframed)));
+                .observe(stamp, unframed.stamp.or(record_stamp(&unframed)));
             if when.rough_micros().is_some() {
                 self.last = Some((quiet.line, when));
             }
@@ -266,7 +266,7 @@ impl Parser {
 
     /// A line with no known message: perhaps it goes on with the multiline one, or begins an entry.
     fn quiet(&mut self, raw: &[u8], out: &mut Vec<Event>) {
-        let may_begin = raw == b"{" || self.entries || self.info.lines <= HEAD;
+        let may_begin = raw == b"{" || self.entries || self.info.lines <= HEAD_LINES;
         let entry = Entry::begin(raw).filter(|_| may_begin && !self.multiline.is_block());
         if self.multiline.is_open() {
             if entry.is_none() && self.multiline.goes_on(raw, &mut self.info.cut) {
@@ -424,7 +424,7 @@ impl Parser {
     fn is_long_past(&self, when: &When) -> bool {
         self.trouble
             .zip(when.rough_micros())
-            .is_some_and(|(trouble, now)| now.saturating_sub(trouble) > AROUND)
+            .is_some_and(|(trouble, now)| now.saturating_sub(trouble) > CONTEXT_MICROS)
     }
 
     fn see(
@@ -434,7 +434,7 @@ impl Parser {
         record: Option<Stamp>,
         line: u64,
     ) -> When {
-        let when = self.pending.timestamps.see(stamp, record.or(envelope));
+        let when = self.pending.timestamps.observe(stamp, record.or(envelope));
         if when.rough_micros().is_some() {
             self.oldest.get_or_insert(when);
             self.first.get_or_insert(when);
@@ -448,7 +448,7 @@ impl Parser {
         let unframed = framing::unframe(raw);
         let (stamp, _) = times(&unframed);
         let envelope = unframed.stamp.or(record_stamp(&unframed));
-        let when = self.pending.timestamps.see(stamp, envelope);
+        let when = self.pending.timestamps.observe(stamp, envelope);
         self.oldest = when.rough_micros().is_some().then_some(when);
     }
 
@@ -472,8 +472,8 @@ impl Parser {
     fn note_host(&mut self, host: Option<&str>) {
         if let Some(host) = host
             && host != self.last_host
-            && host.len() <= HOST
-            && self.info.hosts.len() < MOST
+            && host.len() <= MAX_HOST
+            && self.info.hosts.len() < MAX_KEPT
         {
             host.clone_into(&mut self.last_host);
             self.info.hosts.insert(host.to_owned());

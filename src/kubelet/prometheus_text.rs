@@ -27,7 +27,7 @@ pub enum Line<'a> {
 }
 
 /// Most labels of a sample; the kubelet's have two or three.
-const MOST_LABELS: usize = 64;
+const MAX_LABELS: usize = 64;
 
 pub fn line(text: &str) -> Line<'_> {
     let text = text.trim_matches([' ', '\t', '\r']);
@@ -83,7 +83,7 @@ fn labels(text: &str) -> Option<(Vec<(&str, String)>, &str)> {
         let value = rest[name.len()..].trim_start_matches([' ', '\t']);
         let value = value.strip_prefix('=')?.trim_start_matches([' ', '\t']);
         let (value, after) = quoted(value.strip_prefix('"')?)?;
-        if name.is_empty() || labels.len() == MOST_LABELS {
+        if name.is_empty() || labels.len() == MAX_LABELS {
             return None;
         }
         labels.push((name, value));
@@ -166,7 +166,7 @@ mod tests {
         ] {
             assert_eq!(line(text), Line::Odd, "{text:?}");
         }
-        let many = format!("a{{{}}} 1", "b=\"c\",".repeat(MOST_LABELS + 1));
+        let many = format!("a{{{}}} 1", "b=\"c\",".repeat(MAX_LABELS + 1));
         assert_eq!(line(&many), Line::Odd);
     }
 }

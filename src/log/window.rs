@@ -311,7 +311,7 @@ fn date(
     }
     let seen: Vec<When> = looks
         .iter()
-        .map(|(_, _, (own, envelope))| calendar.see(*own, *envelope))
+        .map(|(_, _, (own, envelope))| calendar.observe(*own, *envelope))
         .collect();
     calendar.settle();
     let mut places = Vec::new();

@@ -20,7 +20,7 @@ use std::{
 };
 
 /// Deeds of one kind and end that are told one by one; JSON has all.
-const EACH: usize = 5;
+const MAX_ALIKE: usize = 5;
 
 /// Writes what a step does and costs. All of it, however long: what is not shown is not done.
 ///
@@ -101,13 +101,13 @@ pub fn write(
             .actions
             .get(at + 1)
             .is_none_or(|next| !is_alike(deed, next));
-        if alike < EACH {
+        if alike < MAX_ALIKE {
             one(deed, &paint, style, out)?;
         } else if last {
             writeln!(
                 out,
                 "  … and {} more like it (--format json has all)",
-                alike + 1 - EACH
+                alike + 1 - MAX_ALIKE
             )?;
         }
     }

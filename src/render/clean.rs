@@ -18,7 +18,7 @@ use std::{
 };
 
 /// How many pods are named, and how many containers that are left alone; the rest is counted.
-const NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 
 /// Writes what is going to be removed as of `now`, what goes with it, and what stays.
 ///
@@ -143,7 +143,7 @@ fn consequences(plan: &Plan) -> String {
 }
 
 fn some(names: &BTreeSet<String>) -> String {
-    let first: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
+    let first: Vec<&str> = names.iter().take(MAX_NAMED).map(String::as_str).collect();
     match names.len() - first.len() {
         0 => first.join(", "),
         more => format!("{} and {}", first.join(", "), counted(more, "other pod")),
@@ -182,13 +182,13 @@ fn unseen(unseen: &[Unseen], width: u16, out: &mut dyn Write) -> io::Result<()> 
         "Left alone: {them} that could not be inspected. What the list calls them proves nothing."
     );
     write!(out, "{}", paragraph(&intro, 0, width))?;
-    for it in unseen.iter().take(NAMED) {
+    for it in unseen.iter().take(MAX_NAMED) {
         let name = format!("{}  {}", it.id.short(), visible(&it.name));
         let why = format!("listed as {}; {}", it.listed_state, it.why());
         write!(out, "{}", paragraph(&name, 2, width))?;
         write!(out, "{}", paragraph(&visible(&why), 16, width))?;
     }
-    match unseen.len().saturating_sub(NAMED) {
+    match unseen.len().saturating_sub(MAX_NAMED) {
         0 => Ok(()),
         more => writeln!(out, "  and {}", counted(more, "other")),
     }

@@ -7,7 +7,7 @@ use crate::{
 };
 use chrono::TimeDelta;
 
-const OPERATIONS: usize = 3;
+const MAX_OPERATIONS: usize = 3;
 
 pub(super) fn items(kubelet: &Kubelet) -> Vec<String> {
     let mut items = Vec::new();
@@ -78,7 +78,7 @@ fn failures(metrics: &Metrics) -> Option<String> {
     failed.sort_by(|a, b| b.1.errors.total_cmp(&a.1.errors));
     let named: Vec<_> = failed
         .iter()
-        .take(OPERATIONS)
+        .take(MAX_OPERATIONS)
         .map(|(kind, operation)| {
             format!("{:.0} of {:.0} {kind}", operation.errors, operation.calls)
         })

@@ -91,11 +91,11 @@ pub fn cut_middle(text: &str, width: usize) -> String {
 }
 
 /// The longest word that is kept whole: a container's id. What is longer is a path or an address, mostly.
-const WHOLE: usize = 64;
+const MAX_WORD: usize = 64;
 /// Columns that a table's cell of free text gets at least.
-const NARROW: usize = 24;
+const MIN_CELL: usize = 24;
 /// Rows of a table that is looked through for broken words.
-const ROWS: usize = 100;
+const MAX_SEARCHED_ROWS: usize = 100;
 /// Columns between two cells.
 const GAP: usize = 2;
 
@@ -107,7 +107,7 @@ pub fn paragraph(text: &str, indent: usize, width: u16) -> String {
         .max(20);
     let margin = " ".repeat(indent);
     let kept = |word: &str| {
-        (usize::from(room) + 1..=WHOLE).contains(&word.chars().count()) && !word.contains('/')
+        (usize::from(room) + 1..=MAX_WORD).contains(&word.chars().count()) && !word.contains('/')
     };
     if text.split_whitespace().any(kept) {
         return filled(text, usize::from(room))
@@ -173,11 +173,11 @@ pub fn laid_out(table: &mut Table, whole: &[usize], width: u16) -> String {
             *most = (*most).max(content.chars().count());
             for word in content.split_whitespace() {
                 let length = word.chars().count();
-                if whole.contains(&index) || length <= NARROW {
+                if whole.contains(&index) || length <= MIN_CELL {
                     kept.insert(word.to_owned());
                     *least = (*least).max(length);
                 } else {
-                    *least = (*least).max(NARROW);
+                    *least = (*least).max(MIN_CELL);
                 }
             }
         }
@@ -185,7 +185,7 @@ pub fn laid_out(table: &mut Table, whole: &[usize], width: u16) -> String {
     let gaps = columns.len() * GAP;
     let room = usize::from(width).saturating_sub(gaps);
     // As the words fall by themselves, mostly; a longer table would take long to look through.
-    let usual = (table.row_count() <= ROWS).then(|| table.trim_fmt());
+    let usual = (table.row_count() <= MAX_SEARCHED_ROWS).then(|| table.trim_fmt());
     let sound = |text: &String| kept.iter().all(|word| text.contains(word.as_str()));
     if let Some(text) = usual.filter(sound) {
         return text + "\n";

@@ -23,13 +23,13 @@ use comfy_table::{Attribute, Cell, Table};
 use std::io::{self, Write};
 
 /// Citations shown for each finding; JSON has all.
-const CITATIONS: usize = 5;
+const MAX_CITATIONS: usize = 5;
 /// Containers shown; JSON has all that matter.
-const CONTAINERS: usize = 40;
+const MAX_CONTAINERS: usize = 40;
 /// Logs shown, and what could not be seen; JSON has all.
-const ITEMS: usize = 40;
+const MAX_ITEMS: usize = 40;
 /// Columns that a quoted line needs.
-const QUOTE: usize = 20;
+const MIN_QUOTE: usize = 20;
 /// Columns of the lag's bar.
 const BAR: i64 = 16;
 
@@ -45,9 +45,9 @@ pub fn write(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<(
     }
     page.incidents(out)?;
     page.timeline(out)?;
-    page.judged(out)?;
+    page.exclusions(out)?;
     page.containers(out)?;
-    page.looked_at(out)?;
+    page.sources(out)?;
     page.more(out)
 }
 
@@ -130,7 +130,7 @@ impl Page<'_> {
             Some(line) => format!("{}:{line}", base(&citation.source)),
             None => citation.source.to_string(),
         };
-        let places: Vec<_> = citations.iter().take(CITATIONS).map(place).collect();
+        let places: Vec<_> = citations.iter().take(MAX_CITATIONS).map(place).collect();
         let widest = places
             .iter()
             .map(|place| place.chars().count())
@@ -147,7 +147,7 @@ impl Page<'_> {
             let width = usize::from(self.style.width);
             let mut room = width.saturating_sub(start.chars().count());
             // Where little room is left for it, the text stands below.
-            if room < QUOTE {
+            if room < MIN_QUOTE {
                 room = width.saturating_sub(6);
                 write!(out, "{}\n      ", start.trim_end())?;
             } else {
@@ -159,7 +159,7 @@ impl Page<'_> {
                 cut_middle(&visible(&brief(&citation.text)), room)
             )?;
         }
-        match citations.len().saturating_sub(CITATIONS) {
+        match citations.len().saturating_sub(MAX_CITATIONS) {
             0 => Ok(()),
             more => writeln!(out, "    … and {more} more (--format json has all)"),
         }
@@ -245,7 +245,7 @@ impl Page<'_> {
             return Ok(());
         }
         let mut table = self.table(&["Containers", "name", "listed as", "inspect", "took"]);
-        for container in self.report.containers.iter().take(CONTAINERS) {
+        for container in self.report.containers.iter().take(MAX_CONTAINERS) {
             let asked = !matches!(container.probe.outcome, Outcome::Gone | Outcome::NotProbed);
             let took = asked.then(|| rules::took(&container.probe));
             table.add_row([
@@ -262,7 +262,7 @@ impl Page<'_> {
             "\n{}",
             laid_out(&mut table, &[id, took], self.style.width)
         )?;
-        match self.report.containers.len().saturating_sub(CONTAINERS) {
+        match self.report.containers.len().saturating_sub(MAX_CONTAINERS) {
             0 => Ok(()),
             more => writeln!(
                 out,
@@ -271,18 +271,18 @@ impl Page<'_> {
         }
     }
 
-    fn looked_at(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn sources(&self, out: &mut dyn Write) -> io::Result<()> {
         let report = self.report;
-        let mut looked: Vec<String> = report
+        let mut items: Vec<String> = report
             .sources
             .iter()
             .map(|source| self.source(source))
             .collect();
-        hide(&mut looked);
-        looked.extend(sources::items(report));
-        looked.extend(report.notes.iter().cloned());
-        if looked.is_empty() {
-            looked.push("nothing".to_owned());
+        hide(&mut items);
+        items.extend(sources::items(report));
+        items.extend(report.notes.iter().cloned());
+        if items.is_empty() {
+            items.push("nothing".to_owned());
         }
         let mut gaps: Vec<_> = report
             .gaps
@@ -294,7 +294,7 @@ impl Page<'_> {
             gaps.push("nothing".to_owned());
         }
         writeln!(out)?;
-        self.listed("Looked at", &looked, out)?;
+        self.listed("Looked at", &items, out)?;
         self.listed("Not seen ", &gaps, out)
     }
 
@@ -381,9 +381,9 @@ impl Page<'_> {
 
 /// Leaves out what is too much to read, and says how much that is.
 fn hide(items: &mut Vec<String>) {
-    let more = items.len().saturating_sub(ITEMS);
+    let more = items.len().saturating_sub(MAX_ITEMS);
     if more > 0 {
-        items.truncate(ITEMS);
+        items.truncate(MAX_ITEMS);
         items.push(format!("… and {more} more (--format json has all)"));
     }
 }
@@ -441,9 +441,9 @@ mod tests {
             hide(&mut items);
             items
         };
-        assert_eq!(items(ITEMS).len(), ITEMS);
+        assert_eq!(items(MAX_ITEMS).len(), MAX_ITEMS);
         let shown = items(5000);
-        assert_eq!(shown.len(), ITEMS + 1);
-        assert_eq!(shown[ITEMS], "… and 4960 more (--format json has all)");
+        assert_eq!(shown.len(), MAX_ITEMS + 1);
+        assert_eq!(shown[MAX_ITEMS], "… and 4960 more (--format json has all)");
     }
 }

@@ -29,7 +29,10 @@ pub struct Undecided {
 }
 
 /// What is ruled out and what is open, in the order of the rules; nothing where there is no lag to explain.
-pub(super) fn judge(evidence: &Evidence, findings: &[Finding]) -> (Vec<RuledOut>, Vec<Undecided>) {
+pub(super) fn exclude(
+    evidence: &Evidence,
+    findings: &[Finding],
+) -> (Vec<RuledOut>, Vec<Undecided>) {
     let (mut out, mut open) = (Vec::new(), Vec::new());
     let Some(primary) = findings.first() else {
         return (out, open);

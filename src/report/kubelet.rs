@@ -20,12 +20,12 @@ pub(super) fn unseen(evidence: &Evidence) -> (Vec<Gap>, Vec<String>) {
         return (gaps, notes);
     };
     let process = process(evidence);
-    if let Some(note) = nobody(kubelet, process) {
+    if let Some(note) = no_kubelet(kubelet, process) {
         notes.push(note);
         return (gaps, notes);
     }
     if let Some(source) = &kubelet.source {
-        match of_metrics(source) {
+        match metrics_gap(source) {
             Some(Ok(gap)) => gaps.push(gap),
             Some(Err(note)) => notes.push(note),
             None => {}
@@ -38,7 +38,7 @@ pub(super) fn unseen(evidence: &Evidence) -> (Vec<Gap>, Vec<String>) {
         if beside && source.is_some_and(|source| source.probe.outcome != Outcome::Answered) {
             continue;
         }
-        match of_health(health, process) {
+        match health_gap(health, process) {
             Some(Ok(gap)) => gaps.push(gap),
             Some(Err(note)) => notes.push(note),
             None => {}
@@ -55,7 +55,7 @@ fn process(evidence: &Evidence) -> Option<&Process> {
 }
 
 /// The note that there is no kubelet to ask: it has no process that is seen, and listens nowhere.
-fn nobody(kubelet: &Kubelet, process: Option<&Process>) -> Option<String> {
+fn no_kubelet(kubelet: &Kubelet, process: Option<&Process>) -> Option<String> {
     let refused = |outcome| outcome == Outcome::Refused;
     let source = kubelet.source.as_ref();
     let silent = source.is_some_and(|source| !source.named && refused(source.probe.outcome))
@@ -69,7 +69,7 @@ fn nobody(kubelet: &Kubelet, process: Option<&Process>) -> Option<String> {
     })
 }
 
-fn of_metrics(source: &Source) -> Option<Result<Gap, String>> {
+fn metrics_gap(source: &Source) -> Option<Result<Gap, String>> {
     let (name, probe) = (&source.name, &source.probe);
     match probe.outcome {
         Outcome::Answered => None,
@@ -84,25 +84,25 @@ fn of_metrics(source: &Source) -> Option<Result<Gap, String>> {
     }
 }
 
-fn of_health(health: &Health, process: Option<&Process>) -> Option<Result<Gap, String>> {
+fn health_gap(health: &Health, process: Option<&Process>) -> Option<Result<Gap, String>> {
     if health.well.is_some() {
         return None;
     }
     let (name, probe) = (&health.source, &health.probe);
-    let told = probe_text(probe);
+    let text = probe_text(probe);
     match (probe.outcome, process) {
         (Outcome::Refused, Some(process)) => Some(Err(format!(
-            "the kubelet runs (process {}), and its health check is not there: {name}: {told} (it is just starting, or --healthz-port is 0)",
+            "the kubelet runs (process {}), and its health check is not there: {name}: {text} (it is just starting, or --healthz-port is 0)",
             process.pid
         ))),
         (Outcome::Refused, None) => Some(Err(format!(
-            "left out the kubelet's health check: {name}: {told}"
+            "left out the kubelet's health check: {name}: {text}"
         ))),
         // A finding by itself.
         (Outcome::TimedOut, _) if name.contains(OWN_PORT) => None,
         _ => Some(Ok(Gap {
             what: "the kubelet's health check".to_owned(),
-            why: format!("{name}: {told}"),
+            why: format!("{name}: {text}"),
         })),
     }
 }
@@ -147,7 +147,7 @@ mod tests {
         }
     }
 
-    fn told(answers: Vec<Answer>, kubelet_runs: bool) -> (Vec<Gap>, Vec<String>) {
+    fn text(answers: Vec<Answer>, kubelet_runs: bool) -> (Vec<Gap>, Vec<String>) {
         let now = chrono::DateTime::UNIX_EPOCH.fixed_offset();
         let process = Process::new((812, 1), "kubelet", Role::Kubelet, State::Sleeping);
         unseen(&Evidence {
@@ -168,11 +168,11 @@ mod tests {
     fn where_no_kubelet_is_that_is_one_note() {
         let refused = |what| answer(what, Outcome::Refused, false);
         let all = [Query::Metrics, Query::HealthByMetrics, Query::Health].map(refused);
-        let (gaps, notes) = told(all.to_vec(), false);
+        let (gaps, notes) = text(all.to_vec(), false);
         assert_eq!((gaps.len(), notes.len()), (0, 1), "{notes:?}");
         assert!(notes[0].starts_with("no kubelet"), "{notes:?}");
-        // One that runs is told to have its ports closed.
-        let (gaps, notes) = told(all.to_vec(), true);
+        // One that runs is text to have its ports closed.
+        let (gaps, notes) = text(all.to_vec(), true);
         assert_eq!((gaps.len(), notes.len()), (0, 2), "{notes:?}");
         assert!(notes[0].contains("kubectl get --raw"), "{notes:?}");
         assert!(notes[1].contains("(process 812)"), "{notes:?}");
@@ -184,7 +184,7 @@ mod tests {
         let with = |outcome, named| {
             let metrics = answer(Query::Metrics, outcome, named);
             let beside = answer(Query::HealthByMetrics, outcome, named);
-            told(vec![metrics, beside, well.clone()], true)
+            text(vec![metrics, beside, well.clone()], true)
         };
         let (gaps, notes) = with(Outcome::Refused, false);
         assert_eq!((gaps.len(), notes.len()), (0, 1), "{gaps:?} {notes:?}");

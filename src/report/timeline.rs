@@ -69,20 +69,20 @@ pub struct Moment {
 }
 
 /// So long before an outage something may be its forerunner.
-const BEFORE: TimeDelta = TimeDelta::hours(12);
+const LOOKBACK: TimeDelta = TimeDelta::hours(12);
 /// A kubelet that started longer before has nothing to do with it.
-const STARTED: TimeDelta = TimeDelta::minutes(30);
+const START_LOOKBACK: TimeDelta = TimeDelta::minutes(30);
 /// So soon after the last stale line the node is told NotReady, if it is: it is reported every 10 s.
-const REPORT: TimeDelta = TimeDelta::seconds(60);
+const NOT_READY_DELAY: TimeDelta = TimeDelta::seconds(60);
 
-pub(super) fn of_each(evidence: &Evidence) -> Vec<Vec<Moment>> {
+pub(super) fn build(evidence: &Evidence) -> Vec<Vec<Moment>> {
     let Some(log) = &evidence.log else {
         return Vec::new();
     };
     let mut before = None;
     let mut stories = Vec::new();
     for incident in &log.incidents {
-        let from = incident.start - BEFORE;
+        let from = incident.start - LOOKBACK;
         let from = before.map_or(from, |before: Time| before.max(from));
         stories.push(story(evidence, log, incident, from));
         before = Some(incident.end.unwrap_or(incident.last_line));
@@ -127,7 +127,7 @@ fn story(evidence: &Evidence, log: &Log, incident: &Incident, from: Time) -> Vec
         log,
         MomentKind::NotReady,
         is_not_ready,
-        (incident.start, incident.last_line + REPORT),
+        (incident.start, incident.last_line + NOT_READY_DELAY),
     ));
     // What stands in the log is not told again by the kernel's own buffer.
     let logged: Vec<_> = moments.iter().map(|moment| moment.what).collect();
@@ -135,7 +135,10 @@ fn story(evidence: &Evidence, log: &Log, incident: &Incident, from: Time) -> Vec
     moments.extend(kernel.filter(|moment| !logged.contains(&moment.what)));
     moments.extend(daemons(evidence, incident, window));
     let starts = log.starts.iter();
-    let lately = (from.max(incident.start - STARTED), incident.last_line);
+    let lately = (
+        from.max(incident.start - START_LOOKBACK),
+        incident.last_line,
+    );
     moments.extend(kubelet_starts(starts, lately));
     moments.push(Moment::new(MomentKind::LastRelist, incident.start, None));
     moments.push(Moment {
@@ -165,8 +168,7 @@ impl Moment {
         }
     }
 
-    /// By a line of the log.
-    fn told(what: MomentKind, at: Time, event: &Event) -> Self {
+    fn from_event(what: MomentKind, at: Time, event: &Event) -> Self {
         let named = event.detail.clone();
         let named = named.filter(|_| event.kind.is_of_machine());
         Self {
@@ -193,7 +195,7 @@ fn logged(
             None => Moment {
                 last,
                 count,
-                ..Moment::told(what, at, event)
+                ..Moment::from_event(what, at, event)
             },
             Some(first) if first.at <= at => Moment {
                 last: first.last.max(last),
@@ -203,7 +205,7 @@ fn logged(
             Some(later) => Moment {
                 last: later.last.max(last),
                 count: later.count + count,
-                ..Moment::told(what, at, event)
+                ..Moment::from_event(what, at, event)
             },
         });
     }
@@ -324,7 +326,7 @@ fn kubelet_starts<'a>(
     let inside = |start: &'a Event| Some((start.at.filter(|at| *at >= from && *at <= to)?, start));
     let mut starts = starts.filter_map(inside);
     let (at, first) = starts.next()?;
-    let moment = Moment::told(MomentKind::KubeletStart, at, first);
+    let moment = Moment::from_event(MomentKind::KubeletStart, at, first);
     Some(starts.fold(moment, |moment, (at, _)| Moment {
         last: at,
         count: moment.count + 1,

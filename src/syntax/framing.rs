@@ -9,7 +9,7 @@ pub mod json;
 mod objects;
 mod text;
 
-pub use entry::{Entry, Gathered, LONGEST};
+pub use entry::{Entry, Gathered, MAX_ENTRY};
 
 use crate::syntax::{
     klog::{self, Header},
@@ -18,7 +18,7 @@ use crate::syntax::{
 use std::borrow::Cow;
 
 /// Deepest nesting that is followed.
-const LAYERS: usize = 5;
+const MAX_LAYERS: usize = 5;
 
 /// Who wrote a line, as its envelope tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +122,7 @@ pub fn unframe_rest(mut unframed: Unframed<'_>) -> Unframed<'_> {
     loop {
         unframed.header = klog::header(&unframed.message);
         // What the kernel says is in no further envelope: the time since boot, with which it may begin, is none.
-        let innermost = unframed.owner == Owner::Kernel || layers == LAYERS;
+        let innermost = unframed.owner == Owner::Kernel || layers == MAX_LAYERS;
         if unframed.header.is_some() || innermost || !unframe_layer(&mut unframed) {
             break;
         }

@@ -6,9 +6,9 @@
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
 /// Fewest hex digits that are taken for a container id: what `docker ps` prints.
-const SHORTEST: usize = 12;
+const MIN_DIGITS: usize = 12;
 /// Digits of a whole container id.
-const WHOLE: usize = 64;
+const DIGITS: usize = 64;
 
 /// A container's or sandbox's id: 12 to 64 lower-case hex digits, whole or cut short.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,7 +18,7 @@ impl ContainerId {
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.split_once("://").map_or(text, |(_, id)| id);
         let hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
-        ((SHORTEST..=WHOLE).contains(&text.len()) && text.bytes().all(hex))
+        ((MIN_DIGITS..=DIGITS).contains(&text.len()) && text.bytes().all(hex))
             .then(|| Self(text.into()))
     }
 
@@ -29,7 +29,7 @@ impl ContainerId {
 
     /// The twelve digits that people use.
     pub fn short(&self) -> &str {
-        &self.0[..SHORTEST]
+        &self.0[..MIN_DIGITS]
     }
 
     pub fn as_str(&self) -> &str {
@@ -38,7 +38,7 @@ impl ContainerId {
 
     /// Whether all 64 digits are known.
     pub fn is_whole(&self) -> bool {
-        self.0.len() == WHOLE
+        self.0.len() == DIGITS
     }
 }
 

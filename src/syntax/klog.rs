@@ -33,7 +33,7 @@ pub struct Header {
 /// Bytes of letter and stamp: `E0314 09:26:53.589793`.
 const STAMP: usize = 21;
 /// Longest thread id with its padding, file name and line that are believed.
-const LONGEST: usize = 300;
+const MAX_PLACE: usize = 300;
 
 pub fn header(text: &[u8]) -> Option<Header> {
     let severity = match text.first()? {
@@ -44,7 +44,7 @@ pub fn header(text: &[u8]) -> Option<Header> {
         _ => return None,
     };
     let stamp = Yearless::klog(&text[1..])?;
-    let rest = &text[STAMP..text.len().min(STAMP + LONGEST)];
+    let rest = &text[STAMP..text.len().min(STAMP + MAX_PLACE)];
     let bracket = memchr::memchr(b']', rest)?;
     let place = &rest[..bracket];
     let line_number = place

@@ -25,9 +25,9 @@ pub struct Hints {
 }
 
 /// How much earlier than its own event an envelope may be stamped: syslog cuts its stamps to whole seconds.
-const EARLY: i64 = -2;
+const MAX_EARLY: i64 = -2;
 /// The longest delay, in seconds, that is taken for a late delivery and not for another zone.
-const LATE: i64 = 30 * 60;
+const MAX_LATE: i64 = 30 * 60;
 /// Zones differ in steps of a quarter of an hour.
 const STEP: i64 = 15 * 60;
 /// So many lines in a row that look late by the same amount mean a changed zone (the end of summer time).
@@ -119,7 +119,7 @@ impl Timestamps {
     }
 
     /// Takes in a line's stamps, in the order of the log.
-    pub fn see(&mut self, klog: Option<Yearless>, envelope: Option<Stamp>) -> When {
+    pub fn observe(&mut self, klog: Option<Yearless>, envelope: Option<Stamp>) -> When {
         let received = envelope.map(|stamp| match stamp {
             Stamp::Exact(time) => Received::Exact(time),
             Stamp::Local(local) => Received::Local(local),
@@ -127,7 +127,7 @@ impl Timestamps {
         });
         let own = klog.or(match envelope {
             Some(Stamp::Yearless(stamp)) => Some(stamp),
-            Some(Stamp::Local(local)) => Some(Yearless::of(local)),
+            Some(Stamp::Local(local)) => Some(Yearless::from_local(local)),
             _ => None,
         });
         let stamp = own.map(|stamp| (stamp, self.step(stamp)));
@@ -179,7 +179,7 @@ impl Timestamps {
 
     /// Takes in klog's header `Log file created at:`: the year, no zone.
     pub fn created(&mut self, local: NaiveDateTime) {
-        let era = self.step(Yearless::of(local));
+        let era = self.step(Yearless::from_local(local));
         if self.base_year.is_none() {
             self.base_year = Some(local.year() - era);
         }
@@ -224,8 +224,8 @@ impl Timestamps {
                 let time = stamp.nearest(at, *at.offset());
                 // A zone of its own (the kubelet in a container in UTC, syslog in local time) is no delay.
                 let ahead = time.signed_duration_since(at).num_seconds();
-                let zones = (ahead - EARLY).div_euclid(STEP) * STEP;
-                let time = if (EARLY..LATE).contains(&ahead) {
+                let zones = (ahead - MAX_EARLY).div_euclid(STEP) * STEP;
+                let time = if (MAX_EARLY..MAX_LATE).contains(&ahead) {
                     time
                 } else {
                     time - TimeDelta::seconds(zones)
@@ -265,15 +265,15 @@ impl Timestamps {
     fn zone_from(&mut self, own: Yearless, received: Time) -> FixedOffset {
         let ahead = own.seconds_ahead(received);
         let delay = |zone: FixedOffset| i64::from(zone.local_minus_utc()) - ahead;
-        let fits = |zone: &FixedOffset| (EARLY..=LATE).contains(&delay(*zone));
-        let shortest = offset((ahead + EARLY + STEP - 1).div_euclid(STEP) * STEP);
+        let fits = |zone: &FixedOffset| (MAX_EARLY..=MAX_LATE).contains(&delay(*zone));
+        let shortest = offset((ahead + MAX_EARLY + STEP - 1).div_euclid(STEP) * STEP);
         if let Some(zone) = self.zone {
             if fits(&zone) {
                 self.late_lines = 0;
                 return zone;
             }
             self.late_lines += 1;
-            if delay(zone) > LATE && self.late_lines < LATE_LINES {
+            if delay(zone) > MAX_LATE && self.late_lines < LATE_LINES {
                 return zone;
             }
         }

@@ -23,15 +23,15 @@ use crate::syntax::{
 use std::borrow::Cow;
 
 /// Longest detail kept, in bytes.
-const DETAIL: usize = 200;
+const MAX_DETAIL: usize = 200;
 /// Most pods that are taken out of one line; a node has 110, some have 500.
-const PODS: usize = 512;
+const MAX_PODS: usize = 512;
 
 impl MessageFields {
     fn detail(&mut self, text: &str) {
         let text = text.trim();
         if !text.is_empty() {
-            self.detail = Some(bounded(text, DETAIL).to_owned());
+            self.detail = Some(bounded(text, MAX_DETAIL).to_owned());
         }
     }
 }
@@ -119,7 +119,7 @@ fn filled<'a>(fields: &mut MessageFields, lists: &mut Lists<'a>, hole: Hole, val
         Hole::Uid => fields.uid = PodUid::parse(value),
         Hole::Sandbox => fields.sandbox = names::id(value),
         Hole::Container => fields.container = names::id(value),
-        Hole::Node => fields.node = Some(bounded(value, DETAIL).to_owned()),
+        Hole::Node => fields.node = Some(bounded(value, MAX_DETAIL).to_owned()),
         Hole::Word => fields.detail(value),
         Hole::Version => lists.version = Some(Cow::Borrowed(value)),
         Hole::List => lists.reasons = Some(Cow::Borrowed(value)),
@@ -196,7 +196,7 @@ fn push(mut fields: MessageFields, lists: &Lists<'_>, message: &str, out: &mut V
                 uid,
                 ..fields.clone()
             };
-            out.extend(pods.by_ref().take(PODS).map(each));
+            out.extend(pods.by_ref().take(MAX_PODS).map(each));
             if let Some(last) = out.last_mut() {
                 last.left_out = pods.count() as u64;
             }
@@ -206,14 +206,14 @@ fn push(mut fields: MessageFields, lists: &Lists<'_>, message: &str, out: &mut V
     }
     let reasons = lists.reasons.as_deref().unwrap_or("");
     // A terminal's width broke it; the width of a pasted mail's lines takes a blank besides.
-    let [mended, spaced] = ["", " "].map(|between| {
+    let [joined, spaced] = ["", " "].map(|between| {
         if reasons.contains('\n') {
             Cow::Owned(reasons.replace('\n', between))
         } else {
             Cow::Borrowed(reasons)
         }
     });
-    let (items, left_out) = match items::items(&mended) {
+    let (items, left_out) = match items::items(&joined) {
         (none, 0) if none.is_empty() => items::items(&spaced),
         some => some,
     };
@@ -341,5 +341,5 @@ fn node_name(text: &str) -> String {
         .find(|(key, _)| text.starts_with('{') && *key == b"name")
         .map(|(_, value)| String::from_utf8_lossy(&json::string(value)).into_owned());
     let name = name.unwrap_or_else(|| text.trim_start_matches('/').to_owned());
-    bounded(&name, DETAIL).to_owned()
+    bounded(&name, MAX_DETAIL).to_owned()
 }

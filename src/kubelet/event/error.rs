@@ -7,7 +7,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use std::sync::{Arc, LazyLock};
 
 /// Longest text kept, in bytes.
-const LONGEST: usize = 600;
+const MAX_TEXT: usize = 600;
 /// The tail that a sick node logs most.
 const DEADLINE: &str = "rpc error: code = DeadlineExceeded desc = context deadline exceeded";
 
@@ -49,7 +49,7 @@ impl ErrorTail {
         let sizes = (class == TooLarge).then(|| sizes(text)).flatten();
         Self {
             class,
-            text: bounded(text, LONGEST).into(),
+            text: bounded(text, MAX_TEXT).into(),
             sizes,
         }
     }
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_long_text_is_cut_between_characters() {
-        let text = format!("{}ä", "x".repeat(LONGEST - 1));
-        assert_eq!(ErrorTail::new(&text).text.len(), LONGEST - 1);
+        let text = format!("{}ä", "x".repeat(MAX_TEXT - 1));
+        assert_eq!(ErrorTail::new(&text).text.len(), MAX_TEXT - 1);
     }
 }

@@ -45,7 +45,7 @@ static AUTOMATON: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
 });
 
 /// Most reasons that are taken out of a list: there are seven.
-const MOST: usize = 16;
+const MAX_ITEMS: usize = 16;
 
 /// How the kubelet words a reason that is logged in lists only; nothing for other messages.
 pub(super) fn wording(kind: Kind) -> Option<&'static str> {
@@ -66,7 +66,7 @@ pub(super) fn items(list: &str) -> (Vec<Item<'_>>, u64) {
     };
     let mut found = automaton.find_iter(list).peekable();
     while let Some(beginning) = found.next() {
-        if items.len() == MOST {
+        if items.len() == MAX_ITEMS {
             left_out += 1;
             continue;
         }
@@ -100,8 +100,8 @@ fn item(kind: Kind, text: &str) -> Item<'_> {
 fn stale(text: &str) -> (Option<TimeDelta>, Option<TimeDelta>) {
     let lag = text.split_once("ago").and_then(|(lag, _)| {
         duration::parse(lag.trim()).or_else(|| {
-            let mended: String = lag.split_whitespace().collect();
-            duration::parse(&mended)
+            let joined: String = lag.split_whitespace().collect();
+            duration::parse(&joined)
         })
     });
     let threshold = text

@@ -6,7 +6,7 @@ use super::{Kind, MESSAGES};
 use memchr::memmem::{Finder, FinderRev};
 use std::sync::LazyLock;
 
-const HOLES: usize = 6;
+const MAX_HOLES: usize = 6;
 
 /// A place in a template that text fills. Meanings: see the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ enum End {
 }
 
 impl End {
-    fn of(hole: Hole, literal: &'static str) -> Self {
+    fn new(hole: Hole, literal: &'static str) -> Self {
         if literal.is_empty() {
             Self::Rest
         } else if hole.is_greedy() {
@@ -98,7 +98,7 @@ impl End {
 #[derive(Debug)]
 pub(super) struct Match<'t> {
     pub(super) kind: Kind,
-    holes: [(Hole, &'t str); HOLES],
+    holes: [(Hole, &'t str); MAX_HOLES],
     count: usize,
 }
 
@@ -141,7 +141,7 @@ impl Template {
             let (name, after) = rest.split_once('>').unwrap_or((rest, ""));
             let (literal, next) = after.split_once('<').unwrap_or((after, ""));
             let hole = Hole::named(name);
-            parts.push((hole, End::of(hole, literal)));
+            parts.push((hole, End::new(hole, literal)));
             rest = next;
         }
         Self { kind, head, parts }
@@ -151,7 +151,7 @@ impl Template {
         let mut rest = text.strip_prefix(self.head)?;
         let mut found = Match {
             kind: self.kind,
-            holes: [(Hole::Any, ""); HOLES],
+            holes: [(Hole::Any, ""); MAX_HOLES],
             count: 0,
         };
         for (hole, end) in &self.parts {

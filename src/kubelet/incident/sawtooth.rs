@@ -1,4 +1,4 @@
-//! The peaks of a saw: how high the lag stood each time that it fell back, and what that height tells.
+//! How high the lag stood each time that it fell back, and what that height shows.
 //!
 //! A relist lists, then asks the status of one pod after the other. One that never answers costs it a time-out of
 //! 2 minutes, or two where the kubelet (up to 1.31) asks again at the relist's end; then the next relist lists, and the
@@ -9,13 +9,13 @@ use super::CALL_TIMEOUT;
 use chrono::TimeDelta;
 
 /// A line with the lag comes every 5 s at the most: the last one before the fall is so much lower.
-const BELOW: TimeDelta = TimeDelta::seconds(8);
+const MAX_BELOW: TimeDelta = TimeDelta::seconds(8);
 /// What the rest of a relist takes on top, for each pod that blocks.
-const ABOVE: TimeDelta = TimeDelta::seconds(12);
+const MAX_ABOVE: TimeDelta = TimeDelta::seconds(12);
 /// Fewer peaks may be of that height by chance.
-const ENOUGH: u32 = 2;
+const MIN_PEAKS: u32 = 2;
 /// More pods than that are no matter of single ones.
-const MOST: u32 = 16;
+const MAX_PODS: u32 = 16;
 
 /// The heights of the peaks that ended: the lag fell back, and rose again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,9 +42,9 @@ impl Peaks {
         let fits = |pods: &u32| {
             let pods = i32::try_from(*pods).unwrap_or(i32::MAX);
             let height = CALL_TIMEOUT * 2 * pods;
-            self.least >= height - BELOW && self.most <= height + ABOVE * pods
+            self.least >= height - MAX_BELOW && self.most <= height + MAX_ABOVE * pods
         };
-        (1..=MOST).find(|pods| self.count >= ENOUGH && fits(pods))
+        (1..=MAX_PODS).find(|pods| self.count >= MIN_PEAKS && fits(pods))
     }
 }
 

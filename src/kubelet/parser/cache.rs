@@ -9,9 +9,9 @@ use crate::{kubelet::event::MessageFields, syntax::klog::Severity};
 use std::sync::Arc;
 
 const SLOTS: usize = 64;
-const LONGEST: usize = 4 << 10;
+const MAX_TEXT: usize = 4 << 10;
 /// Most fields that one of them may say.
-const FACTS: usize = 16;
+const MAX_FIELDS: usize = 16;
 
 #[derive(Debug)]
 pub(super) struct Read {
@@ -47,7 +47,7 @@ impl Cache {
             cited(&lossy).into()
         };
         Read {
-            text: text[..text.len().min(LONGEST + 1)].to_vec(),
+            text: text[..text.len().min(MAX_TEXT + 1)].to_vec(),
             severity,
             fields: fields.into_iter().map(Arc::new).collect(),
             cited,
@@ -55,7 +55,7 @@ impl Cache {
     }
 
     pub(super) fn keep(&mut self, read: Read) {
-        if read.text.len() <= LONGEST && read.fields.len() <= FACTS {
+        if read.text.len() <= MAX_TEXT && read.fields.len() <= MAX_FIELDS {
             let slot = slot(&read.text);
             self.0[slot] = Some(read);
         }
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn a_long_text_is_read_each_time() {
         let mut cache = Cache::new();
-        let text = [b"Failed cleaning pods: ".to_vec(), vec![b'x'; LONGEST]].concat();
+        let text = [b"Failed cleaning pods: ".to_vec(), vec![b'x'; MAX_TEXT]].concat();
         let first = cache.read(&text, Severity::Error);
         assert_eq!(first.fields.len(), 1);
         cache.keep(first);

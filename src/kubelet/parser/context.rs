@@ -1,7 +1,7 @@
 //! What is no single klog line: entries of several lines, pasted conditions, lines about the log itself.
 
 use super::{
-    MOST, Parser, conditions,
+    MAX_KEPT, Parser, conditions,
     lines::{is_fatal, is_loss, lossy, may_have_time, record_stamp, times},
     pending::cited,
 };
@@ -31,7 +31,7 @@ impl Parser {
             let when = self
                 .pending
                 .timestamps
-                .see(None, reported.map(Stamp::Exact));
+                .observe(None, reported.map(Stamp::Exact));
             let severity = Severity::Info;
             self.pending
                 .push(Arc::new(fields), severity, when, line, &text, out);
@@ -55,7 +55,7 @@ impl Parser {
             self.note_host(Some(host.trim()));
         } else if is_loss(&message) {
             let (losses, loss) = (&mut self.info.losses, bounded(message.trim(), 300));
-            if losses.len() < MOST && losses.iter().all(|known| known != loss) {
+            if losses.len() < MAX_KEPT && losses.iter().all(|known| known != loss) {
                 losses.push(loss.to_owned())
             } else {
                 self.info.more_losses += 1
@@ -78,7 +78,7 @@ impl Parser {
             return false;
         };
         self.flush(out);
-        let when = self.pending.timestamps.see(None, unframed.stamp);
+        let when = self.pending.timestamps.observe(None, unframed.stamp);
         if when.rough_micros().is_some() {
             self.oldest.get_or_insert(when);
         }
@@ -98,7 +98,7 @@ impl Parser {
             self.entry = Some((entry, line));
             return true;
         }
-        let too_long = |text: &[u8]| text.len() > framing::LONGEST;
+        let too_long = |text: &[u8]| text.len() > framing::MAX_ENTRY;
         self.info.cut += u64::from(entry.text().is_some_and(too_long));
         self.entry_ended(entry, line, out);
         gathered == Gathered::Ended

@@ -1,6 +1,6 @@
 //! The message that may go on in the next line: a block of lines, a raw newline in an error, a split line.
 
-use super::LONGEST;
+use super::MAX_LINE;
 use crate::syntax::{
     framing::{self, Unframed},
     klog::{self, Header, Severity},
@@ -149,7 +149,7 @@ impl Multiline {
     }
 
     fn append(&mut self, more: &[u8], cut: &mut u64) {
-        let room = LONGEST.saturating_sub(self.text.len());
+        let room = MAX_LINE.saturating_sub(self.text.len());
         self.text.extend_from_slice(&more[..more.len().min(room)]);
         if more.len() > room && !self.was_cut {
             self.was_cut = true;

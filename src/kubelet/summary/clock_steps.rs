@@ -12,13 +12,13 @@ use std::sync::Arc;
 /// Lines that several threads wrote may be this much out of order; a blocked writer's are no more so.
 const DISORDER: TimeDelta = TimeDelta::minutes(2);
 /// What goes back further is another log.
-const FURTHEST: TimeDelta = TimeDelta::hours(26);
+const MAX_STEP: TimeDelta = TimeDelta::hours(26);
 /// By how much the two clocks of a line may differ in how far they went back.
-const APART: TimeDelta = TimeDelta::minutes(1);
+const MAX_DISAGREEMENT: TimeDelta = TimeDelta::minutes(1);
 /// The end of summer time, in a log that tells no zone.
 const SUMMER_TIME: TimeDelta = TimeDelta::hours(1);
 /// More than so many are several logs in one.
-const MOST: usize = 4;
+const MAX_STEPS: usize = 4;
 
 /// A place where the times of one source go back.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,13 +46,14 @@ impl ClockSteps {
             && before.source == event.citation.source
             && at < then
             && let by = then - at
-            && (DISORDER..=FURTHEST).contains(&by)
+            && (DISORDER..=MAX_STEP).contains(&by)
         {
             // A line that was written late was received after the one before it all the same.
             let both = received.zip(event.received);
-            let agreed = both.is_none_or(|(then, now)| ((then - now) - by).abs() <= APART);
-            let summer = !event.exact && (by - SUMMER_TIME).abs() <= APART;
-            if agreed && !summer && self.found.len() <= MOST {
+            let agreed =
+                both.is_none_or(|(then, now)| ((then - now) - by).abs() <= MAX_DISAGREEMENT);
+            let summer = !event.exact && (by - SUMMER_TIME).abs() <= MAX_DISAGREEMENT;
+            if agreed && !summer && self.found.len() <= MAX_STEPS {
                 self.found.push(ClockStep {
                     by,
                     before: before.clone(),
@@ -62,7 +63,7 @@ impl ClockSteps {
         }
         match &mut self.last {
             Some((last, received)) => {
-                become_like(last, &event.citation);
+                overwrite(last, &event.citation);
                 *received = event.received;
             }
             None => self.last = Some((event.citation.clone(), event.received)),
@@ -71,14 +72,14 @@ impl ClockSteps {
 
     pub(super) fn finish(self) -> Vec<ClockStep> {
         match self.found.len() {
-            0..=MOST => self.found,
+            0..=MAX_STEPS => self.found,
             _ => Vec::new(),
         }
     }
 }
 
 /// Overwrites a citation. To count one more owner of the source's name costs more than to see that it is the same.
-fn become_like(last: &mut Citation, citation: &Citation) {
+fn overwrite(last: &mut Citation, citation: &Citation) {
     if !Arc::ptr_eq(&last.source, &citation.source) {
         last.source = Arc::clone(&citation.source);
     }

@@ -12,7 +12,7 @@ use crate::{
 
 pub(super) const MAX_DELETIONS: usize = 4096;
 /// How many of the latest may be the same one's.
-const NEAR: usize = 64;
+const MAX_LOOKBACK: usize = 64;
 
 /// A pod that the log shows as going or gone.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +51,13 @@ impl Log {
             let another = of.uid.is_none() && removal.gone && !gone;
             of.pod == event.pod && of.uid == event.uid && !another
         };
-        if let Some(known) = self.pod_deletions.iter_mut().rev().take(NEAR).find(known) {
+        if let Some(known) = self
+            .pod_deletions
+            .iter_mut()
+            .rev()
+            .take(MAX_LOOKBACK)
+            .find(known)
+        {
             known.gone |= gone;
             return;
         }

@@ -33,7 +33,7 @@ impl Page<'_> {
     }
 
     /// Writes what is not the cause, and why; only where a node is, or was, down, or near to it.
-    pub(super) fn judged(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub(super) fn exclusions(&self, out: &mut dyn Write) -> io::Result<()> {
         let report = self.report;
         let primary = report.findings.first();
         let outage = primary.is_some_and(|it| it.severity == Severity::Critical);

@@ -27,7 +27,7 @@ impl Page<'_> {
                 String::new(),
                 self.clock(moment.at),
                 offset(moment.at - incident.start),
-                visible(&self.told(moment, incident)),
+                visible(&self.describe(moment, incident)),
             ]);
         }
         let (at, offset) = (1, 2);
@@ -38,7 +38,7 @@ impl Page<'_> {
         )
     }
 
-    fn told(&self, moment: &Moment, incident: &Incident) -> String {
+    fn describe(&self, moment: &Moment, incident: &Incident) -> String {
         let what = match moment.what {
             MomentKind::OutOfMemory => "the machine is out of memory",
             MomentKind::ExecTimeout => "a command in a container (a probe, mostly) times out",
@@ -111,10 +111,10 @@ impl Page<'_> {
 
 /// Returns how far it is from the lag's beginning: `-4h2m`, `+3m1s`.
 fn offset(after: TimeDelta) -> String {
-    let told = duration::human(after);
+    let text = duration::human(after);
     if after > TimeDelta::zero() {
-        format!("+{told}")
+        format!("+{text}")
     } else {
-        told
+        text
     }
 }

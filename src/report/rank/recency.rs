@@ -16,7 +16,7 @@ use chrono::TimeDelta;
 use std::cmp::Reverse;
 
 /// A call that an outage begins with may have ended so long before the relist that the lag counts from.
-const BEFORE: TimeDelta = TimeDelta::seconds(CALL_TIMEOUT.num_seconds() + 30);
+const LEAD_TIME: TimeDelta = TimeDelta::seconds(CALL_TIMEOUT.num_seconds() + 30);
 
 /// When a finding's trouble ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -94,7 +94,7 @@ fn outage_of<'a>(finding: &Finding, outages: &'a [Incident]) -> Option<&'a Incid
         };
         outages.iter().rev().find(touches)
     };
-    touched(TimeDelta::zero(), TimeDelta::zero()).or_else(|| touched(BEFORE, PAUSE))
+    touched(TimeDelta::zero(), TimeDelta::zero()).or_else(|| touched(LEAD_TIME, PAUSE))
 }
 
 pub(super) fn last(finding: &Finding) -> Option<Time> {

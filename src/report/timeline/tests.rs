@@ -74,7 +74,7 @@ fn outage() -> Vec<String> {
 #[test]
 fn warnings_of_hours_before_are_told_with_their_number() {
     let early = ["04:00:00", "04:05:00", "04:40:00", "07:50:00"].map(exec);
-    let story = of_each(&evidence(&[&early[..], &outage()].concat())).remove(0);
+    let story = build(&evidence(&[&early[..], &outage()].concat())).remove(0);
     assert_eq!(
         told(&story),
         [
@@ -90,7 +90,7 @@ fn warnings_of_hours_before_are_told_with_their_number() {
 
 #[test]
 fn what_is_older_than_half_a_day_or_belongs_to_the_outage_before_is_left_out() {
-    let story = |lines: &[String]| of_each(&evidence(lines));
+    let story = |lines: &[String]| build(&evidence(lines));
     let day = |time: &str| exec(time).replace("1130", "1129");
     let old = story(&[&[day("19:00:00")][..], &outage()].concat()).remove(0);
     assert!(
@@ -147,7 +147,7 @@ fn the_kernels_lines_and_a_daemons_start_have_their_place() {
         processes: vec![daemon],
         ..Host::default()
     });
-    let story = of_each(&evidence).remove(0);
+    let story = build(&evidence).remove(0);
     assert_eq!(
         told(&story)[..4],
         [
@@ -164,7 +164,7 @@ fn the_kernels_lines_and_a_daemons_start_have_their_place() {
 fn a_kubelet_that_starts_again_and_again_is_one_line() {
     let start = |time: &str| line(time, "Starting kubelet main sync loop.");
     let starts = ["06:00:00", "07:40:00", "07:50:00"].map(start);
-    let story = of_each(&evidence(&[&starts[..], &outage()].concat())).remove(0);
+    let story = build(&evidence(&[&starts[..], &outage()].concat())).remove(0);
     assert_eq!(
         told(&story)[0],
         (MomentKind::KubeletStart, at("07:40:00"), 2)
@@ -174,7 +174,7 @@ fn a_kubelet_that_starts_again_and_again_is_one_line() {
 #[test]
 fn without_an_outage_there_is_no_story() {
     assert_eq!(
-        of_each(&evidence(&[exec("05:00:00")])),
+        build(&evidence(&[exec("05:00:00")])),
         Vec::<Vec<Moment>>::new()
     );
 }

@@ -7,7 +7,7 @@ use crate::syntax::time::{Stamp, plain};
 use std::borrow::Cow;
 
 /// Longest entry that is kept, in bytes.
-pub const LONGEST: usize = 1 << 20;
+pub const MAX_ENTRY: usize = 1 << 20;
 
 /// Lines of which several make one entry.
 #[derive(Debug)]
@@ -140,7 +140,9 @@ impl Fields {
                     }
                 }
                 // Cut short, or no block at all: the line is believed to be one of its own.
-                Some(whole) if whole < bytes.len() || whole > LONGEST => return Gathered::Another,
+                Some(whole) if whole < bytes.len() || whole > MAX_ENTRY => {
+                    return Gathered::Another;
+                }
                 _ => {
                     bytes.push(b'\n');
                     self.block = Some((is_message, bytes));
@@ -182,7 +184,7 @@ impl Fields {
                 self.field(&inside[..equals], &inside[equals + 1..]);
             }
             // A message's further lines are indented to its first character.
-            (_, Some(message)) if message.len() < LONGEST => {
+            (_, Some(message)) if message.len() < MAX_ENTRY => {
                 message.push(b'\n');
                 message.extend_from_slice(inside.strip_prefix(b"        ").unwrap_or(inside));
             }
@@ -212,7 +214,7 @@ fn gather_object(text: &mut Vec<u8>, close: u8, line: &[u8]) -> Gathered {
     // A bracket alone, or a record of one line: what was begun was nothing, or cut short.
     let first = text.len() == 2 && !matches!(line.first(), Some(b' ' | b'\t' | b'"'));
     let another = close == b'}' && (first || line.starts_with(b"{\""));
-    if !inside || another || text.len() > LONGEST {
+    if !inside || another || text.len() > MAX_ENTRY {
         return Gathered::Another;
     }
     text.extend_from_slice(line);

@@ -7,8 +7,8 @@ use crate::syntax::{
 };
 
 /// Longest stamp of a form that is only recognised by its time of day (localised month names).
-const FOREIGN_STAMP: usize = 40;
-const WORD: usize = 255;
+const MAX_FOREIGN_STAMP: usize = 40;
+const MAX_WORD: usize = 255;
 
 pub(super) fn open(text: &[u8]) -> Option<Layer> {
     match text.first()? {
@@ -120,7 +120,7 @@ fn worded(text: &[u8]) -> Option<Layer> {
 
 /// A stamp in another language: all that is believed of it is that a tag follows its time of day.
 fn foreign(text: &[u8]) -> Option<Layer> {
-    let window = &text[..text.len().min(FOREIGN_STAMP)];
+    let window = &text[..text.len().min(MAX_FOREIGN_STAMP)];
     let at = (1..window.len()).find(|&at| {
         window[at - 1] == b' '
             && window[at].is_ascii_digit()
@@ -171,7 +171,7 @@ fn tagged(text: &[u8], at: usize, stamp: Option<Stamp>) -> Option<Layer> {
     for _ in 0..3 {
         let end = word_end(text, start);
         let word = text.get(start..end)?;
-        if word.is_empty() || word.len() > WORD {
+        if word.is_empty() || word.len() > MAX_WORD {
             return None;
         }
         if let Some(tag) = word.strip_suffix(b":") {
@@ -198,7 +198,7 @@ fn tagged(text: &[u8], at: usize, stamp: Option<Stamp>) -> Option<Layer> {
 /// `10.200.1.3: {"ts":…`, `kubelet[2261]: E0314 …`: a name and nothing else before a record.
 fn prefix(text: &[u8]) -> Option<Layer> {
     let end = word_end(text, 0);
-    let name = text[..end.min(WORD)].strip_suffix(b":")?;
+    let name = text[..end.min(MAX_WORD)].strip_suffix(b":")?;
     let len = message_start(text, end);
     let inside = text.get(len..)?;
     if !inside.starts_with(b"{\"") && klog::header(inside).is_none() {

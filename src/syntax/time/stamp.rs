@@ -28,7 +28,7 @@ pub struct Yearless {
 }
 
 impl Yearless {
-    pub fn of(local: NaiveDateTime) -> Self {
+    pub fn from_local(local: NaiveDateTime) -> Self {
         let seconds = i64::from(local.num_seconds_from_midnight());
         Self {
             month: u8::try_from(local.month()).unwrap_or(1),

@@ -114,7 +114,7 @@ fn summer_time_ends_after_a_run_of_lines_that_look_late() {
         micros: hour * 3_600_000_000,
     };
     let zone = |calendar: &mut Timestamps, hour: i64, received: &str| {
-        let when = calendar.see(Some(klog(hour)), Some(Stamp::Exact(time(received))));
+        let when = calendar.observe(Some(klog(hour)), Some(Stamp::Exact(time(received))));
         calendar.at(&when).unwrap().offset().local_minus_utc()
     };
     assert_eq!(zone(&mut calendar, 2, "2023-10-29T00:00:00Z"), 7200);

@@ -3,7 +3,7 @@
 //!
 //! The kernel's phrases are those of `node::pressure`. The same words from any other program are only its words.
 
-use super::DETAIL;
+use super::MAX_DETAIL;
 use crate::{
     kubelet::event::{ErrorTail, Kind, MessageFields, bounded},
     node::{
@@ -136,7 +136,7 @@ const RUNTIMES: &[&str] = &[
 
 fn about(kind: Kind, what: Option<&str>) -> MessageFields {
     let mut fields = MessageFields::new(kind);
-    fields.detail(bounded(what.unwrap_or_default(), DETAIL));
+    fields.detail(bounded(what.unwrap_or_default(), MAX_DETAIL));
     fields
 }
 
