@@ -1,15 +1,17 @@
 //! What there is to explain: each finding and each known message of the kubelet, with its page.
 //!
-//! The pages stand beside the rules and the messages; here they are found by id. `paste` reads lines that somebody
-//! pasted, `told` says what a line holds, `gloss` what the words of its error mean.
+//! The pages are Markdown files in `docs`; `page` reads them. `paste` reads pasted lines, `describe` says what a line
+//! holds, `notes` what the words of its error mean.
 
-pub mod gloss;
+mod describe;
+pub mod notes;
+pub mod page;
 pub mod paste;
-mod told;
 
-use crate::{kubelet::event::Kind, rules::RULES, syntax::page::Page};
+use crate::{kubelet::event::Kind, rules::RULES};
+use page::Page;
 
-pub use told::told;
+pub use describe::describe;
 
 /// What an id may be the name of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +22,7 @@ pub enum Sort {
     Message,
 }
 
-/// A finding or a message, and what is known of it.
+/// A finding or a message, with its page.
 #[derive(Clone, Copy, Debug)]
 pub struct Topic {
     /// Which of the two.
@@ -31,14 +33,19 @@ pub struct Topic {
     pub title: &'static str,
     /// Which message, if it is one.
     pub kind: Option<Kind>,
-    /// What there is to know.
-    pub page: &'static Page,
+    /// Its page, as Markdown.
+    pub markdown: &'static str,
 }
 
 impl Topic {
     /// Returns how a message is logged, as `Kind::texts`; nothing for a finding.
     pub fn texts(&self) -> Vec<String> {
         self.kind.map(Kind::texts).unwrap_or_default()
+    }
+
+    /// Its page, by section.
+    pub fn page(&self) -> Page {
+        Page::new(self.markdown)
     }
 }
 
@@ -54,19 +61,20 @@ pub fn topics() -> impl Iterator<Item = Topic> {
         id: rule.id,
         title: rule.title,
         kind: None,
-        page: &rule.page,
+        markdown: rule.page,
     });
     findings.chain(Kind::ALL.iter().map(|&kind| message(kind)))
 }
 
 /// Returns the topic that a message is.
 pub fn message(kind: Kind) -> Topic {
+    let message = kind.message();
     Topic {
         sort: Sort::Message,
-        id: kind.id(),
-        title: kind.message().summary,
+        id: message.id,
+        title: page::title(message.page),
         kind: Some(kind),
-        page: kind.page(),
+        markdown: message.page,
     }
 }
 

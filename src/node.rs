@@ -76,6 +76,8 @@ pub struct Host {
     pub disks: Vec<Disk>,
     /// What its kernel said that matters, the last lines.
     pub kernel_lines: Vec<KernelLine>,
+    /// Whether its kernel's messages could not be read: then none seen says nothing.
+    pub kernel_messages_unread: bool,
 }
 
 /// What a task is doing (`proc_pid_stat(5)`).

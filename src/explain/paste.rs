@@ -3,7 +3,7 @@
 //! What `kubectl`, an event or a chat shows is often a reason alone (`PLEG is not healthy: …`): such a line is read as
 //! the list of reasons that the kubelet logs. However long the paste, little of it is kept.
 
-use super::{gloss::glosses, told::told};
+use super::{describe, notes::notes};
 use crate::kubelet::{
     event::{Event, Kind},
     parser::{Hints, Parser},
@@ -170,7 +170,7 @@ impl Paste {
         let heard = &mut messages[at];
         heard.count += 1;
         if heard.examples.len() < EXAMPLES {
-            let told = told(&event);
+            let told = describe(&event);
             heard.examples.push(Example { event, told });
         }
     }
@@ -196,8 +196,10 @@ impl Paste {
     }
 
     fn keep(&mut self, mut other: Other) {
-        let notes = glosses(&other.text);
-        other.told = notes.iter().map(|gloss| gloss.means.to_owned()).collect();
+        other.told = notes(&other.text)
+            .iter()
+            .map(|note| note.means.clone())
+            .collect();
         self.pasted.others.push(other);
     }
 }

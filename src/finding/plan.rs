@@ -16,7 +16,7 @@ pub use filter::Filters;
 
 use crate::{
     io::probe::{Outcome, Probe},
-    runtime::{Container, ContainerKind, Inspected},
+    runtime::{Container, ContainerKind, Inspected, State},
     syntax::{
         duration,
         id::{ContainerId, PodName, PodUid},
@@ -65,11 +65,11 @@ impl Kind {
     /// Returns what `inspected` is; `None` for what is never removed (running, paused, restarting, or a state
     /// that we do not know).
     pub fn of(inspected: &Inspected) -> Option<Self> {
-        match inspected.state.as_str() {
+        match inspected.state {
             _ if inspected.running => None,
-            "dead" | "removing" => Some(Self::Dead),
-            "exited" => Some(Self::Exited),
-            "created" if inspected.started.is_none() => Some(Self::Created),
+            State::Dead | State::Removing => Some(Self::Dead),
+            State::Exited => Some(Self::Exited),
+            State::Created if inspected.started.is_none() => Some(Self::Created),
             _ => None,
         }
     }
@@ -95,7 +95,7 @@ pub struct Target {
     /// Why it may be removed.
     pub kind: Kind,
     /// The inspected state.
-    pub state: String,
+    pub state: State,
     /// When it was created.
     pub created: Option<Time>,
     /// When it was started last.
@@ -148,7 +148,7 @@ pub struct Unseen {
     /// Its pod.
     pub pod: Option<PodName>,
     /// The list's state, which proves nothing.
-    pub listed_state: String,
+    pub listed_state: State,
     /// How the inspect ended.
     pub probe: Probe,
 }
@@ -206,8 +206,10 @@ impl Plan {
                 }
                 continue;
             };
-            if !inspected.running && !is_known(&inspected.state) {
-                plan.unseen.push(unknown(container, &inspected.state));
+            if let State::Unknown(word) = &inspected.state
+                && !inspected.running
+            {
+                plan.unseen.push(unknown(container, word));
                 continue;
             }
             let Some(kind) = Kind::of(inspected).filter(|&kind| request.wants(kind)) else {
@@ -340,20 +342,12 @@ fn target(container: &Container, inspected: &Inspected, kind: Kind) -> Target {
     }
 }
 
-/// Returns whether `state` is one of those that Docker has; what another one means can't be known.
-fn is_known(state: &str) -> bool {
-    matches!(
-        state,
-        "created" | "running" | "paused" | "restarting" | "removing" | "exited" | "dead"
-    )
-}
-
 /// Returns what is kept of a container whose inspect told no known state.
-fn unknown(container: &Container, state: &str) -> Unseen {
+fn unknown(container: &Container, word: &str) -> Unseen {
     let mut unseen = unseen(container);
-    unseen.probe.error = Some(match state {
+    unseen.probe.error = Some(match word {
         "" => "its inspect tells no state".to_owned(),
-        _ => format!("its inspect tells an unknown state: {state}"),
+        _ => format!("its inspect tells an unknown state: {word}"),
     });
     unseen
 }

@@ -129,7 +129,7 @@ impl Log {
     pub fn pod_of(&self, id: &ContainerId) -> Option<(&PodName, Option<&PodUid>)> {
         // An id cut short sorts right before the whole ids that it begins.
         self.names
-            .neighbours(id)
+            .correlate(id)
             .find(|(known, _)| known.matches(id))
             .map(|(_, (pod, uid))| (pod, uid.as_ref()))
     }

@@ -156,16 +156,20 @@ fn look_around(
                 Part::Pressure(pressure) => host.pressure = pressure,
                 Part::Locks(locks) => host.locks = locks,
                 Part::Kernel(lines) => host.kernel_lines = lines,
-                Part::Unseen(unseen) => unseen.tell(gaps, notes),
+                Part::Unseen(unseen) => {
+                    host.kernel_messages_unread = true;
+                    unseen.tell(gaps, notes);
+                }
             }
             true
         },
     );
     if !matches!(ended, Ok(Ended::Whole)) {
-        gaps.push(Gap {
-            what: "this host's pressures and kernel messages".to_owned(),
-            why: "not all could be read in time".to_owned(),
-        });
+        host.kernel_messages_unread = true;
+        gaps.push(Gap::new(
+            "this host's pressures and kernel messages",
+            "not all could be read in time",
+        ));
     }
 }
 
@@ -197,10 +201,7 @@ fn unseen(what: &str, file: &Path, error: &io::Error) -> Unseen {
         ErrorKind::NotFound | ErrorKind::PermissionDenied => Unseen::Note(format!(
             "left out {what}: {file}: {error} (root may read it on the host)"
         )),
-        _ => Unseen::Gap(Gap {
-            what: what.to_owned(),
-            why: format!("{file}: {error}"),
-        }),
+        _ => Unseen::Gap(Gap::new(what.to_owned(), format!("{file}: {error}"))),
     }
 }
 

@@ -1,7 +1,6 @@
 //! What `explain` says, for people: pages, the list of all, and what was pasted, for a terminal.
 
 pub mod markdown;
-mod source;
 
 use super::{
     Style,
@@ -10,10 +9,10 @@ use super::{
 use crate::{
     explain::{
         self, Sort, Topic,
+        page::{HEADINGS, Page, Step},
         paste::{Example, Heard, Other, Pasted},
     },
     rules::count,
-    syntax::page::{Cure, Look, Page},
 };
 use std::io::{self, Write};
 
@@ -51,7 +50,7 @@ pub fn pages(topics: &[Topic], style: Style, out: &mut dyn Write) -> io::Result<
         }
         head(topic, style, out)?;
         texts(topic, style, out)?;
-        page(topic.page, style, out)?;
+        page(&topic.page(), style, out)?;
     }
     Ok(())
 }
@@ -68,7 +67,7 @@ pub fn pasted(pasted: &Pasted, style: Style, out: &mut dyn Write) -> io::Result<
         let topic = explain::message(heard.kind);
         head(&topic, style, out)?;
         lines(heard, style, out)?;
-        page(topic.page, style, out)?;
+        page(&topic.page(), style, out)?;
     }
     if pasted.unknown > 0 {
         if !pasted.messages.is_empty() {
@@ -107,47 +106,66 @@ fn sentence(title: &str) -> String {
 }
 
 fn page(page: &Page, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    section("What it means", page.means, style, out)?;
-    section("Why it matters for PLEG", page.matters, style, out)?;
-    looks(page.confirm, style, out)?;
-    cures(page.remedies, style, out)?;
-    section("What is not proved", page.unproved, style, out)?;
-    section("Versions", page.versions, style, out)?;
-    section("See", &page.see.join(", "), style, out)?;
-    section("Known from", &page.sources.join(", "), style, out)
+    let [
+        means,
+        matters,
+        confirm,
+        remedies,
+        versions,
+        unproven,
+        see,
+        sources,
+    ] = HEADINGS;
+    section(means, &page.means, style, out)?;
+    section(matters, &page.matters, style, out)?;
+    steps(confirm, &page.confirm, |_| "- ".to_owned(), style, out)?;
+    steps(
+        remedies,
+        &page.remedies,
+        |number| format!("{number}. "),
+        style,
+        out,
+    )?;
+    section(versions, &page.versions, style, out)?;
+    section(unproven, &page.unproven, style, out)?;
+    section(see, &page.see.join(", "), style, out)?;
+    section(sources, &page.sources.join(", "), style, out)
 }
 
-/// Writes a part of a page, unless it is empty.
+/// Writes a section of text, unless it is empty.
 fn section(head: &str, text: &str, style: Style, out: &mut dyn Write) -> io::Result<()> {
     if text.is_empty() {
         return Ok(());
     }
     writeln!(out, "\n{}", style.paint(head, "1"))?;
-    write!(out, "{}", paragraph(text, 2, style.width))
-}
-
-fn looks(looks: &[Look], style: Style, out: &mut dyn Write) -> io::Result<()> {
-    if looks.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\n{}", style.paint("How to see whether it is so", "1"))?;
-    for look in looks {
-        item("- ", look.what, style, out)?;
-        command(look.command, style, out)?;
+    for (index, text) in text.split("\n\n").enumerate() {
+        if index > 0 {
+            writeln!(out)?;
+        }
+        write!(out, "{}", paragraph(text, 2, style.width))?;
     }
     Ok(())
 }
 
-fn cures(cures: &[Cure], style: Style, out: &mut dyn Write) -> io::Result<()> {
-    if cures.is_empty() {
+/// Writes a section of steps, unless it is empty; `mark` makes the mark of each from its number.
+fn steps(
+    head: &str,
+    steps: &[Step],
+    mark: fn(usize) -> String,
+    style: Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if steps.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{}", style.paint("What to do, mildest first", "1"))?;
-    for (index, cure) in cures.iter().enumerate() {
-        item(&format!("{}. ", index + 1), cure.what, style, out)?;
-        command(cure.command, style, out)?;
-        let cost = format!("cost: {}", cure.cost);
-        write!(out, "{}", paragraph(&cost, 6, style.width))?;
+    writeln!(out, "\n{}", style.paint(head, "1"))?;
+    for (index, step) in steps.iter().enumerate() {
+        item(&mark(index + 1), &step.what, style, out)?;
+        command(&step.command, style, out)?;
+        if !step.cost.is_empty() {
+            let cost = format!("cost: {}", step.cost);
+            write!(out, "{}", paragraph(&cost, 6, style.width))?;
+        }
     }
     Ok(())
 }
@@ -160,10 +178,8 @@ fn item(mark: &str, text: &str, style: Style, out: &mut dyn Write) -> io::Result
 
 /// Writes a command, if there is one; never wrapped: it must survive being copied.
 fn command(command: &str, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    match command {
-        "" => Ok(()),
-        _ => writeln!(out, "      {}", style.paint(command, "36")),
-    }
+    let mut lines = command.lines();
+    lines.try_for_each(|line| writeln!(out, "      {}", style.paint(line, "36")))
 }
 
 /// Writes the lines of one message, with what each holds.

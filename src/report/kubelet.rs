@@ -77,10 +77,10 @@ fn metrics_gap(source: &Source) -> Option<Result<Gap, String>> {
             "left out the kubelet's metrics: {name}: {} (that port is off by default; {SAVE})",
             probe_text(probe)
         ))),
-        _ => Some(Ok(Gap {
-            what: "the kubelet's metrics".to_owned(),
-            why: format!("{name}: {}", probe_text(probe)),
-        })),
+        _ => Some(Ok(Gap::new(
+            "the kubelet's metrics",
+            format!("{name}: {}", probe_text(probe)),
+        ))),
     }
 }
 
@@ -100,10 +100,10 @@ fn health_gap(health: &Health, process: Option<&Process>) -> Option<Result<Gap, 
         ))),
         // A finding by itself.
         (Outcome::TimedOut, _) if name.contains(OWN_PORT) => None,
-        _ => Some(Ok(Gap {
-            what: "the kubelet's health check".to_owned(),
-            why: format!("{name}: {text}"),
-        })),
+        _ => Some(Ok(Gap::new(
+            "the kubelet's health check",
+            format!("{name}: {text}"),
+        ))),
     }
 }
 
@@ -111,9 +111,11 @@ fn health_gap(health: &Health, process: Option<&Process>) -> Option<Result<Gap, 
 fn other_node(evidence: &Evidence, kubelet: &Kubelet) -> Option<Gap> {
     let theirs = kubelet.metrics.as_ref()?.node.as_deref()?;
     let own = evidence.log.as_ref()?.node.as_deref()?;
-    (theirs != own).then(|| Gap {
-        what: format!("the kubelet's metrics of {own}"),
-        why: format!("those that were given are of the node {theirs}"),
+    (theirs != own).then(|| {
+        Gap::new(
+            format!("the kubelet's metrics of {own}"),
+            format!("those that were given are of the node {theirs}"),
+        )
     })
 }
 

@@ -55,7 +55,7 @@ impl<K: Ord + Clone, V, const N: usize> Lru<K, V, N> {
     }
 
     /// A key's correlate in the order of keys, and itself if it is there.
-    pub(super) fn neighbours(&self, key: &K) -> impl Iterator<Item = (&K, &V)> {
+    pub(super) fn correlate(&self, key: &K) -> impl Iterator<Item = (&K, &V)> {
         [&self.new, &self.old].into_iter().flat_map(move |map| {
             let after = map.range(key..).next();
             let before = map.range(..=key).next_back();
@@ -97,7 +97,7 @@ mod tests {
             map.put(&key, value, |_| {});
         }
         assert_eq!(map.get(&5), Some(&'e'));
-        let around: Vec<i32> = map.neighbours(&4).map(|(key, _)| *key).collect();
+        let around: Vec<i32> = map.correlate(&4).map(|(key, _)| *key).collect();
         assert!(around.contains(&5), "{around:?}");
         assert_eq!(map.into_values().filter(|value| *value == 'c').count(), 0);
     }

@@ -58,12 +58,7 @@ pub(super) fn fill(
     host: &mut Host,
 ) -> Option<Unseen> {
     let what = "this host's disks";
-    let gap = |why: String| {
-        Some(Unseen::Gap(Gap {
-            what: what.to_owned(),
-            why,
-        }))
-    };
+    let gap = |why: String| Some(Unseen::Gap(Gap::new(what.to_owned(), why)));
     match watched.map(|watched| watched.sample(until)) {
         Ok(Some(Ok(sample))) => {
             let folders = disk::data_folders(&sample.mounts, host.processes.iter());

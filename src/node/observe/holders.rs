@@ -90,10 +90,10 @@ pub(super) fn look(
     );
     if !matches!(ended, Ok(Ended::Whole)) {
         let of = number.map_or_else(String::new, |all| format!(": {read} of {all}"));
-        gaps.push(Gap {
-            what: MOUNTS.to_owned(),
-            why: format!("not all mount namespaces could be read in time{of}"),
-        });
+        gaps.push(Gap::new(
+            MOUNTS.to_owned(),
+            format!("not all mount namespaces could be read in time{of}"),
+        ));
     }
     host.namespaces = kept(tree, stats, found, until, gaps);
 }
@@ -178,10 +178,7 @@ fn without(tree: &Tree, error: &io::Error) -> Told {
 }
 
 fn gap(why: String) -> Told {
-    Told::Unseen(Unseen::Gap(Gap {
-        what: MOUNTS.to_owned(),
-        why,
-    }))
+    Told::Unseen(Unseen::Gap(Gap::new(MOUNTS.to_owned(), why)))
 }
 
 /// Sends what each mount namespace holds.

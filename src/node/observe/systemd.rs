@@ -175,10 +175,7 @@ fn is_missing(words: &str) -> bool {
 
 /// Returns the gap that systemd leaves.
 fn gap(why: String) -> Unseen {
-    Unseen::Gap(Gap {
-        what: "whether systemd answers over D-Bus".to_owned(),
-        why,
-    })
+    Unseen::Gap(Gap::new("whether systemd answers over D-Bus", why))
 }
 
 #[cfg(test)]

@@ -61,10 +61,7 @@ pub(super) fn look(
         stats, complaint, ..
     } = walk;
     if let Some(why) = complaint {
-        gaps.push(Gap {
-            what: "this host's processes".to_owned(),
-            why,
-        });
+        gaps.push(Gap::new("this host's processes", why));
     }
     host.seen = stats.len();
     let lives = |stat: &&Stat| stat.state != State::Dead;
@@ -172,28 +169,25 @@ pub(super) fn complaints(told: &reader::Told, what: What) -> Vec<Gap> {
     };
     let mut gaps = Vec::new();
     if let Some(why) = &told.failed {
-        gaps.push(Gap {
-            what: format!("{all} of processes"),
-            why: format!("the child that reads them can't be run: {why}"),
-        });
+        gaps.push(Gap::new(
+            format!("{all} of processes"),
+            format!("the child that reads them can't be run: {why}"),
+        ));
     }
     if !told.stuck.is_empty() {
         let pids: Vec<_> = told.stuck.iter().take(8).map(u32::to_string).collect();
-        gaps.push(Gap {
-            what: match told.stuck.len() {
+        gaps.push(Gap::new(
+            match told.stuck.len() {
                 1 => one.to_owned(),
                 more => format!("the {all} of {more} processes"),
             },
-            why: format!("not read in time ({why}): {}", pids.join(", ")),
-        });
+            format!("not read in time ({why}): {}", pids.join(", ")),
+        ));
     }
     if let Some(pid) = told.survivors.first() {
-        gaps.push(Gap {
-            what: format!("{all} of processes"),
-            why: format!(
+        gaps.push(Gap::new(format!("{all} of processes"), format!(
                 "process {pid}, a child of plegdoctor's own that reads them, hangs in the kernel and ends once it is let go"
-            ),
-        });
+            )));
     }
     gaps
 }
@@ -249,10 +243,10 @@ fn look_closely(
         },
     );
     if !matches!(ended, Ok(Ended::Whole)) {
-        gaps.push(Gap {
-            what: "what this host's processes wait for".to_owned(),
-            why: format!("only {seen} of {} could be read in time", found.len()),
-        });
+        gaps.push(Gap::new(
+            "what this host's processes wait for",
+            format!("only {seen} of {} could be read in time", found.len()),
+        ));
     }
 }
 

@@ -75,9 +75,11 @@ pub(super) fn look(tree: &Tree, processes: &[Process], until: Instant) -> (Versi
             Ok((tool, printed, survivor)) => {
                 let printed = printed.unwrap_or_default();
                 versions.learn(tool, tool::printed(tool, &printed));
-                gaps.extend(survivor.map(|pid| Gap {
-                    what: format!("the version of {}", tool.name()),
-                    why: programs::survives(pid),
+                gaps.extend(survivor.map(|pid| {
+                    Gap::new(
+                        format!("the version of {}", tool.name()),
+                        programs::survives(pid),
+                    )
                 }));
             }
             Err(_) => return (versions, gaps),

@@ -66,10 +66,10 @@ pub(super) fn watch(
         },
     );
     if !matches!(ended, Ok(Ended::Whole)) {
-        gaps.push(Gap {
-            what: "whether what waits or is stopped on this host stays so".to_owned(),
-            why: "there was no time to look twice".to_owned(),
-        });
+        gaps.push(Gap::new(
+            "whether what waits or is stopped on this host stays so",
+            "there was no time to look twice",
+        ));
     }
     for process in found.values_mut() {
         process.still = still.get(&(process.pid, process.pid)).copied();

@@ -92,7 +92,7 @@ fn planned(target: &Target) -> Planned<'_> {
             ContainerKind::Container => "container",
             ContainerKind::Other => "other",
         },
-        state: &target.state,
+        state: target.state.as_str(),
         since: target.since().map(stamp),
         loses_logs: target.loses_logs(),
     }
@@ -105,7 +105,7 @@ fn resulting<'a>((target, ending): (&'a Target, &'a Ending)) -> Resulting<'a> {
         name: &target.name,
         pod,
         namespace,
-        state: &target.state,
+        state: target.state.as_str(),
         outcome: ending.fate.word(),
         reason: ending.reason.as_deref(),
     }
@@ -118,7 +118,7 @@ fn left_alone(it: &Unseen) -> LeftAlone<'_> {
         name: &it.name,
         pod,
         namespace,
-        listed_state: &it.listed_state,
+        listed_state: it.listed_state.as_str(),
         reason: it.why(),
     }
 }

@@ -1,12 +1,10 @@
 //! What `explain` says, for scripts: `plegdoctor.explain/1`.
 
 use super::event::EventV1;
-use crate::{
-    explain::{
-        Sort, Topic,
-        paste::{Heard, Other, Pasted},
-    },
-    syntax::page::Page,
+use crate::explain::{
+    Sort, Topic,
+    page::{Page, Step},
+    paste::{Heard, Other, Pasted},
 };
 use serde::Serialize;
 use std::io::{self, Write};
@@ -38,27 +36,27 @@ struct TopicV1 {
     id: &'static str,
     title: &'static str,
     texts: Vec<String>,
-    means: &'static str,
-    matters: &'static str,
+    means: String,
+    matters: String,
     confirm: Vec<LookV1>,
     remedies: Vec<CureV1>,
-    versions: &'static str,
-    unproved: Option<&'static str>,
-    see: &'static [&'static str],
-    sources: &'static [&'static str],
+    versions: String,
+    unproved: Option<String>,
+    see: Vec<&'static str>,
+    sources: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
 struct LookV1 {
-    what: &'static str,
-    command: &'static str,
+    what: String,
+    command: String,
 }
 
 #[derive(Serialize)]
 struct CureV1 {
-    what: &'static str,
-    command: Option<&'static str>,
-    cost: &'static str,
+    what: String,
+    command: Option<String>,
+    cost: String,
 }
 
 #[derive(Serialize)]
@@ -89,8 +87,8 @@ struct OtherV1<'a> {
     told: &'a [String],
 }
 
-/// Returns a text, unless it is empty.
-fn some(text: &'static str) -> Option<&'static str> {
+/// A text, unless it is empty.
+fn some(text: String) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
@@ -102,19 +100,16 @@ impl From<&Topic> for TopicV1 {
             confirm,
             remedies,
             versions,
-            unproved,
+            unproven,
             see,
             sources,
-        } = *topic.page;
-        let looks = confirm.iter().map(|look| LookV1 {
-            what: look.what,
-            command: look.command,
-        });
-        let cures = remedies.iter().map(|cure| CureV1 {
-            what: cure.what,
-            command: some(cure.command),
-            cost: cure.cost,
-        });
+        } = topic.page();
+        let check = |Step { what, command, .. }| LookV1 { what, command };
+        let remedy = |step: Step| CureV1 {
+            what: step.what,
+            command: some(step.command),
+            cost: step.cost,
+        };
         Self {
             kind: match topic.sort {
                 Sort::Finding => "finding",
@@ -125,10 +120,10 @@ impl From<&Topic> for TopicV1 {
             texts: topic.texts(),
             means,
             matters,
-            confirm: looks.collect(),
-            remedies: cures.collect(),
+            confirm: confirm.into_iter().map(check).collect(),
+            remedies: remedies.into_iter().map(remedy).collect(),
             versions,
-            unproved: some(unproved),
+            unproved: some(unproven),
             see,
             sources,
         }
