@@ -119,7 +119,7 @@ impl Kubelet {
             self.metrics = Metrics::read(&answer.body);
             if self.metrics.is_none() {
                 probe.outcome = Outcome::Error;
-                probe.error = Some("its answer has no metrics of a kubelet".to_owned());
+                probe.error = Some("the response holds no kubelet metrics".to_owned());
             }
         }
         self.source = Some(Source {
@@ -194,8 +194,8 @@ fn with_status(probe: Probe, status: Option<u16>, body: &[u8]) -> Probe {
     }
     let message = health::message(body);
     let message = match status {
-        401 | 403 => format!("HTTP {status}: it wants credentials"),
-        300..=399 => format!("HTTP {status}: it points elsewhere, and that is not followed"),
+        401 | 403 => format!("HTTP {status}: authentication required"),
+        300..=399 => format!("HTTP {status}: redirect not followed"),
         _ if message.is_empty() => format!("HTTP {status}"),
         _ => format!("HTTP {status}: {message}"),
     };

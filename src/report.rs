@@ -190,13 +190,13 @@ fn summary(evidence: &Evidence, verdict: Verdict, findings: &[Finding]) -> Strin
             )
         }
         Verdict::Unknown if first.is_some() => {
-            format!("Nothing is known to be wrong now, but not all could be seen. Before: {title}.")
+            format!("No current problem found, but some checks could not run. Previously: {title}.")
         }
-        Verdict::Unknown => "Nothing wrong was found, but not all could be seen.".to_owned(),
+        Verdict::Unknown => "No problem found, but some checks could not run.".to_owned(),
         // It tells what is wrong, though not with the PLEG.
         Verdict::Healthy if first.is_some_and(|it| it.id == "not-pleg") => format!("{title}."),
-        Verdict::Healthy if first.is_some() => format!("Nothing is wrong. {title}."),
-        Verdict::Healthy => "Nothing is wrong.".to_owned(),
+        Verdict::Healthy if first.is_some() => format!("No problem found. {title}."),
+        Verdict::Healthy => "No problem found.".to_owned(),
     }
 }
 
@@ -209,10 +209,10 @@ fn is_after(since: Time, finding: Option<&Finding>) -> bool {
 fn well_since(evidence: &Evidence, since: Option<Time>, title: &str) -> String {
     match since {
         Some(_) => format!(
-            "Well since {}. Before: {title}.",
+            "Recovered at {}. Previously: {title}.",
             rules::clock(evidence, since)
         ),
-        None => format!("It is over. Before: {title}."),
+        None => format!("Resolved. Previously: {title}."),
     }
 }
 
@@ -241,7 +241,7 @@ fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
     if number > 0 {
         gaps.push(Gap::new(
             format!("the state of {}", rules::count(number, "container")),
-            "Docker does not tell; known is what it last wrote to its disk, and that may be stale",
+            "Docker did not respond; showing its last on-disk state, which may be stale",
         ));
     }
     let stacks = &runtime.stacks_probe;
@@ -249,12 +249,12 @@ fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
     // A daemon that answers nothing at all is a finding by itself.
     if !came && runtime.ping.outcome == Outcome::Answered {
         let why = match stacks.outcome {
-            Outcome::Gone => "it does not serve them (before 1.13 only with --debug)".to_owned(),
+            Outcome::Gone => "not served (before 1.13 only with --debug)".to_owned(),
             _ => rules::probe_text(stacks),
         };
         gaps.push(Gap::new(
             "dockerd's stacks",
-            format!("could not be had: {why}"),
+            format!("not available: {why}"),
         ));
     }
     for outcome in [

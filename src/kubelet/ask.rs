@@ -55,10 +55,11 @@ impl Target {
         };
         if scheme.eq_ignore_ascii_case("https") {
             bail!(
-                "can't ask the kubelet at {text:?}: https wants its certificates; save the metrics with kubectl get --raw /api/v1/nodes/NODE/proxy/metrics > FILE and name the file"
+                "can't query the kubelet at {text:?}: https needs client certificates; save the metrics with kubectl get --raw /api/v1/nodes/NODE/proxy/metrics > FILE and pass the file"
             );
         }
-        let url = Url::parse(text).with_context(|| format!("can't ask the kubelet at {text:?}"))?;
+        let url =
+            Url::parse(text).with_context(|| format!("can't query the kubelet at {text:?}"))?;
         Ok(Self(Place::Url(match url.path.as_str() {
             "/" => url.with_path(METRICS_END),
             _ => url,
@@ -139,7 +140,7 @@ fn calls(named: Option<&Place>, here: bool) -> Vec<Call> {
 fn make(calls: &[Call], timeout: Duration) -> Vec<Answer> {
     let all = join_all(calls.iter().map(|call| call.make(timeout)));
     http::block_on(all).unwrap_or_else(|error| {
-        let words = format!("can't start asking: {error}");
+        let words = format!("can't start the calls: {error}");
         let failure = Failure::new(Outcome::Error, words);
         let failed = |call: &Call| call.ended(Duration::ZERO, Err(failure.clone()));
         calls.iter().map(failed).collect()
@@ -186,7 +187,7 @@ fn saved(path: &Path, timeout: Duration) -> Answer {
     let started = Instant::now();
     let mut body = Err((
         Outcome::TimedOut,
-        format!("reading it takes longer than {} s", timeout.as_secs_f64()),
+        format!("reading timed out after {} s", timeout.as_secs_f64()),
     ));
     let own = path.to_owned();
     let ended = deadline::pump(
@@ -200,7 +201,7 @@ fn saved(path: &Path, timeout: Duration) -> Answer {
     let (outcome, error, body) = match (ended, body) {
         (Err(error), _) => (Outcome::Error, Some(error.to_string()), Vec::new()),
         (Ok(Ended::Whole | Ended::Late | Ended::Enough), Ok(body)) if body.len() > MAX_METRICS => {
-            let error = format!("it is larger than {} MiB", MAX_METRICS >> 20);
+            let error = format!("larger than {} MiB", MAX_METRICS >> 20);
             (Outcome::Error, Some(error), Vec::new())
         }
         (Ok(_), Ok(body)) => (Outcome::Answered, None, body),
@@ -284,11 +285,11 @@ mod tests {
         assert!(started.elapsed() < Duration::from_secs(5));
         assert_eq!(answer.probe.outcome, Outcome::TimedOut);
         let words = answer.probe.error.unwrap();
-        assert_eq!(words, "reading it takes longer than 0.2 s");
+        assert_eq!(words, "reading timed out after 0.2 s");
         let endless = saved(Path::new("/dev/zero"), FILE_TIMEOUT);
         assert_eq!(endless.probe.outcome, Outcome::Error);
         let words = endless.probe.error.unwrap();
-        assert_eq!(words, "it is larger than 32 MiB");
+        assert_eq!(words, "larger than 32 MiB");
         assert!(endless.body.is_empty());
     }
 

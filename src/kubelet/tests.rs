@@ -101,20 +101,15 @@ fn answers_that_are_no_metrics_are_told_apart() {
             401,
             "Unauthorized",
             Outcome::Denied,
-            "HTTP 401: it wants credentials",
+            "HTTP 401: authentication required",
         ),
         (
             403,
             "Forbidden",
             Outcome::Denied,
-            "HTTP 403: it wants credentials",
+            "HTTP 403: authentication required",
         ),
-        (
-            302,
-            "",
-            Outcome::Error,
-            "HTTP 302: it points elsewhere, and that is not followed",
-        ),
+        (302, "", Outcome::Error, "HTTP 302: redirect not followed"),
         (
             404,
             "404 page\nnot found\n",
@@ -125,13 +120,13 @@ fn answers_that_are_no_metrics_are_told_apart() {
             200,
             "<html>",
             Outcome::Error,
-            "its answer has no metrics of a kubelet",
+            "the response holds no kubelet metrics",
         ),
         (
             200,
             "",
             Outcome::Error,
-            "its answer has no metrics of a kubelet",
+            "the response holds no kubelet metrics",
         ),
     ] {
         let answers = vec![answer(Query::Metrics, Some(status), body)];

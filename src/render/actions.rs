@@ -39,7 +39,7 @@ pub fn step(
         ""
     };
     let title = format!(
-        "{} [{}], against {}{suspected}",
+        "{} [{}], for {}{suspected}",
         step.title,
         risk(step.risk),
         step.finding
@@ -54,14 +54,14 @@ pub fn step(
     let kills = |action: &Action| matches!(action, Action::EndProcess(_));
     if step.actions.iter().any(kills) {
         let first = format!(
-            "first: one inspect more is kept open for {}; if it is answered, nothing is ended",
+            "first: one more inspect, waiting up to {}; if it responds, nothing is killed",
             duration::spoken(confirm_after)
         );
         write!(out, "{}", paragraph(&first, 2, style.width))?;
     }
     if step.restarts() {
         let first = format!(
-            "first: one more look, {} or more after the one that asked for it; if it is not needed any more, nothing is restarted",
+            "first: a second check, at least {} after the first; if the restart is no longer needed, nothing is restarted",
             duration::spoken(confirm_after)
         );
         write!(out, "{}", paragraph(&first, 2, style.width))?;
@@ -82,9 +82,9 @@ pub fn write(
     let paint = |text: &str, code: &str| style.paint(text, code);
     if report.actions.is_empty() {
         let why = if fix::is_well(report) {
-            "nothing is to be done."
+            "nothing to do."
         } else {
-            "plegdoctor can do nothing of the above by itself."
+            "plegdoctor cannot do any of the above automatically."
         };
         return writeln!(out, "\n{}  {why}", paint("Actions", "1"));
     }
@@ -157,14 +157,14 @@ fn one(
 ) -> io::Result<()> {
     let (word, color) = match deed.ending.fate {
         Fate::Done => ("done", "32"),
-        Fate::Unproven => ("tried, not proved", "33"),
+        Fate::Unproven => ("tried, not verified", "33"),
         Fate::Failed => ("failed", "31"),
-        Fate::Changed => ("not done, it has changed", "33"),
+        Fate::Changed => ("not done, state has changed", "33"),
         Fate::NotNeeded => ("not needed", "32"),
         Fate::Declined => ("not confirmed", "2"),
         Fate::AboveRisk => ("not done, above --max-risk", "2"),
         Fate::Suspected => (
-            "not done, only suspected: --yes restarts nothing for that",
+            "not done: only suspected, and --yes restarts nothing on suspicion",
             "33",
         ),
         Fate::Interrupted => ("not done, interrupted", "33"),

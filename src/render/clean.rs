@@ -131,10 +131,13 @@ fn consequences(plan: &Plan) -> String {
         .map(|pod| visible(&pod.to_string()))
         .collect();
     let lost = match (logs.len(), pods.len()) {
-        (0, _) => "No logs go with them.".to_owned(),
-        (count, 0) => format!("The logs of {} go with them.", counted(count, "container")),
+        (0, _) => "No logs are deleted.".to_owned(),
+        (count, 0) => format!(
+            "The logs of {} are deleted with them.",
+            counted(count, "container")
+        ),
         (count, _) => format!(
-            "The logs of {} go with them; kubectl logs won't show them any more for {}.",
+            "The logs of {} are deleted with them; kubectl logs will no longer show them for {}.",
             counted(count, "container"),
             some(&pods)
         ),
@@ -160,17 +163,17 @@ fn spared(plan: &Plan) -> String {
         .iter()
         .map(|(why, count)| {
             let why = match why {
-                Spared::LivePod => "of living pods (--include-live-pods takes them)",
-                Spared::NoPod => "of no pod (--include-non-pods takes them)",
+                Spared::LivePod => "in running pods (--include-live-pods removes them)",
+                Spared::NoPod => "in no pod (--include-non-pods removes them)",
                 Spared::MayStart => "created less than 10 minutes ago",
-                Spared::Young => "too young for --older-than",
-                Spared::InUse => "holding a container that stays",
-                Spared::Ambiguous => "whose id is another container's name",
+                Spared::Young => "more recent than --older-than",
+                Spared::InUse => "with a container that stays",
+                Spared::Ambiguous => "with an id that is another container's name",
             };
             format!("{count} {why}")
         })
         .collect();
-    format!("Spared: {}.", each.join(", "))
+    format!("Kept: {}.", each.join(", "))
 }
 
 fn unseen(unseen: &[Unseen], width: u16, out: &mut dyn Write) -> io::Result<()> {
@@ -179,7 +182,7 @@ fn unseen(unseen: &[Unseen], width: u16, out: &mut dyn Write) -> io::Result<()> 
     }
     let them = counted(unseen.len(), "container");
     let intro = format!(
-        "Left alone: {them} that could not be inspected. What the list calls them proves nothing."
+        "Not touched: {them} that could not be inspected; the listed state proves nothing."
     );
     write!(out, "{}", paragraph(&intro, 0, width))?;
     for it in unseen.iter().take(MAX_NAMED) {
@@ -203,7 +206,7 @@ fn sum(cleaned: &Cleaned) -> String {
         .map(|&fate| {
             let words = match fate {
                 Fate::Gone => "already gone",
-                Fate::Changed => "changed and not touched",
+                Fate::Changed => "changed, not touched",
                 Fate::Planned => "not tried",
                 other => other.word(),
             };

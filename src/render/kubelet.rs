@@ -24,7 +24,7 @@ pub(super) fn items(kubelet: &Kubelet) -> Vec<String> {
         });
         let told = parts.join("; ");
         items.push(format!(
-            "the kubelet{version}'s metrics at {}{up}: {told}",
+            "kubelet{version} metrics at {}{up}: {told}",
             source.name
         ));
     }
@@ -32,7 +32,7 @@ pub(super) fn items(kubelet: &Kubelet) -> Vec<String> {
     if told().count() > 1 && told().all(|it| it.well == Some(true)) {
         let names: Vec<_> = told().map(name).collect();
         items.push(format!(
-            "the kubelet's health checks at {}: well",
+            "kubelet health checks at {}: OK",
             names.join(" and ")
         ));
     } else {
@@ -47,21 +47,21 @@ fn seen(kubelet: &Kubelet, metrics: &Metrics) -> Option<String> {
         (Some(Age::AtLeast(age)), _) if age > TimeDelta::zero() => {
             let age = duration::human(age);
             return Some(format!(
-                "the last relist that listed began {age} or more before they were saved"
+                "last successful relist began at least {age} before they were saved"
             ));
         }
         (_, Some(Seen::Never)) => return Some("no relist has succeeded yet".to_owned()),
         _ => return None,
     };
-    Some(format!("the last relist that listed began {age} ago"))
+    Some(format!("last successful relist began {age} ago"))
 }
 
 fn spread(what: &str, spread: &Quantiles) -> String {
     let (half, most) = (spread.quantile(0.5), spread.quantile(0.99));
     let since = if spread.is_recent() {
-        "of the last 10 minutes"
+        "in the last 10 minutes"
     } else {
-        "since its start"
+        "since startup"
     };
     format!(
         "{what} ({:.0} {since}): median {half}, 99th percentile {most}",
@@ -83,7 +83,7 @@ fn failures(metrics: &Metrics) -> Option<String> {
             format!("{:.0} of {:.0} {kind}", operation.errors, operation.calls)
         })
         .collect();
-    (!named.is_empty()).then(|| format!("calls that failed since its start: {}", named.join(", ")))
+    (!named.is_empty()).then(|| format!("failed calls since startup: {}", named.join(", ")))
 }
 
 fn name(health: &Health) -> &str {
@@ -95,9 +95,9 @@ fn health(health: &Health) -> String {
     let (name, took) = (name(health), took(&health.probe));
     let failed: Vec<_> = health.failed().map(|check| check.name.as_str()).collect();
     let told = match health.well {
-        Some(true) => "well".to_owned(),
-        _ if failed.is_empty() => "not well".to_owned(),
-        _ => format!("not well: {}", failed.join(", ")),
+        Some(true) => "OK".to_owned(),
+        _ if failed.is_empty() => "failing".to_owned(),
+        _ => format!("failing: {}", failed.join(", ")),
     };
-    format!("the kubelet's health check at {name}: {told}, in {took}")
+    format!("kubelet health check at {name}: {told}, in {took}")
 }

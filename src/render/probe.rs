@@ -32,7 +32,7 @@ pub fn write(runtime: &Runtime, rows: usize, width: u16, out: &mut dyn Write) ->
         .as_deref()
         .map(|version| format!(" {version}"));
     let head = format!(
-        "{answered} of {} answered, by Docker{} at {}",
+        "{answered} of {} answered by Docker{} at {}",
         count(calls.len(), "call"),
         version.unwrap_or_default(),
         runtime.endpoint,
@@ -48,10 +48,7 @@ pub fn write(runtime: &Runtime, rows: usize, width: u16, out: &mut dyn Write) ->
     write!(out, "\n{}", table(&calls, rows, width))?;
     let hidden = calls.len().saturating_sub(rows);
     if hidden > 0 {
-        writeln!(
-            out,
-            "({hidden} that answered no slower are left out; --all shows them)"
-        )?;
+        writeln!(out, "({hidden} more, none slower; --all shows them)")?;
     }
     relist(runtime, &runtime.relist(), width, out)
 }
@@ -92,12 +89,12 @@ fn name(container: &Container) -> String {
 fn time(call: &CallResult<'_>) -> String {
     match call.probe.outcome {
         Outcome::Answered if call.probe.error.is_none() => took(call.probe),
-        Outcome::Gone if call.container.is_some() => "gone since".to_owned(),
+        Outcome::Gone if call.container.is_some() => "removed meanwhile".to_owned(),
         Outcome::NotProbed => call
             .probe
             .error
             .clone()
-            .unwrap_or_else(|| "not asked".to_owned()),
+            .unwrap_or_else(|| "not made".to_owned()),
         _ => match &call.probe.error {
             Some(error) if call.probe.outcome != Outcome::TimedOut => error.clone(),
             _ => probe_text(call.probe),
@@ -113,14 +110,14 @@ fn relist(runtime: &Runtime, relist: &Relist, width: u16, out: &mut dyn Write) -
     let lasts = |time| told(relist.is_whole(), time);
     let mut lines = vec![(
         told(relist.listed, relist.lists),
-        "where no pod changed: a list of sandboxes and one of containers".to_owned(),
+        "if no pod changed: one list of sandboxes and one of containers".to_owned(),
     )];
     if let Some(pod) = &relist.slowest {
         let name = pod.name.as_ref().map(|name| format!(" {name}"));
         lines.push((
             lasts(relist.one_changed()),
             format!(
-                "where only pod{} changed, the slowest: and the status of {}",
+                "if only pod{} changed (the slowest): also the status of {}",
                 name.unwrap_or_default(),
                 count(pod.containers, "container")
             ),
@@ -128,13 +125,13 @@ fn relist(runtime: &Runtime, relist: &Relist, width: u16, out: &mut dyn Write) -
         lines.push((
             lasts(relist.all_changed()),
             format!(
-                "where all changed, as at a start: {} of {}, one after the other",
+                "if all pods changed, as at startup: {} of {}, one after the other",
                 count(relist.asked, "status").replace("statuss", "statuses"),
                 count(relist.pods, "pod")
             ),
         ));
     }
-    writeln!(out, "\nA relist of the kubelet takes")?;
+    writeln!(out, "\nA kubelet relist takes")?;
     let wide = lines
         .iter()
         .map(|(time, _)| time.chars().count())
@@ -146,23 +143,20 @@ fn relist(runtime: &Runtime, relist: &Relist, width: u16, out: &mut dyn Write) -
     }
     let mut words = Vec::new();
     if relist.slowest.is_none() && runtime.list.outcome == Outcome::Answered {
-        words.push("No container here is a pod's: the kubelet asks for none.".to_owned());
+        words.push("No container belongs to a pod, so the kubelet inspects none.".to_owned());
     }
     if relist.unanswered > 0 {
         words.push(format!(
-            "{} no answer: a relist that makes such a call waits for the kubelet's own time-out, 2 minutes by default.",
-            match relist.unanswered {
-                1 => "1 of these calls gave".to_owned(),
-                calls => format!("{calls} of these calls gave"),
-            }
+            "{} of these calls did not respond: a relist that makes such a call waits for the kubelet's own timeout, 2 minutes by default.",
+            relist.unanswered
         ));
     }
     if relist.unknown > 0 {
         let unknown = count(relist.unknown, "call");
-        words.push(format!("How long {unknown} would take is not known."));
+        words.push(format!("The duration of {unknown} is unknown."));
     }
     words.push(
-        "After 3 minutes without a list the PLEG is unhealthy. Ours were asked 16 at a time, which makes each slower than one after the other; two filtered lists for each changed pod are not counted."
+        "After 3 minutes without a successful list the PLEG is unhealthy. These calls were made 16 at a time, so each is slower than in a relist, which makes one after the other; a relist's two filtered lists for each changed pod are not counted."
             .to_owned(),
     );
     write!(out, "{}", paragraph(&words.join(" "), 0, width))

@@ -92,7 +92,7 @@ impl Page<'_> {
             Confidence::Confirmed => "confirmed",
             Confidence::Suspected => "suspected",
         };
-        let over = if finding.active { "" } else { " · over" };
+        let over = if finding.active { "" } else { " · resolved" };
         let dot = self.paint("●", if finding.active { color } else { "2" });
         writeln!(
             out,
@@ -114,12 +114,12 @@ impl Page<'_> {
         let Some(Role::Consequence { of }) = role else {
             return self.remedies(&finding.remedies, out);
         };
-        // What follows from another finding is mended there; here nobody shall restart anything for it.
+        // A symptom is no reason to restart anything: its cause is fixed elsewhere.
         let is_safe = |remedy: &&Remedy| remedy.risk == Risk::Safe;
         let safe: Vec<Remedy> = finding.remedies.iter().filter(is_safe).cloned().collect();
         self.remedies(&safe, out)?;
         if safe.len() < finding.remedies.len() {
-            let text = format!("Anything harsher only if it stays once {of} is mended.");
+            let text = format!("Go further only if this persists after {of} is fixed.");
             write!(out, "{}", paragraph(&text, 4, self.style.width))?;
         }
         Ok(())
@@ -233,7 +233,7 @@ impl Page<'_> {
         if hidden > 0 {
             writeln!(
                 out,
-                "  ({hidden} earlier ones are left out; --format json has all)"
+                "  ({hidden} earlier outages not shown; --format json has all)"
             )
         } else {
             Ok(())
@@ -264,10 +264,7 @@ impl Page<'_> {
         )?;
         match self.report.containers.len().saturating_sub(MAX_CONTAINERS) {
             0 => Ok(()),
-            more => writeln!(
-                out,
-                "  ({more} more are left out; --format json has them all)"
-            ),
+            more => writeln!(out, "  ({more} more not shown; --format json has all)"),
         }
     }
 
@@ -320,20 +317,20 @@ impl Page<'_> {
     fn source(&self, source: &crate::kubelet::summary::Source) -> String {
         let span = match source.first.zip(source.last) {
             Some((first, last)) => format!(", {} to {}", self.clock(first), self.clock(last)),
-            None if !source.of_kubelet => ", none of the kubelet's".to_owned(),
-            None => ", without times".to_owned(),
+            None if !source.of_kubelet => ", none from the kubelet".to_owned(),
+            None => ", no timestamps".to_owned(),
         };
         let picked = if source.picked {
-            "; picked by plegdoctor: its last 24 h, of at most 1 GiB"
+            "; found automatically: last 24 h, at most 1 GiB"
         } else {
             ""
         };
-        // A klog line has neither; where no other line tells them they are a guess.
-        let guessed = if source.guessed_times {
-            "; year and zone by --now"
-        } else {
-            ""
-        };
+        // A klog line has neither year nor zone.
+        let first = source.first.filter(|_| source.guessed_times);
+        let guessed = first.map_or_else(String::new, |first| {
+            let assumed = first.format("%Y, UTC%:z");
+            format!("; log has no year or zone: assumed {assumed}")
+        });
         format!(
             "{} ({} lines, {} bytes{span}{guessed}{picked})",
             source.name, source.lines, source.bytes

@@ -64,8 +64,7 @@ fn no_kubelet(kubelet: &Kubelet, process: Option<&Process>) -> Option<String> {
             .iter()
             .all(|health| refused(health.probe.outcome));
     (silent && process.is_none()).then(|| {
-        "no kubelet: none runs that can be seen, and none listens on its ports 10248 and 10255"
-            .to_owned()
+        "no kubelet found: no process is visible, and ports 10248 and 10255 are closed".to_owned()
     })
 }
 
@@ -74,7 +73,7 @@ fn metrics_gap(source: &Source) -> Option<Result<Gap, String>> {
     match probe.outcome {
         Outcome::Answered => None,
         Outcome::Refused if !source.named => Some(Err(format!(
-            "left out the kubelet's metrics: {name}: {} (that port is off by default; {SAVE})",
+            "skipped kubelet metrics: {name}: {} (this port is off by default; {SAVE})",
             probe_text(probe)
         ))),
         _ => Some(Ok(Gap::new(
@@ -92,12 +91,12 @@ fn health_gap(health: &Health, process: Option<&Process>) -> Option<Result<Gap, 
     let text = probe_text(probe);
     match (probe.outcome, process) {
         (Outcome::Refused, Some(process)) => Some(Err(format!(
-            "the kubelet runs (process {}), and its health check is not there: {name}: {text} (it is just starting, or --healthz-port is 0)",
+            "the kubelet runs (process {}), but its health check port is closed: {name}: {text} (still starting, or --healthz-port is 0)",
             process.pid
         ))),
-        (Outcome::Refused, None) => Some(Err(format!(
-            "left out the kubelet's health check: {name}: {text}"
-        ))),
+        (Outcome::Refused, None) => {
+            Some(Err(format!("skipped kubelet health check: {name}: {text}")))
+        }
         // A finding by itself.
         (Outcome::TimedOut, _) if name.contains(OWN_PORT) => None,
         _ => Some(Ok(Gap::new(
@@ -114,7 +113,7 @@ fn other_node(evidence: &Evidence, kubelet: &Kubelet) -> Option<Gap> {
     (theirs != own).then(|| {
         Gap::new(
             format!("the kubelet's metrics of {own}"),
-            format!("those that were given are of the node {theirs}"),
+            format!("the given metrics are from node {theirs}"),
         )
     })
 }

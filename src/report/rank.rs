@@ -17,11 +17,11 @@ use std::cmp::Reverse;
 /// What a finding is to the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The cause; of a trouble that is over, if nothing is wrong now.
+    /// The cause: of the last resolved trouble, if nothing is wrong now.
     Primary,
-    /// It is how another one shows: mend that, and this goes, too.
+    /// A symptom of another one: fixing that clears this.
     Consequence { of: &'static str },
-    /// It makes another one likelier or worse, which has a cause of its own nevertheless.
+    /// It makes another one likelier or worse, without being its cause.
     Feeds { what: &'static str },
     /// Another trouble: of another time, or that neither follows from the cause nor leads to it.
     Separate,

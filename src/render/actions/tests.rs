@@ -47,7 +47,7 @@ fn a_restart_tells_of_the_second_look_and_of_what_only_one_source_says() {
     let docker = || Action::RestartUnit { unit: Unit::Docker };
     let sure = shown(&of(Confidence::Confirmed, Risk::Node, docker()));
     assert!(
-        sure.contains("first: one more look, 30.0s or more after"),
+        sure.contains("first: a second check, at least 30.0s after"),
         "{sure}"
     );
     assert!(!sure.contains("suspected"), "{sure}");

@@ -15,7 +15,7 @@ impl Page<'_> {
         match role.filter(|_| several) {
             Some(Role::Primary) => " · primary cause".to_owned(),
             Some(Role::Consequence { .. } | Role::Feeds { .. }) => " · contributing".to_owned(),
-            Some(Role::Separate) => " · another matter".to_owned(),
+            Some(Role::Separate) => " · separate problem".to_owned(),
             None => String::new(),
         }
     }
@@ -25,9 +25,9 @@ impl Page<'_> {
         let words = &finding.explanation;
         match role {
             Some(Role::Consequence { of }) => {
-                format!("It follows from {of}: mend that, and this goes, too. {words}")
+                format!("Caused by {of}; fixing {of} should clear this. {words}")
             }
-            Some(Role::Feeds { what }) => format!("It feeds {what}. {words}"),
+            Some(Role::Feeds { what }) => format!("Likely trigger of {what}. {words}"),
             Some(Role::Primary | Role::Separate) | None => words.clone(),
         }
     }

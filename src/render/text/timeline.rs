@@ -40,29 +40,27 @@ impl Page<'_> {
 
     fn describe(&self, moment: &Moment, incident: &Incident) -> String {
         let what = match moment.what {
-            MomentKind::OutOfMemory => "the machine is out of memory",
-            MomentKind::ExecTimeout => "a command in a container (a probe, mostly) times out",
-            MomentKind::HungTask => "the kernel reports a task that hangs",
-            MomentKind::ServerSilent => "a file system's server does not answer",
-            MomentKind::ServerAnswers => "a file system's server answers again",
+            MomentKind::OutOfMemory => "the machine runs out of memory",
+            MomentKind::ExecTimeout => "an exec in a container (mostly probes) times out",
+            MomentKind::HungTask => "the kernel reports a hung task",
+            MomentKind::ServerSilent => "a file server does not respond",
+            MomentKind::ServerAnswers => "a file server responds again",
             MomentKind::NetdeviceHeld => "the kernel cannot remove a network device",
             MomentKind::DiskError => "a disk fails to read or write",
-            MomentKind::DaemonEnd => "systemd sees a daemon end",
+            MomentKind::DaemonEnd => "systemd reports that a daemon exited",
             MomentKind::Refused => "the runtime's socket refuses a call",
-            MomentKind::TooLarge => "a list's answer is too large",
+            MomentKind::TooLarge => "a list response is too large",
             MomentKind::DaemonStart => match &moment.detail {
                 Some(name) => return format!("{name} starts"),
-                None => "a daemon of the runtime starts",
+                None => "a runtime daemon starts",
             },
             MomentKind::KubeletStart => "the kubelet starts",
-            MomentKind::LastRelist if incident.never => {
-                "the kubelet's relists begin, and none succeeds"
-            }
-            MomentKind::LastRelist => "the last relist that listed begins",
+            MomentKind::LastRelist if incident.never => "kubelet relists start; none succeeds",
+            MomentKind::LastRelist => "last successful relist",
             MomentKind::Timeout => "a call to the runtime times out",
-            MomentKind::Stale => "the kubelet calls its PLEG unhealthy",
-            MomentKind::NotReady => "the node goes NotReady",
-            MomentKind::Recovered => "the PLEG is healthy again",
+            MomentKind::Stale => "kubelet reports PLEG unhealthy",
+            MomentKind::NotReady => "the node is NotReady",
+            MomentKind::Recovered => "PLEG healthy again",
         };
         let warns = matches!(
             moment.what,
