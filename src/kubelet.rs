@@ -34,7 +34,7 @@ const EVENTED_THRESHOLD: TimeDelta = TimeDelta::minutes(10);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Query {
     Metrics,
-    /// Its metrics, saved to a file at a time that nobody knows.
+    /// Its metrics, saved to a file at an unknown time.
     SavedMetrics,
     Health,
     /// Its health check, where its metrics are.
@@ -70,7 +70,7 @@ pub struct Source {
     /// A URL, or a file.
     pub name: String,
     pub named: bool,
-    /// Whether it is a file, saved at a time that nobody knows.
+    /// Whether it is a file, saved at an unknown time.
     pub is_file: bool,
     pub probe: Probe,
 }
@@ -130,7 +130,7 @@ impl Kubelet {
         });
     }
 
-    /// How long ago the last relist that listed began; `None` where the metrics do not tell.
+    /// How long ago the last relist that listed began; `None` where the metrics do not show it.
     pub fn relist_age(&self) -> Option<Age> {
         let metrics = self.metrics.as_ref()?;
         let Some(Seen::At(seen)) = metrics.last_seen else {

@@ -43,7 +43,7 @@ pub enum Verdict {
 #[derive(Clone, Debug)]
 pub struct Report {
     pub generated_at: Time,
-    /// The node's name, if the log tells it.
+    /// The node's name, if the log names it.
     pub node: Option<String>,
     pub verdict: Verdict,
     /// … in the words of a headline: `NOT READY`.
@@ -64,7 +64,7 @@ pub struct Report {
     pub events: BTreeMap<&'static str, u64>,
     /// What the runtime answered; `None` if it was not asked.
     pub runtime: Option<Runtime>,
-    /// What was seen of the host; `None` if nobody looked.
+    /// What was seen of the host; `None` if it was not examined.
     pub host: Option<Host>,
     /// What the kubelet itself said; `None` if it was not asked.
     pub kubelet: Option<Kubelet>,
@@ -163,11 +163,11 @@ fn verdict(findings: &[Finding], unseen: bool) -> Verdict {
 fn headline(evidence: &Evidence, verdict: Verdict) -> &'static str {
     let log = evidence.log.as_ref();
     let stale = log.is_some_and(Log::has_outage);
-    let told = log
+    let not_ready = log
         .and_then(|log| log.last_readiness.as_ref())
         .is_some_and(|event| event.kind != Kind::NodeReady);
     match verdict {
-        Verdict::Problem if stale || told => "NOT READY",
+        Verdict::Problem if stale || not_ready => "NOT READY",
         Verdict::Problem => "PROBLEM",
         Verdict::Recovered => "RECOVERED",
         Verdict::Healthy => "HEALTHY",
@@ -193,7 +193,7 @@ fn summary(evidence: &Evidence, verdict: Verdict, findings: &[Finding]) -> Strin
             format!("No current problem found, but some checks could not run. Previously: {title}.")
         }
         Verdict::Unknown => "No problem found, but some checks could not run.".to_owned(),
-        // It tells what is wrong, though not with the PLEG.
+        // It says what is wrong, though not with the PLEG.
         Verdict::Healthy if first.is_some_and(|it| it.id == "not-pleg") => format!("{title}."),
         Verdict::Healthy if first.is_some() => format!("No problem found. {title}."),
         Verdict::Healthy => "No problem found.".to_owned(),
@@ -216,7 +216,7 @@ fn well_since(evidence: &Evidence, since: Option<Time>, title: &str) -> String {
     }
 }
 
-/// What the runtime did not show, where that is not a finding by itself.
+/// What the runtime did not show, where that is not a finding of its own.
 fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
     let Some(runtime) = &evidence.runtime else {
         return Vec::new();
@@ -246,7 +246,7 @@ fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
     }
     let stacks = &runtime.stacks_probe;
     let came = matches!(stacks.outcome, Outcome::Answered | Outcome::NotProbed);
-    // A daemon that answers nothing at all is a finding by itself.
+    // A daemon that answers nothing at all is a finding of its own.
     if !came && runtime.ping.outcome == Outcome::Answered {
         let why = match stacks.outcome {
             Outcome::Gone => "not served (before 1.13 only with --debug)".to_owned(),

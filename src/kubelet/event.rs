@@ -28,7 +28,7 @@ use std::{ops::Deref, sync::Arc};
 pub struct Event {
     /// What it says.
     pub fields: Arc<MessageFields>,
-    /// When it happened (klog's own stamp if there is one); `None` where the line tells no time.
+    /// When it happened (klog's own stamp if there is one); `None` where the line has no time.
     pub at: Option<Time>,
     /// Whether year and zone of `at` stand in the line or its envelope; if not, they follow from an anchor.
     pub exact: bool,

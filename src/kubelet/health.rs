@@ -19,7 +19,7 @@ pub struct Health {
     pub probe: Probe,
     /// Whether it says that the kubelet is well; `None` where it says nothing.
     pub well: Option<bool>,
-    /// Its parts, where it tells them.
+    /// Its parts, where it lists them.
     pub checks: Vec<Check>,
 }
 

@@ -1,6 +1,6 @@
 //! How long something took, over many times: a Prometheus histogram or summary, read for what it proves.
 //!
-//! A histogram tells how many were at most so long, for some lengths, since its process started. What is between two of
+//! A histogram counts how many were at most so long, for some lengths, since its process started. What is between two of
 //! them is not known, so that everything here is a bound; nothing is interpolated.
 
 use std::fmt;
@@ -9,7 +9,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     AtMost(f64),
-    /// It is more than so many seconds: longer than the longest that is told apart.
+    /// It is more than so many seconds: longer than the largest bucket.
     Over(f64),
     About(f64),
 }
@@ -127,7 +127,7 @@ impl Quantiles {
         }
     }
 
-    /// How many are proved to have taken longer than `seconds`; `None` of a summary, which does not tell.
+    /// How many are proved to have taken longer than `seconds`; `None` of a summary, which does not show it.
     pub fn longer_than(&self, seconds: f64) -> Option<f64> {
         let Shape::Buckets(buckets) = &self.shape else {
             return None;

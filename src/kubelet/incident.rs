@@ -52,7 +52,7 @@ pub enum Shape {
     Growing,
     /// Listing works and a status call blocks: the lag falls back and rises again, the node flaps.
     Sawtooth,
-    /// One short stretch: cannot be told.
+    /// One short stretch: unknown.
     Single,
 }
 
@@ -61,16 +61,16 @@ pub enum Shape {
 pub struct Incident {
     /// When the last good relist began: the first line's time minus its lag.
     pub start: Time,
-    /// When it was over: the first sign of recovery, else the last stale line; `None` while it goes on.
+    /// When it was resolved: the first sign of recovery, else the last stale line; `None` while it goes on.
     pub end: Option<Time>,
     /// Whether the log ends without a sign of recovery.
     pub ongoing: bool,
     pub peak_lag: TimeDelta,
-    /// The limit as logged; `None` where no line told it.
+    /// The limit as logged; `None` where no line has it.
     pub threshold: Option<TimeDelta>,
     /// How the lag went.
     pub shape: Shape,
-    /// Lines that tell a lag.
+    /// Lines with a lag.
     pub lines: u64,
     /// How often the lag rose: 1, or more if it fell back in between.
     pub rises: u32,
@@ -92,7 +92,7 @@ pub struct Incident {
 }
 
 impl Incident {
-    /// When, at the earliest, relists began that could list: those that a lag tells of, in their order.
+    /// When, at the earliest, relists began that could list: those that a lag dates, in their order.
     pub fn relists(&self) -> Vec<Time> {
         let mut begun: Vec<Time> = Vec::new();
         for (at, lag) in self.samples.iter().filter(|_| !self.never) {
@@ -133,7 +133,7 @@ pub struct Incidents {
     /// Those that gave way.
     dropped: u64,
     open: Option<Incident>,
-    /// When this kubelet's sync loop started, if the log tells.
+    /// When this kubelet's sync loop started, if the log shows it.
     started: Option<Time>,
     /// Since when "yet to be successful" is repeated.
     never_since: Option<Time>,
@@ -226,10 +226,10 @@ impl Incidents {
         }
     }
 
-    /// A lag that cannot be read: it is that of the line before, grown, or else the least that is told.
+    /// A lag that cannot be read: it is that of the line before, grown, or else the smallest that is logged.
     fn cut(&mut self, event: &Event, at: Time) {
         let last = self.open.as_ref().and_then(|open| open.samples.last());
-        // To the millisecond: finer than that it was not told.
+        // To the millisecond: no finer than it was logged.
         let grown = last
             .filter(|(before, _)| (TimeDelta::zero()..=SAME_CULPRIT).contains(&(at - *before)))
             .map(|(before, lag)| (*lag + (at - *before)).num_milliseconds());

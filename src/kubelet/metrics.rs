@@ -1,4 +1,4 @@
-//! The kubelet's metrics that tell of its relist and its runtime, by every name that releases gave them.
+//! The kubelet's metrics on its relist and its runtime, by every name that releases gave them.
 //!
 //! Counts and histograms count from the kubelet's start, so one that is slow may have been so long ago. A relist that
 //! has not ended is in none of them; its age is in `last_seen`.

@@ -2,7 +2,7 @@
 //! times.
 //!
 //! A reader of blocks need not hand over the lines that the prefilter rejects (`pass`), nor, while there is no
-//! trouble (`wants_context`), those that are context only; `is_attentive` tells when the next line matters whatever
+//! trouble (`wants_context`), those that are context only; `is_attentive` says when the next line matters whatever
 //! it is. Which message a line is, is decided by `event`; what stands context it is read by `envelope`. Events come
 //! out in the log's order, and with their final times: those whose year or zone is not known yet are held back.
 
@@ -21,11 +21,11 @@ use crate::{
     },
     syntax::{
         framing::{self, Entry, Owner, Program, Unframed},
-        time::{Stamp, Time, When},
+        time::{Time, When},
     },
 };
 use cache::Cache;
-use lines::{is_fatal, may_have_time, record_stamp, times};
+use lines::{is_fatal, may_have_time, record_stamp, stamps_of};
 use multiline::Multiline;
 use pending::Pending;
 use std::{collections::BTreeSet, sync::Arc};
@@ -45,7 +45,7 @@ const CONTEXT_MICROS: i64 = 10 * 60 * 1_000_000;
 const MAX_KEPT: usize = 64;
 const MAX_HOST: usize = 255;
 
-/// What a source told about itself, besides its events.
+/// What a source shows besides its events.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SourceInfo {
     pub lines: u64,
@@ -55,9 +55,9 @@ pub struct SourceInfo {
     pub oldest: Option<Time>,
     pub first: Option<Time>,
     pub last: Option<Time>,
-    /// Names of hosts, as envelopes of the kubelet's lines and klog's file header tell them.
+    /// Names of hosts, from envelopes of kubelet lines and klog's file header.
     pub hosts: BTreeSet<String>,
-    /// The program that the kubelet is, or runs in, as its envelopes last told.
+    /// The program that the kubelet is, or runs in, by its latest envelopes.
     pub program: Option<Program>,
     /// Lines that say that lines were lost: the first ones, each once.
     pub losses: Vec<String>,
@@ -146,7 +146,7 @@ impl Parser {
         }
     }
 
-    /// Reads messages that are context only all the time, and not only context trouble.
+    /// Reads messages that are context only all the time, and not only around trouble.
     pub fn keep_context(&mut self) {
         self.all = true;
     }
@@ -202,7 +202,7 @@ impl Parser {
         self.all || self.trouble.is_some()
     }
 
-    /// Whether a line of the kubelet was seen that tells a time.
+    /// Whether a kubelet line with a time was seen.
     pub(crate) fn has_begun(&self) -> bool {
         self.first.is_some()
     }
@@ -241,11 +241,7 @@ impl Parser {
         if quiet.line > self.last.map_or(0, |(line, _)| line) {
             let unframed = framing::unframe(&quiet.raw);
             self.note_writer(&unframed);
-            let (stamp, _) = times(&unframed);
-            let when = self
-                .pending
-                .timestamps
-                .observe(stamp, unframed.stamp.or(record_stamp(&unframed)));
+            let when = self.when(&unframed);
             if when.rough_micros().is_some() {
                 self.last = Some((quiet.line, when));
             }
@@ -264,7 +260,7 @@ impl Parser {
         &self.info
     }
 
-    /// A line with no known message: perhaps it goes on with the multiline one, or begins an entry.
+    /// A line with no known message: perhaps it continues the open one, or begins an entry.
     fn quiet(&mut self, raw: &[u8], out: &mut Vec<Event>) {
         let may_begin = raw == b"{" || self.entries || self.info.lines <= HEAD_LINES;
         let entry = Entry::begin(raw).filter(|_| may_begin && !self.multiline.is_block());
@@ -292,7 +288,7 @@ impl Parser {
         }
     }
 
-    /// A line with a time and nothing that is known. Another program's, though it speaks of the kubelet, tells
+    /// A line with a time and nothing that is known. Another program's, though it speaks of the kubelet, shows
     /// nothing of how long the kubelet went on, nor of its host.
     fn unparsed(&mut self, line: u64, raw: &[u8]) {
         if self.oldest.is_none() {
@@ -307,7 +303,7 @@ impl Parser {
         }
     }
 
-    /// A line of context: without trouble it tells no more than any other.
+    /// A line of context: without trouble it shows no more than any other.
     fn bulk(&mut self, raw: &[u8], out: &mut Vec<Event>) {
         self.flush(out);
         if self.wants_context() {
@@ -333,7 +329,7 @@ impl Parser {
         self.message(&unframed, raw, hit, self.info.lines, out);
     }
 
-    /// A line without its envelopes: opens a message, or goes on with the multiline one.
+    /// A line without its envelopes: opens a message, or continues the open one.
     fn message(
         &mut self,
         unframed: &Unframed<'_>,
@@ -342,9 +338,7 @@ impl Parser {
         line: u64,
         out: &mut Vec<Event>,
     ) {
-        let header = unframed.header;
-        let record = record_stamp(unframed);
-        if header.is_none() && record.is_none() {
+        if unframed.header.is_none() && record_stamp(unframed).is_none() {
             let another = self.multiline.is_bare() && !self.multiline.is_block();
             if self.multiline.is_open()
                 && !another
@@ -359,13 +353,12 @@ impl Parser {
         self.headers = true;
         self.info.of_kubelet = true;
         self.note_writer(unframed);
-        let stamp = header.map(|header| header.stamp);
-        let when = self.see(stamp, unframed.stamp, record, line);
+        let when = self.see(unframed, line);
         if hit == Hit::Bulk && !self.wants_context() {
             return;
         }
         self.truncated.see(raw);
-        self.multiline.start(unframed, raw, header, when, line);
+        self.multiline.start(unframed, raw, when, line);
     }
 
     /// A known text without a klog header: a condition, or a log without headers.
@@ -386,7 +379,7 @@ impl Parser {
             return;
         }
         self.note_writer(unframed);
-        let when = self.see(None, unframed.stamp, None, line);
+        let when = self.see(unframed, line);
         self.multiline.start_bare(unframed, when, line);
     }
 
@@ -427,14 +420,13 @@ impl Parser {
             .is_some_and(|(trouble, now)| now.saturating_sub(trouble) > CONTEXT_MICROS)
     }
 
-    fn see(
-        &mut self,
-        stamp: Option<crate::syntax::time::Yearless>,
-        envelope: Option<Stamp>,
-        record: Option<Stamp>,
-        line: u64,
-    ) -> When {
-        let when = self.pending.timestamps.observe(stamp, record.or(envelope));
+    fn when(&mut self, unframed: &Unframed<'_>) -> When {
+        let (klog, envelope) = stamps_of(unframed);
+        self.pending.timestamps.observe(klog, envelope)
+    }
+
+    fn see(&mut self, unframed: &Unframed<'_>, line: u64) -> When {
+        let when = self.when(unframed);
         if when.rough_micros().is_some() {
             self.oldest.get_or_insert(when);
             self.first.get_or_insert(when);
@@ -445,10 +437,7 @@ impl Parser {
 
     /// Takes the time of the source's first line that has one, whoever wrote it.
     fn note_oldest(&mut self, raw: &[u8]) {
-        let unframed = framing::unframe(raw);
-        let (stamp, _) = times(&unframed);
-        let envelope = unframed.stamp.or(record_stamp(&unframed));
-        let when = self.pending.timestamps.observe(stamp, envelope);
+        let when = self.when(&framing::unframe(raw));
         self.oldest = when.rough_micros().is_some().then_some(when);
     }
 
@@ -456,10 +445,7 @@ impl Parser {
     fn note_first(&mut self, raw: &[u8]) {
         let unframed = framing::unframe(raw);
         self.note_writer(&unframed);
-        let (stamp, _) = times(&unframed);
-        let record = record_stamp(&unframed);
-        let line = self.info.lines;
-        self.see(stamp, unframed.stamp, record, line);
+        self.see(&unframed, self.info.lines);
     }
 
     fn note_writer(&mut self, unframed: &Unframed<'_>) {

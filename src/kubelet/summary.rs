@@ -36,7 +36,7 @@ use std::{
     sync::Arc,
 };
 
-/// Groups kept of what may tell a cause; the messages of others are counted in `Log::dropped`.
+/// Groups kept of what may show a cause; the messages of others are counted in `Log::dropped`.
 const MAX_GROUPS: usize = 2560;
 /// Groups kept of what a healthy node says of its many pods, which is not to crowd those out.
 const MAX_QUIET: usize = 1024;
@@ -54,13 +54,13 @@ pub struct Source {
     pub lines: u64,
     /// Whether some of them are the kubelet's.
     pub of_kubelet: bool,
-    /// The program that the kubelet is, or runs in, as its lines' envelopes tell.
+    /// The program that the kubelet is, or runs in, by its lines' envelopes.
     pub program: Option<Program>,
     /// Of all its kubelet lines: `--since` leaves out events, and of lines those far away.
     pub first: Option<Time>,
     pub last: Option<Time>,
     pub guessed_times: bool,
-    /// Whether plegdoctor picked it by itself.
+    /// Whether plegdoctor found it without being given it.
     pub picked: bool,
     /// Whether somebody cut lines out of it: those looked at, here and there, name the PLEG, the sync loop or the node's
     /// readiness all.
@@ -87,7 +87,7 @@ pub struct Log {
     pub uses_docker: Option<Event>,
     /// The runtime's name, as the kubelet learned it at its start: `docker`, `containerd`, `cri-o`.
     pub runtime_name: Option<String>,
-    /// Where the last line stands that tells a program's version, by the program's name: `kernel`, `docker`.
+    /// The last line with a program's version, by the program's name: `kernel`, `docker`.
     pub versions: BTreeMap<String, Event>,
     /// By how much, at most, a line was received later than it was written.
     pub delay: Option<TimeDelta>,
@@ -158,12 +158,12 @@ impl Log {
     }
 
     /// Whether the log shows that a list succeeded after `time`: relists came to an end, or one began of which
-    /// the lag is told. That a status call blocks does not speak against it.
+    /// the lag is logged. That a status call blocks does not speak against it.
     pub fn lists_after(&self, time: Time) -> bool {
         self.relists_after(time) > 0 || self.recovery_after(time).is_some()
     }
 
-    /// How many relists that lags tell of began after `time`. Where there are two, the first came to its end, and
+    /// How many relists began by the logged lags after `time`. Where there are two, the first came to its end, and
     /// each pod that it asked had answered or had its time-out.
     pub fn relists_after(&self, time: Time) -> usize {
         let begun = self.incidents.iter().flat_map(Incident::relists);
@@ -271,7 +271,7 @@ impl LogSummary {
         }
     }
 
-    /// What the log told, read from `sources` and up to `until`.
+    /// What the log shows, read from `sources` and up to `until`.
     pub fn finish(mut self, sources: Vec<Source>, until: Option<Time>) -> Log {
         let counts = Kind::ALL.iter().zip(&self.counts);
         self.log.counts = counts

@@ -19,7 +19,7 @@ use std::{
     time::Duration,
 };
 
-/// Deeds of one kind and end that are told one by one; JSON has all.
+/// Deeds of one kind and end that are shown one by one; JSON has all.
 const MAX_ALIKE: usize = 5;
 
 /// Writes what a step does and costs. All of it, however long: what is not shown is not done.
@@ -114,7 +114,7 @@ pub fn write(
     for note in notes {
         write!(out, "{}", paragraph(&visible(note), 2, style.width))?;
     }
-    // Else it is as was told above.
+    // Else the report above still holds.
     let tried = |deed: &Deed| {
         use Fate::{AboveRisk, Declined, Interrupted, Planned, Suspected};
         !matches!(
@@ -178,11 +178,11 @@ fn one(
         paint(word, color)
     )?;
     // Never wrapped: it must survive being copied. Of a process the number does; its words were shown before.
-    let told = visible(&deed.action.told());
+    let action = visible(&deed.action.told());
     let room = usize::from(style.width).saturating_sub(4);
     match deed.action {
-        Action::EndProcess(_) => writeln!(out, "    {}", cut(&told, room))?,
-        _ => writeln!(out, "    {told}")?,
+        Action::EndProcess(_) => writeln!(out, "    {}", cut(&action, room))?,
+        _ => writeln!(out, "    {action}")?,
     }
     let ending = &deed.ending;
     let cost = Some(&deed.cost).filter(|_| !ending.fate.acted());

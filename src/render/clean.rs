@@ -113,7 +113,7 @@ fn pod(target: &Target) -> String {
         .map_or_else(|| "-".to_owned(), |pod| visible(&pod.to_string()))
 }
 
-/// What a target is called where its pod is told beside it.
+/// The name of a target beside its pod.
 fn name(target: &Target) -> String {
     match (target.role, &target.label) {
         (ContainerKind::Sandbox, _) => "(sandbox)".to_owned(),

@@ -22,21 +22,21 @@ pub(super) fn items(kubelet: &Kubelet) -> Vec<String> {
         let up = up.map_or_else(String::new, |age| {
             format!(", up for {}", duration::human(age))
         });
-        let told = parts.join("; ");
+        let details = parts.join("; ");
         items.push(format!(
-            "kubelet{version} metrics at {}{up}: {told}",
+            "kubelet{version} metrics at {}{up}: {details}",
             source.name
         ));
     }
-    let told = || kubelet.health.iter().filter(|it| it.well.is_some());
-    if told().count() > 1 && told().all(|it| it.well == Some(true)) {
-        let names: Vec<_> = told().map(name).collect();
+    let answered = || kubelet.health.iter().filter(|it| it.well.is_some());
+    if answered().count() > 1 && answered().all(|it| it.well == Some(true)) {
+        let names: Vec<_> = answered().map(name).collect();
         items.push(format!(
             "kubelet health checks at {}: OK",
             names.join(" and ")
         ));
     } else {
-        items.extend(told().map(health));
+        items.extend(answered().map(health));
     }
     items
 }
@@ -94,10 +94,10 @@ fn name(health: &Health) -> &str {
 fn health(health: &Health) -> String {
     let (name, took) = (name(health), took(&health.probe));
     let failed: Vec<_> = health.failed().map(|check| check.name.as_str()).collect();
-    let told = match health.well {
+    let state = match health.well {
         Some(true) => "OK".to_owned(),
         _ if failed.is_empty() => "failing".to_owned(),
         _ => format!("failing: {}", failed.join(", ")),
     };
-    format!("kubelet health check at {name}: {told}, in {took}")
+    format!("kubelet health check at {name}: {state}, in {took}")
 }

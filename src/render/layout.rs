@@ -77,7 +77,7 @@ pub fn cut(text: &str, width: usize) -> String {
     short
 }
 
-/// `text` cut to `width` columns in the middle: a log line's end tells how the call ended.
+/// `text` cut to `width` columns in the middle: a log line's end shows how the call ended.
 pub fn cut_middle(text: &str, width: usize) -> String {
     let length = text.chars().count();
     if length <= width {
@@ -222,8 +222,8 @@ fn stacked(table: &Table, width: u16) -> String {
         let Some((first, cells)) = row.split_first() else {
             continue;
         };
-        let told = rest.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
-        let told: Vec<String> = told
+        let cells = rest.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
+        let cells: Vec<String> = cells
             .map(|(head, cell)| match head.as_str() {
                 // It says nothing beside what it stands for.
                 "" | "what" => cell.clone(),
@@ -235,7 +235,7 @@ fn stacked(table: &Table, width: u16) -> String {
         } else {
             format!("{first}: ")
         };
-        text += &paragraph(&format!("{first}{}", told.join(", ")), 2, width);
+        text += &paragraph(&format!("{first}{}", cells.join(", ")), 2, width);
     }
     text
 }

@@ -103,13 +103,13 @@ fn time(call: &CallResult<'_>) -> String {
 }
 
 fn relist(runtime: &Runtime, relist: &Relist, width: u16, out: &mut dyn Write) -> io::Result<()> {
-    let told = |whole: bool, time: Duration| {
+    let duration = |whole: bool, time: Duration| {
         let least = if whole { "" } else { "at least " };
         format!("{least}{}", human(time.as_secs_f64()))
     };
-    let lasts = |time| told(relist.is_whole(), time);
+    let lasts = |time| duration(relist.is_whole(), time);
     let mut lines = vec![(
-        told(relist.listed, relist.lists),
+        duration(relist.listed, relist.lists),
         "if no pod changed: one list of sandboxes and one of containers".to_owned(),
     )];
     if let Some(pod) = &relist.slowest {

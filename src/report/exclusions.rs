@@ -6,7 +6,7 @@ use crate::{
     rules::{Judged, RULES, Rule, Scene},
 };
 
-/// What is found where the kubelet itself tells of a lag that no log shows.
+/// Found where the kubelet itself reports a lag that no log shows.
 const UNEXPLAINED: &str = "pleg-unexplained";
 
 /// A cause that what was looked at speaks against.

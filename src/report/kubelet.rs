@@ -97,7 +97,7 @@ fn health_gap(health: &Health, process: Option<&Process>) -> Option<Result<Gap, 
         (Outcome::Refused, None) => {
             Some(Err(format!("skipped kubelet health check: {name}: {text}")))
         }
-        // A finding by itself.
+        // A finding of its own.
         (Outcome::TimedOut, _) if name.contains(OWN_PORT) => None,
         _ => Some(Ok(Gap::new(
             "the kubelet's health check",

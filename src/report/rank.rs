@@ -53,7 +53,7 @@ pub(super) fn rank(findings: &mut Vec<Finding>, outages: &[Incident]) -> Vec<Rol
             role => own.push((finding, role)),
         }
     }
-    // What follows from what follows, and what feeds another trouble, is told as such, too.
+    // What follows from what follows, and what feeds another trouble, is named as such, too.
     for index in 0..others.len() {
         let (finding, _) = &others[index];
         let candidates = own.iter().map(|(it, _)| it);
@@ -129,7 +129,7 @@ fn rule(finding: &Finding) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.id == finding.id)
 }
 
-/// Whether both hold now, or the log tells of both at one time.
+/// Whether both hold now, or the log shows both at one time.
 fn at_one_time(a: &Finding, b: &Finding) -> bool {
     let near = |&(from, to): &(_, _)| {
         let mut others = b.spans.iter();

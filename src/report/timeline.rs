@@ -2,7 +2,7 @@
 //! the kubelet that started anew, a task of the kernel that hung, the first call that timed out, the first stale line,
 //! NodeNotReady, recovery.
 //!
-//! Of each the first is told, the last, and how many: the fold keeps no more of equal messages. Before an outage it
+//! Each with its first, its last, and how many: the fold keeps no more of equal messages. Before an outage it
 //! looks back to the end of the one before, and no further than half a day.
 
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
 use chrono::TimeDelta;
 use std::{sync::Arc, time::Duration};
 
-/// What has its place in an outage's story. Of two at the same time the first in this order is told first.
+/// What has its place in an outage's story. Of two at the same time the first in this order comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MomentKind {
     /// The machine ran out of memory, by the kubelet or the kernel.
@@ -72,7 +72,7 @@ pub struct Moment {
 const LOOKBACK: TimeDelta = TimeDelta::hours(12);
 /// A kubelet that started longer before has nothing to do with it.
 const START_LOOKBACK: TimeDelta = TimeDelta::minutes(30);
-/// So soon after the last stale line the node is told NotReady, if it is: it is reported every 10 s.
+/// So soon after the last stale line the node is reported NotReady, if it is: it is reported every 10 s.
 const NOT_READY_DELAY: TimeDelta = TimeDelta::seconds(60);
 
 pub(super) fn build(evidence: &Evidence) -> Vec<Vec<Moment>> {
@@ -92,44 +92,43 @@ pub(super) fn build(evidence: &Evidence) -> Vec<Vec<Moment>> {
 
 fn story(evidence: &Evidence, log: &Log, incident: &Incident, from: Time) -> Vec<Moment> {
     let window = (from, incident.last_line);
-    let mut moments: Vec<Moment> = [
-        (
-            MomentKind::ExecTimeout,
-            is_exec_timeout as fn(&Event) -> bool,
-        ),
-        (MomentKind::OutOfMemory, out_of_memory(log)),
-        (MomentKind::HungTask, |event| event.kind == Kind::HungTask),
-        (MomentKind::ServerSilent, |event| {
-            event.kind == Kind::ServerSilent
-        }),
-        (MomentKind::ServerAnswers, |event| {
-            event.kind == Kind::ServerAnswers
-        }),
-        (MomentKind::NetdeviceHeld, |event| {
-            event.kind == Kind::NetdeviceHeld
-        }),
-        (MomentKind::DiskError, |event| event.kind == Kind::DiskError),
-        (MomentKind::DaemonEnd, |event| event.kind == Kind::UnitEnded),
-        (MomentKind::Refused, |event| {
-            fails(event, ErrorClass::Unavailable)
-        }),
-        (MomentKind::TooLarge, |event| {
-            fails(event, ErrorClass::TooLarge)
-        }),
-        (MomentKind::Timeout, |event| {
-            fails(event, ErrorClass::Deadline)
-        }),
+    // The kernel names whom it killed; the kubelet logs the same kills.
+    let named = log.of(&[Kind::OutOfMemory]).next().is_some();
+    let out_of_memory = if named {
+        Kind::OutOfMemory
+    } else {
+        Kind::SystemOom
+    };
+    let of_kind = [
+        (MomentKind::OutOfMemory, out_of_memory),
+        (MomentKind::HungTask, Kind::HungTask),
+        (MomentKind::ServerSilent, Kind::ServerSilent),
+        (MomentKind::ServerAnswers, Kind::ServerAnswers),
+        (MomentKind::NetdeviceHeld, Kind::NetdeviceHeld),
+        (MomentKind::DiskError, Kind::DiskError),
+        (MomentKind::DaemonEnd, Kind::UnitEnded),
     ]
-    .into_iter()
-    .filter_map(|(what, fits)| logged(log, what, fits, window))
-    .collect();
+    .map(|(what, kind)| logged(log, what, &|event| event.kind == kind, window));
+    let failed = [
+        (MomentKind::Refused, ErrorClass::Unavailable),
+        (MomentKind::TooLarge, ErrorClass::TooLarge),
+        (MomentKind::Timeout, ErrorClass::Deadline),
+    ]
+    .map(|(what, class)| logged(log, what, &|event| fails(event, class), window));
+    let exec = logged(log, MomentKind::ExecTimeout, &is_exec_timeout, window);
+    let mut moments: Vec<Moment> = of_kind
+        .into_iter()
+        .chain(failed)
+        .chain([exec])
+        .flatten()
+        .collect();
     moments.extend(logged(
         log,
         MomentKind::NotReady,
-        is_not_ready,
+        &is_not_ready,
         (incident.start, incident.last_line + NOT_READY_DELAY),
     ));
-    // What stands in the log is not told again by the kernel's own buffer.
+    // What stands in the log is not repeated from the kernel's own buffer.
     let logged: Vec<_> = moments.iter().map(|moment| moment.what).collect();
     let kernel = kernel(evidence, window).into_iter();
     moments.extend(kernel.filter(|moment| !logged.contains(&moment.what)));
@@ -182,16 +181,16 @@ impl Moment {
 fn logged(
     log: &Log,
     what: MomentKind,
-    fits: fn(&Event) -> bool,
+    fits: &dyn Fn(&Event) -> bool,
     (from, to): (Time, Time),
 ) -> Option<Moment> {
-    let mut told: Option<Moment> = None;
+    let mut found: Option<Moment> = None;
     for group in log.groups.iter().filter(|group| fits(&group.first)) {
         let Some((event, last, count)) = within(group, from, to) else {
             continue;
         };
         let Some(at) = event.at else { continue };
-        told = Some(match told.take() {
+        found = Some(match found.take() {
             None => Moment {
                 last,
                 count,
@@ -209,7 +208,7 @@ fn logged(
             },
         });
     }
-    told
+    found
 }
 
 /// A group that begins in the window, its last line and how many it has; or, of one that began before, its last
@@ -221,14 +220,6 @@ fn within(group: &Group, from: Time, to: Time) -> Option<(&Event, Time, u64)> {
         Some((&group.first, last, group.count))
     } else {
         inside(last).then_some((&group.last, last, 1))
-    }
-}
-
-/// The kernel names whom it killed; the kubelet hears of the same kills.
-fn out_of_memory(log: &Log) -> fn(&Event) -> bool {
-    match log.of(&[Kind::OutOfMemory]).next() {
-        Some(_) => |event| event.kind == Kind::OutOfMemory,
-        None => |event| event.kind == Kind::SystemOom,
     }
 }
 
@@ -276,7 +267,7 @@ fn kernel(evidence: &Evidence, (from, to): (Time, Time)) -> Vec<Moment> {
             .filter_map(|line| Some((ago(evidence, line.ago?)?, line)))
             .filter(|(at, _)| *at >= from && *at <= to)
     };
-    let told = |(kind, what)| {
+    let moment = |(kind, what)| {
         let (at, first) = lines(kind).min_by_key(|(at, _)| *at)?;
         let last = lines(kind).map(|(at, _)| at).max().unwrap_or(at);
         let citation = Citation {
@@ -292,7 +283,7 @@ fn kernel(evidence: &Evidence, (from, to): (Time, Time)) -> Vec<Moment> {
             ..Moment::new(what, at, Some(citation))
         })
     };
-    kinds.into_iter().filter_map(told).collect()
+    kinds.into_iter().filter_map(moment).collect()
 }
 
 /// The starts of the runtime's daemons in the window, or since an outage that goes on.

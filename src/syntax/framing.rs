@@ -20,7 +20,7 @@ use std::borrow::Cow;
 /// Deepest nesting that is followed.
 const MAX_LAYERS: usize = 5;
 
-/// Who wrote a line, as its envelope tells.
+/// The writer of a line, by its envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     Unnamed,
@@ -48,7 +48,7 @@ impl Owner {
 /// `k3s` and `rke2` are server and agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// The kubelet by itself, or what tells nothing of its runtime.
+    /// The plain kubelet, or a unit that shows nothing of its runtime.
     Kubelet,
     K3s,
     /// k3s' unit on a worker.
@@ -68,7 +68,7 @@ pub enum Program {
 /// A line without its envelopes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unframed<'a> {
-    /// The outermost time told.
+    /// The outermost time.
     pub stamp: Option<Stamp>,
     pub host: Option<Cow<'a, str>>,
     pub owner: Owner,

@@ -1,6 +1,6 @@
-//! From stamps to moments: a klog line tells neither year nor zone, so both are found around it.
+//! From stamps to moments: a klog line has neither year nor zone, so both are found around it.
 //!
-//! `stamp` reads what a line shows. `Timestamps` keeps what earlier lines told: the zone of klog's own stamps,
+//! `stamp` reads what a line shows. `Timestamps` keeps what earlier lines showed: the zone of klog's own stamps,
 //! and the year, stepped at each New Year. A file's modification time is never asked.
 
 mod stamp;
@@ -15,12 +15,12 @@ use chrono::{DateTime, Datelike as _, FixedOffset, NaiveDate, NaiveDateTime, Tim
 /// A moment, with the offset of the log that it came from.
 pub type Time = DateTime<FixedOffset>;
 
-/// What to fall back on where the log itself tells no year or zone.
+/// What to fall back on where the log itself shows no year or zone.
 #[derive(Clone, Copy, Debug)]
 pub struct Hints {
     /// The present; its offset is the zone of last resort.
     pub now: Time,
-    /// The zone of the log, as the user told it.
+    /// The zone of the log, as given by the user.
     pub utc_offset: Option<FixedOffset>,
 }
 
@@ -35,12 +35,12 @@ const LATE_LINES: u32 = 16;
 /// A day count that runs back by more than this crossed New Year.
 const HALF_YEAR: i32 = 180;
 
-/// When a line was written, as far as it can be told by now.
+/// When a line was written, as far as it is known by now.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct When {
     /// klog's own stamp, or the envelope's where klog has none; with the era it belongs to.
     stamp: Option<(Yearless, i32)>,
-    /// The year, where the envelope tells one without a zone.
+    /// The year, where the envelope has one without a zone.
     year: Option<i32>,
     /// The moment it happened, if it is known.
     at: Option<Time>,
@@ -73,7 +73,7 @@ impl When {
     }
 }
 
-/// What the lines so far told about year and zone.
+/// What the lines so far show of year and zone.
 #[derive(Debug)]
 pub struct Timestamps {
     hints: Hints,
@@ -163,17 +163,17 @@ impl Timestamps {
         when
     }
 
-    /// Takes in a moment that the message itself tells, about when it was logged (`Node became not ready`).
-    pub fn anchor(&mut self, when: &When, told: Time) {
+    /// Takes in a moment inside the message, about when it was logged (`Node became not ready`).
+    pub fn anchor(&mut self, when: &When, reported: Time) {
         let Some((own, era)) = when.stamp else { return };
         if when.exact || self.settled || self.is_anchored() {
             return;
         }
-        let ahead = own.seconds_ahead(told);
+        let ahead = own.seconds_ahead(reported);
         let steps = (ahead + STEP / 2).div_euclid(STEP);
         if let Some(offset) = offset(steps * STEP) {
             self.zone = Some(offset);
-            self.base_year = Some(own.nearest(told, offset).year() - era);
+            self.base_year = Some(own.nearest(reported, offset).year() - era);
         }
     }
 
@@ -258,7 +258,7 @@ impl Timestamps {
         self.era
     }
 
-    /// Klog's zone, from a line of which the envelope tells the moment of receipt.
+    /// klog's zone, from a line whose envelope has the moment of receipt.
     ///
     /// A line may be delivered many minutes late, never early; so of all zones that fit, the best is the one
     /// that was right before, then the envelope's own and the user's, then the one with the shortest delay.

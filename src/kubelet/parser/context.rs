@@ -2,7 +2,7 @@
 
 use super::{
     MAX_KEPT, Parser, conditions,
-    lines::{is_fatal, is_loss, lossy, may_have_time, record_stamp, times},
+    lines::{is_fatal, is_loss, lossy, may_have_time, record_stamp},
     pending::cited,
 };
 use crate::{
@@ -126,7 +126,6 @@ impl Parser {
         }
         self.info.of_kubelet = true;
         self.note_host(unframed.host.as_deref());
-        let (stamp, _) = times(&unframed);
-        self.see(stamp, unframed.stamp, None, line);
+        self.see(&unframed, line);
     }
 }

@@ -1,4 +1,4 @@
-//! What is asked of a single line: its times, whether it is fatal, whether it tells of losses; and cheap guesses
+//! What is asked of a single line: its times, whether it is fatal, whether it reports losses; and cheap guesses
 //! at lines that are not parsed.
 
 use crate::{
@@ -28,11 +28,10 @@ pub(super) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
-pub(super) fn times<'a>(unframed: &'a Unframed<'_>) -> (Option<Yearless>, &'a [u8]) {
-    match unframed.header {
-        Some(header) => (Some(header.stamp), &unframed.message[header.len..]),
-        None => (None, &unframed.message),
-    }
+/// klog's own stamp, and that of the record or the envelope around it.
+pub(super) fn stamps_of(unframed: &Unframed<'_>) -> (Option<Yearless>, Option<Stamp>) {
+    let klog = unframed.header.map(|header| header.stamp);
+    (klog, record_stamp(unframed).or(unframed.stamp))
 }
 
 pub(super) fn record_stamp(unframed: &Unframed<'_>) -> Option<Stamp> {
@@ -51,9 +50,7 @@ pub(crate) fn stamps(raw: &[u8]) -> Option<(Option<Yearless>, Option<Stamp>)> {
     if !may_have_time(raw) {
         return None;
     }
-    let unframed = framing::unframe(raw);
-    let (own, _) = times(&unframed);
-    let envelope = record_stamp(&unframed).or(unframed.stamp);
+    let (own, envelope) = stamps_of(&framing::unframe(raw));
     (own.is_some() || envelope.is_some()).then_some((own, envelope))
 }
 

@@ -3,11 +3,11 @@
 use super::MAX_LINE;
 use crate::syntax::{
     framing::{self, Unframed},
-    klog::{self, Header, Severity},
+    klog::{self, Severity},
     time::When,
 };
 
-/// A message that is being put together, and what its first line told.
+/// A message that is being put together, and what its first line shows.
 #[derive(Debug, Default)]
 pub(super) struct Multiline {
     is_open: bool,
@@ -24,7 +24,7 @@ pub(super) struct Multiline {
     /// A JSON record: it goes on only where it was broken.
     record: bool,
     /// Whether one break of the record was looked at; there is never a second.
-    mended: bool,
+    was_joined: bool,
     /// How far a further line is indented by the journal.
     column: usize,
     was_cut: bool,
@@ -57,14 +57,8 @@ impl Multiline {
         &self.text
     }
 
-    pub(super) fn start(
-        &mut self,
-        unframed: &Unframed<'_>,
-        raw: &[u8],
-        header: Option<Header>,
-        when: When,
-        line: u64,
-    ) {
+    pub(super) fn start(&mut self, unframed: &Unframed<'_>, raw: &[u8], when: When, line: u64) {
+        let header = unframed.header;
         let from = header.map_or(0, |header| header.len);
         self.set(unframed, &unframed.message[from..], when, line);
         self.record = header.is_none();
@@ -94,7 +88,7 @@ impl Multiline {
         self.partial = unframed.partial;
         self.block = klog::is_open_block(&self.text);
         self.was_cut = false;
-        self.mended = false;
+        self.was_joined = false;
     }
 
     /// Appends `raw` if the message goes on in it; counts a message cut for its length in `cut`.
@@ -109,7 +103,7 @@ impl Multiline {
             return true;
         }
         if self.record {
-            return self.mend(raw, cut);
+            return self.append_broken(raw, cut);
         }
         let unframed = framing::unframe(raw);
         if unframed.header.is_some() || unframed.owner.is_another() {
@@ -135,9 +129,9 @@ impl Multiline {
         true
     }
 
-    fn mend(&mut self, raw: &[u8], cut: &mut u64) -> bool {
+    fn append_broken(&mut self, raw: &[u8], cut: &mut u64) -> bool {
         let whole = self.text.ends_with(b"}");
-        if std::mem::replace(&mut self.mended, true)
+        if std::mem::replace(&mut self.was_joined, true)
             || whole
             || raw.starts_with(b"{")
             || klog::header(raw).is_some()

@@ -15,7 +15,7 @@ const DISORDER: TimeDelta = TimeDelta::minutes(2);
 const MAX_STEP: TimeDelta = TimeDelta::hours(26);
 /// By how much the two clocks of a line may differ in how far they went back.
 const MAX_DISAGREEMENT: TimeDelta = TimeDelta::minutes(1);
-/// The end of summer time, in a log that tells no zone.
+/// The end of summer time, in a log without a zone.
 const SUMMER_TIME: TimeDelta = TimeDelta::hours(1);
 /// More than so many are several logs in one.
 const MAX_STEPS: usize = 4;
@@ -37,7 +37,7 @@ pub(super) struct ClockSteps {
 
 impl ClockSteps {
     pub(super) fn observe(&mut self, event: &Event) {
-        // A condition tells when it was looked at, not when it was written down.
+        // A condition has the time when it was observed, not when it was written down.
         let Some(at) = event.at.filter(|_| event.kind != Kind::ReadyCondition) else {
             return;
         };

@@ -24,7 +24,7 @@ pub struct PodDeletion {
 }
 
 impl Log {
-    /// When and how the log shows this pod being removed. Where a name alone tells, it may be that of several
+    /// When and how the log shows this pod being removed. By a name alone it may be that of several
     /// pods, one after the other: then it is the last removal up to that moment, or else the first after it.
     pub fn deletion_of(
         &self,

@@ -64,7 +64,7 @@ fn a_process_is_shown_whole_before_and_in_a_line_after_and_its_words_reach_no_te
     let step = of(Confidence::Suspected, Risk::Disruptive, end());
     let before = shown(&step);
     assert!(before.contains(&"x".repeat(300)), "{before}");
-    assert!(before.contains("first: one inspect more"), "{before}");
+    assert!(before.contains("first: one more inspect"), "{before}");
     let at = DateTime::parse_from_rfc3339("2026-11-30T12:00:00Z").unwrap();
     let ending = Ending::not_done(Fate::Declined, None);
     let deed = step.deed(&step.actions[0], Asked::User, (at, at), ending);

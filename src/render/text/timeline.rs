@@ -39,71 +39,47 @@ impl Page<'_> {
     }
 
     fn describe(&self, moment: &Moment, incident: &Incident) -> String {
-        let what = match moment.what {
-            MomentKind::OutOfMemory => "the machine runs out of memory",
-            MomentKind::ExecTimeout => "an exec in a container (mostly probes) times out",
-            MomentKind::HungTask => "the kernel reports a hung task",
-            MomentKind::ServerSilent => "a file server does not respond",
-            MomentKind::ServerAnswers => "a file server responds again",
-            MomentKind::NetdeviceHeld => "the kernel cannot remove a network device",
-            MomentKind::DiskError => "a disk fails to read or write",
-            MomentKind::DaemonEnd => "systemd reports that a daemon exited",
-            MomentKind::Refused => "the runtime's socket refuses a call",
-            MomentKind::TooLarge => "a list response is too large",
+        // What happens, whether it may be an early warning, and whether its detail is shown.
+        let (what, warns, detailed) = match moment.what {
+            MomentKind::OutOfMemory => ("the machine runs out of memory", true, true),
+            MomentKind::ExecTimeout => (
+                "an exec in a container (mostly probes) times out",
+                true,
+                false,
+            ),
+            MomentKind::HungTask => ("the kernel reports a hung task", true, true),
+            MomentKind::ServerSilent => ("a file server does not respond", true, true),
+            MomentKind::ServerAnswers => ("a file server responds again", false, true),
+            MomentKind::NetdeviceHeld => ("the kernel cannot remove a network device", true, true),
+            MomentKind::DiskError => ("a disk fails to read or write", true, true),
+            MomentKind::DaemonEnd => ("systemd reports that a daemon exited", true, true),
+            MomentKind::Refused => ("the runtime's socket refuses a call", true, true),
+            MomentKind::TooLarge => ("a list response is too large", false, true),
             MomentKind::DaemonStart => match &moment.detail {
                 Some(name) => return format!("{name} starts"),
-                None => "a runtime daemon starts",
+                None => ("a runtime daemon starts", false, false),
             },
-            MomentKind::KubeletStart => "the kubelet starts",
-            MomentKind::LastRelist if incident.never => "kubelet relists start; none succeeds",
-            MomentKind::LastRelist => "last successful relist",
-            MomentKind::Timeout => "a call to the runtime times out",
-            MomentKind::Stale => "kubelet reports PLEG unhealthy",
-            MomentKind::NotReady => "the node is NotReady",
-            MomentKind::Recovered => "PLEG healthy again",
+            MomentKind::KubeletStart => ("the kubelet starts", false, false),
+            MomentKind::LastRelist if incident.never => {
+                ("kubelet relists start; none succeeds", false, false)
+            }
+            MomentKind::LastRelist => ("last successful relist", false, false),
+            MomentKind::Timeout => ("a call to the runtime times out", true, true),
+            MomentKind::Stale => ("kubelet reports PLEG unhealthy", false, false),
+            MomentKind::NotReady => ("the node is NotReady", false, false),
+            MomentKind::Recovered => ("PLEG healthy again", false, false),
         };
-        let warns = matches!(
-            moment.what,
-            MomentKind::OutOfMemory
-                | MomentKind::ExecTimeout
-                | MomentKind::HungTask
-                | MomentKind::ServerSilent
-                | MomentKind::NetdeviceHeld
-                | MomentKind::DiskError
-                | MomentKind::DaemonEnd
-                | MomentKind::Refused
-                | MomentKind::Timeout
-        );
-        let early = if warns && incident.start - moment.at >= EARLY {
-            "early warning: "
-        } else {
-            ""
-        };
+        let early = warns && incident.start - moment.at >= EARLY;
+        let early = if early { "early warning: " } else { "" };
         let more = match moment.count {
             1 => String::new(),
             count => format!(" (×{count}, last {})", self.clock(moment.last)),
         };
-        let call = match (moment.what, &moment.detail) {
-            (MomentKind::Timeout | MomentKind::Refused | MomentKind::TooLarge, Some(call)) => {
-                format!(", {call}")
-            }
-            (
-                MomentKind::ServerSilent
-                | MomentKind::ServerAnswers
-                | MomentKind::NetdeviceHeld
-                | MomentKind::DiskError
-                | MomentKind::DaemonEnd,
-                Some(name),
-            ) => format!(", {name}"),
-            // The kernel's buffer and the kubelet name nobody.
-            (MomentKind::OutOfMemory | MomentKind::HungTask, Some(name))
-                if name != Kind::SystemOom.id() =>
-            {
-                format!(", {name}")
-            }
-            _ => String::new(),
-        };
-        format!("{early}{what}{call}{more}")
+        // The kubelet's own line on a killed process names none.
+        let named = |detail: &&String| detailed && **detail != Kind::SystemOom.id();
+        let detail = moment.detail.as_ref().filter(named);
+        let detail = detail.map_or_else(String::new, |detail| format!(", {detail}"));
+        format!("{early}{what}{detail}{more}")
     }
 }
 

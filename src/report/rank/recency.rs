@@ -1,6 +1,6 @@
 //! Which of the troubles that are over a finding speaks of: the last one is what people ask about.
 //!
-//! A trouble is an outage, with all that the log tells of its time; or, where the node never went down for it, a
+//! A trouble is an outage, with all that the log shows of its time; or, where the node never went down for it, a
 //! stretch of lines of its own.
 
 use crate::{

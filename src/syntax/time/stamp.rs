@@ -18,7 +18,7 @@ pub enum Stamp {
     Yearless(Yearless),
 }
 
-/// A day of a year that is not told, and the time of that day.
+/// A day of an unknown year, and the time of that day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Yearless {
     pub month: u8,

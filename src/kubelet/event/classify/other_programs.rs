@@ -15,12 +15,12 @@ use crate::{
 
 /// What a message of another program than the kubelet says, where that matters.
 pub(crate) fn foreign(message: &str, owner: Owner) -> Option<MessageFields> {
-    let told = match owner {
+    let found = match owner {
         Owner::Kernel => kernel(message),
         Owner::Systemd => unit(message),
         _ => None,
     };
-    told.or_else(|| clock(message))
+    found.or_else(|| clock(message))
 }
 
 /// How these are logged, where no template says so.
@@ -100,8 +100,8 @@ fn disk(text: &str) -> Option<&str> {
     rest.split([',', ' ']).next()
 }
 
-/// A daemon's end, as systemd tells it: `docker.service: Main process exited, code=killed, status=9/KILL`. One that was
-/// told to end is none.
+/// A daemon's end, as systemd logs it: `docker.service: Main process exited, code=killed, status=9/KILL`. One that was
+/// asked to end is none.
 fn unit(message: &str) -> Option<MessageFields> {
     let (unit, rest) = message.trim().split_once(": ")?;
     let ended = rest
@@ -157,7 +157,7 @@ pub(super) fn locked(text: &str, out: &mut Vec<MessageFields>) {
     }
 }
 
-/// Returns the runtime's version, as a kubelet that has just found its runtime tells it.
+/// Returns the runtime's version, as a kubelet logs it when it has found its runtime.
 pub(super) fn runtime_version(
     fields: &MessageFields,
     version: Option<&str>,
@@ -166,10 +166,10 @@ pub(super) fn runtime_version(
     if fields.kind != Kind::RuntimeInitialized {
         return None;
     }
-    let mut told = MessageFields::new(Kind::SoftwareVersion);
-    told.detail(&format!("{name} {version}"));
-    told.carrier = Some(fields.kind);
-    Some(told)
+    let mut found = MessageFields::new(Kind::SoftwareVersion);
+    found.detail(&format!("{name} {version}"));
+    found.carrier = Some(fields.kind);
+    Some(found)
 }
 
 /// Returns what a message of another program says of the clock, if it was set:
