@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `manifest.json` | when, where, with which options; what could not be seen (`manifest`) |
 //! | `kubelet.log`, `kubelet-2.log`, … | the logs as they were read |
-//! | `docker/` | Docker's answers with their times (`runtime::docker::tape`) |
+//! | `docker/` | Docker's answers with their times (`runtime::docker::transcript`) |
 //! | `host/` | what the kernel told (`host::files`) |
 //! | others | whatever `Keep::add` was given, read with `Capture::file` |
 //!

@@ -6,7 +6,7 @@ use crate::{
     io::{gap::Gap, probe::Outcome},
     kubelet::{Kubelet, summary::Log},
     node::Host,
-    runtime::Runtime,
+    runtime::{Call, Runtime},
     syntax::time::Time,
 };
 use chrono::TimeDelta;
@@ -33,7 +33,7 @@ pub struct Evidence {
 impl Evidence {
     /// Returns the runtime if it listed its containers: only then is one that is not listed not there.
     pub fn listed(&self) -> Option<&Runtime> {
-        let listed = |runtime: &&Runtime| runtime.list.outcome == Outcome::Answered;
+        let listed = |runtime: &&Runtime| runtime.probe(Call::List).outcome == Outcome::Answered;
         self.runtime.as_ref().filter(listed)
     }
 }

@@ -38,7 +38,7 @@ pub struct Topic {
 }
 
 impl Topic {
-    /// Returns how a message is logged, as `Kind::texts`; nothing for a finding.
+    /// How a message is logged, as `Kind::texts`; empty for a finding.
     pub fn texts(&self) -> Vec<String> {
         self.kind.map(Kind::texts).unwrap_or_default()
     }
@@ -49,12 +49,12 @@ impl Topic {
     }
 }
 
-/// Ids that are offered where there is none of that name.
-const NEAREST: usize = 3;
-/// How alike two names must be to be offered, from 0 to 1.
-const ALIKE: f64 = 0.6;
+/// Ids that are suggested for an unknown name.
+const MAX_SUGGESTIONS: usize = 3;
+/// How similar a name must be to be suggested, from 0 to 1.
+const MIN_SIMILARITY: f64 = 0.6;
 
-/// Returns all topics: the findings in the order of their rules, then the messages.
+/// All topics: the findings in the order of their rules, then the messages.
 pub fn topics() -> impl Iterator<Item = Topic> {
     let findings = RULES.iter().map(|rule| Topic {
         sort: Sort::Finding,
@@ -66,7 +66,7 @@ pub fn topics() -> impl Iterator<Item = Topic> {
     findings.chain(Kind::ALL.iter().map(|&kind| message(kind)))
 }
 
-/// Returns the topic that a message is.
+/// The topic of a message.
 pub fn message(kind: Kind) -> Topic {
     let message = kind.message();
     Topic {
@@ -78,38 +78,41 @@ pub fn message(kind: Kind) -> Topic {
     }
 }
 
-/// Returns the topics of that name, the finding first where a finding and a message share it. Case does not count, nor
+/// The topics of that name, the finding first where a finding and a message share it. Case does not count, nor
 /// does how the words are joined.
 pub fn named(name: &str) -> Vec<Topic> {
-    let name = plain(name);
+    let name = normalize(name);
     topics().filter(|topic| topic.id == name).collect()
 }
 
-/// Returns the ids most like a name that is none, the most alike first; none where none is like it.
+/// The ids most similar to an unknown name, the most similar first.
 pub fn nearest(name: &str) -> Vec<&'static str> {
-    let name = plain(name);
+    let name = normalize(name);
     let alike = |id: &str| {
         let within = name.len() > 2 && (id.contains(&name) || name.contains(id));
         let words = strsim::normalized_damerau_levenshtein(&name, id);
-        if within { words.max(ALIKE) } else { words }
+        if within {
+            words.max(MIN_SIMILARITY)
+        } else {
+            words
+        }
     };
     let mut near: Vec<_> = topics()
         .map(|topic| (topic.id, alike(topic.id)))
-        .filter(|(_, alike)| *alike >= ALIKE)
+        .filter(|(_, alike)| *alike >= MIN_SIMILARITY)
         .collect();
     // The sort is stable: of those that are as much alike, the findings stay first.
     near.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     let mut ids = Vec::new();
     for (id, _) in near {
-        if ids.len() < NEAREST && !ids.contains(&id) {
+        if ids.len() < MAX_SUGGESTIONS && !ids.contains(&id) {
             ids.push(id);
         }
     }
     ids
 }
 
-/// Returns a name as ids are written.
-fn plain(name: &str) -> String {
+fn normalize(name: &str) -> String {
     name.trim().to_lowercase().replace(['_', ' '], "-")
 }
 

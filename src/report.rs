@@ -22,7 +22,7 @@ use crate::{
     },
     node::Host,
     rules,
-    runtime::{Container, Runtime},
+    runtime::{Call, Container, Runtime},
     syntax::time::Time,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,10 +77,13 @@ pub struct Report {
 /// What the evidence amounts to.
 pub fn diagnose(evidence: &Evidence) -> Report {
     let log = evidence.log.as_ref();
-    let mut findings = rules::check_all(evidence);
+    let rules::Evaluation {
+        mut findings,
+        absent,
+    } = rules::evaluate(evidence);
     let outages = log.map_or(&[][..], |log| &log.incidents);
     let roles = rank::rank(&mut findings, outages);
-    let (ruled_out, undecided) = exclusions::exclude(evidence, &findings);
+    let (ruled_out, undecided) = exclusions::exclude(evidence, &findings, &absent);
     let (kubelet_gaps, kubelet_notes) = kubelet::unseen(evidence);
     let gaps: BTreeSet<Gap> = evidence
         .gaps
@@ -224,7 +227,8 @@ fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
     let mut gaps = Vec::new();
     for (call, probe) in runtime.own_calls() {
         // A ping that is refused is a finding: the daemon is down. One call that is refused alone is odd.
-        let refused = probe.outcome == Outcome::Refused && runtime.ping.outcome != Outcome::Refused;
+        let refused = probe.outcome == Outcome::Refused
+            && runtime.probe(Call::Ping).outcome != Outcome::Refused;
         let failed = matches!(probe.outcome, Outcome::Denied | Outcome::Error);
         // An answer with an error: a part of it made no sense.
         let partly = probe.outcome == Outcome::Answered && probe.error.is_some();
@@ -244,10 +248,10 @@ fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
             "Docker did not respond; showing its last on-disk state, which may be stale",
         ));
     }
-    let stacks = &runtime.stacks_probe;
+    let stacks = &runtime.docker().stacks_probe;
     let came = matches!(stacks.outcome, Outcome::Answered | Outcome::NotProbed);
     // A daemon that answers nothing at all is a finding of its own.
-    if !came && runtime.ping.outcome == Outcome::Answered {
+    if !came && runtime.probe(Call::Ping).outcome == Outcome::Answered {
         let why = match stacks.outcome {
             Outcome::Gone => "not served (before 1.13 only with --debug)".to_owned(),
             _ => rules::probe_text(stacks),

@@ -1,27 +1,99 @@
-//! The rules: one row for each cause, one file for each row.
+//! The rules: one row for each cause, one file for each row. A rule sees the evidence and nothing else, and concludes no more
+//! than that proves.
 //!
-//! A rule sees the evidence and nothing else, and says no more than it proves. What several rules need to
-//! word or look up stands here.
+//! # How to add a cause
+//!
+//! Its file here, its row in `RULES`, its page, its cases. Where its findings follow from another's, one line in
+//! `support::causality`. Nothing else.
+//!
+//! A rule is asked once, and answers once: `Found`, or `Absent` with what that says of a trouble, or `Silent`. What only
+//! the log shows is a value, and the rule fits on a screen:
+//!
+//! ```ignore
+//! //! `image-store-locked`: the runtime cannot list, since its image store is locked.
+//!
+//! use super::{Detection, Explains, Rule, Tier, support::{
+//!     answer::{Absent, Draft},
+//!     calls, case::Case,
+//!     signature::{Error, Over, Proof, Signature, Signs},
+//!     step, wording::clock,
+//! }};
+//! use crate::{finding::Severity, kubelet::event::ErrorClass};
+//!
+//! pub(super) const RULE: Rule = Rule {
+//!     id: "image-store-locked",
+//!     title: "Image store is locked",
+//!     page: include_str!("../../docs/findings/image-store-locked.md"),
+//!     explains: Explains::Lag,
+//!     tier: Tier::First,
+//!     detection: Detection::Signs(Signs {
+//!         log: Signature {
+//!             calls: calls::LIST_AND_CLEAN_UP,
+//!             error: Error::Says(ErrorClass::Other, "image store is locked"),
+//!             at_least: 3,
+//!             over: Over::ListSucceeds,
+//!             absent: Some("no list failed for a locked image store"),
+//!         },
+//!         live: None,
+//!         otherwise: || Absent::needs_runtime("timeout 10 crictl ps -a"),
+//!         describe,
+//!     }),
+//! };
+//!
+//! fn describe(case: &Case, proof: &Proof) -> Option<Draft> {
+//!     let since = clock(case.evidence, proof.lines.first());
+//!     Some(
+//!         Draft::new(Severity::Critical, "Image store is locked: the runtime cannot list containers")
+//!             .say(format!("Since {since} each list fails for a locked image store ({}).", proof.lines.counted()))
+//!             .steps([step::look("See which process holds the lock", "fuser -v /var/lib/images/lock")]),
+//!     )
+//! }
+//! ```
+//!
+//! * **Signature.** Lines, citations, spans, `active` and the exclusion by the log's silence all follow from it. `describe`
+//!   says what is special: title, sentences, subjects, steps. It returns `None` where the lines lack what a finding needs.
+//! * **Live look.** `live` is asked once, and serves three questions: `Yes` confirms what the log shows, `No` ends it, and
+//!   excludes the cause where no line shows it. It never makes a finding alone; a rule that does is `Custom`.
+//! * **Custom.** `Detection::Custom(evaluate)`, with `fn evaluate(case: &Case) -> Answer`. Look at all once; return `Draft`s
+//!   (`draft.into()`, `Answer::Found`), else an `Absent`: first what speaks against the cause now (`ruled_out`,
+//!   `left_open`), then the silence of the outage's log (`no_line`, `no_line_if`, `outage`), the first that fits the trouble
+//!   counts; it begins with what would decide where none does (`Absent::needs_host()`, `needs_runtime(command)`,
+//!   `unknown(why, command)`, `unless_seen()`). Whether the trouble is there now is not the rule's question: `Trouble` sees to
+//!   it that answers of now say nothing of what is over.
+//! * **Draft.** Derives what need not be said: `lines` and `seen` are the two sources, and with both it is confirmed
+//!   (`confirmed_if` where they agree otherwise; `cite` for what proves nothing); steps are dropped and `once_resolved`
+//!   counts where it is not `active`; without `about` it is about the node. `say` takes a sentence, and nothing for "".
+//! * **Tiers.** A rule that has to know other findings is of `Tier::Second`, and asks for them by id: `case.has_active(&[…])`.
+//! * **Rank** is the order of `RULES` and nothing else is: neither evaluation nor relations depend on it.
+//! * **Relations** (`causes`, `aggravates`, on which condition) all stand in `support::causality`.
+//! * **Wording** is shared: `support::{wording, subject, step, cite, remedies, log_lines}`. A look at the node is
+//!   `step::look(title, command)`, with `.note(…)` on how to read it; what costs something is `step::disruptive` or
+//!   `step::node`, with the cost.
+//!
+//! # How to move a rule of the old form
+//!
+//! 1. `check` and `judge` become one `evaluate` (or a signature): gather what both look at once. `Scene`'s methods are
+//!    `Case`'s; `scene.outage` is the argument of `no_line_if` and `outage`.
+//! 2. `Vec::new()` at the end of `check` becomes what `judge` returned; `Judged::Unasked` is `Answer::Silent` or
+//!    `Absent::silent` (now) or `Absent::unless_seen`.
+//! 3. Each `Finding { … }` becomes a `Draft`; `Finding` is written out in `Draft::build` only.
+//! 4. The row loses `.row()`; `bearing` goes (its relations stand in `causality` already); what it read of `found` by the
+//!    order of rows it names by id.
+//! 5. Calls, wording or looks that a second rule needs go to `support`: rules do not use each other.
+//!
 
-mod bearing;
 mod busy_mount;
 mod clock_step;
 mod cni_hang;
-mod confirm;
 mod container_pileup;
-mod daemon_stacks;
 mod dead_container;
 mod disk_saturated;
-mod engine;
 mod evented_pleg;
 mod frozen_daemon;
-mod holders;
 mod hung_container;
 mod hung_runtime;
 mod known_bad_version;
-mod kubelet;
 mod leaked_shim;
-mod lines;
 mod list_too_large;
 mod log_driver_blocked;
 mod memory_starved;
@@ -30,29 +102,32 @@ mod network_storage;
 mod not_pleg;
 mod orphan_sandbox;
 mod pleg_unexplained;
-mod remedies;
 mod removal_race;
-mod room;
 mod runtime_down;
-mod shares;
 mod slow_relist;
 mod starting_up;
-mod stored;
+#[expect(dead_code, reason = "rules that are still to be moved use it")]
+mod support;
 mod systemd_unresponsive;
 mod tasks_exhausted;
 mod windows_node;
 mod xtables_lock;
 
-pub use bearing::{Bearing, Judged, Scene};
-pub(crate) use holders::daemons;
+pub(crate) use support::answer::{Absent, Exclusion};
+pub(crate) use support::{
+    case::Trouble,
+    causality::{is_aggravating, is_symptom},
+    holders::daemons,
+    wording::{clock, count, probe_text, took},
+};
 
-use crate::{
-    evidence::Evidence,
-    finding::{Finding, Subject, SubjectKind},
-    io::probe::{Outcome, Probe},
-    kubelet::event::Event,
-    runtime::{Container, ContainerKind, Runtime},
-    syntax::{citation::Citation, time::Time},
+use crate::{evidence::Evidence, finding::Finding};
+use support::{
+    answer::{Answer, Draft},
+    case::Case,
+    next_step,
+    old_form::{Judged, Scene},
+    signature::Signs,
 };
 
 /// One cause.
@@ -62,240 +137,173 @@ pub struct Rule {
     pub id: &'static str,
     /// What the cause is, in a few words.
     pub title: &'static str,
-    /// Whether it can explain a lag by itself.
-    pub explains: bool,
-    /// How it bears on the other rules, and what speaks against it.
-    pub bearing: Bearing,
     /// Its page, as Markdown: `docs/findings/<id>.md`.
     pub page: &'static str,
-    /// Looks for the cause, knowing what the rules before it found. Returns nothing where it is not at work.
-    pub check: fn(&Evidence, &[Finding]) -> Vec<Finding>,
+    /// Whether it explains that the PLEG lags.
+    pub explains: Explains,
+    tier: Tier,
+    detection: Detection,
 }
 
-/// All rules, the more decisive before the less.
+/// Whether a rule's findings explain a lag: then nothing is unexplained beside them.
+#[derive(Clone, Copy, Debug)]
+pub enum Explains {
+    /// Each of them.
+    Lag,
+    /// Those of which this holds.
+    LagIf(fn(&Finding) -> bool),
+    /// None.
+    Nothing,
+}
+
+/// When a rule is evaluated: after those whose findings it has to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tier {
+    /// By the evidence alone.
+    First,
+    /// After all of the first, in the order of the table.
+    Second,
+}
+
+/// How a cause is detected.
+#[derive(Debug)]
+enum Detection {
+    /// By a signature in the log, perhaps with a look at the node.
+    Signs(Signs),
+    /// By whatever else it takes.
+    Custom(fn(&Case) -> Answer),
+    Old {
+        check: fn(&Evidence, &[Finding]) -> Vec<Finding>,
+        judge: fn(&Scene) -> Judged,
+    },
+}
+
+/// All rules in the order of rank: of findings that are alike in all else, the more decisive come first.
 pub const RULES: &[Rule] = &[
     list_too_large::RULE,
-    runtime_down::RULE,
-    frozen_daemon::RULE,
-    network_storage::RULE,
-    disk_saturated::RULE,
-    systemd_unresponsive::RULE,
-    netns_blocked::RULE,
-    hung_runtime::RULE,
-    log_driver_blocked::RULE,
-    hung_container::RULE,
+    runtime_down::RULE.row(),
+    frozen_daemon::RULE.row(),
+    network_storage::RULE.row(),
+    disk_saturated::RULE.row(),
+    systemd_unresponsive::RULE.row(),
+    netns_blocked::RULE.row(),
+    hung_runtime::RULE.row(),
+    log_driver_blocked::RULE.row(),
+    hung_container::RULE.row(),
     cni_hang::RULE,
-    tasks_exhausted::RULE,
-    memory_starved::RULE,
+    tasks_exhausted::RULE.row(),
+    memory_starved::RULE.row(),
     container_pileup::RULE,
-    slow_relist::RULE,
-    starting_up::RULE,
-    evented_pleg::RULE,
-    removal_race::RULE,
-    not_pleg::RULE,
-    pleg_unexplained::RULE,
-    orphan_sandbox::RULE,
-    leaked_shim::RULE,
-    busy_mount::RULE,
-    dead_container::RULE,
+    slow_relist::RULE.row(),
+    starting_up::RULE.row(),
+    evented_pleg::RULE.row(),
+    removal_race::RULE.row(),
+    not_pleg::RULE.row(),
+    pleg_unexplained::RULE.row(),
+    orphan_sandbox::RULE.row(),
+    leaked_shim::RULE.row(),
+    busy_mount::RULE.row(),
+    dead_container::RULE.row(),
     xtables_lock::RULE,
     clock_step::RULE,
-    known_bad_version::RULE,
-    windows_node::RULE,
+    known_bad_version::RULE.row(),
+    windows_node::RULE.row(),
 ];
+
+/// What the rules say of the evidence.
+#[derive(Debug)]
+pub(crate) struct Evaluation {
+    /// In the order of the table.
+    pub(crate) findings: Vec<Finding>,
+    /// The rules that found nothing and can say what that means, in the order of the table.
+    pub(crate) absent: Vec<(&'static Rule, Absent)>,
+}
+
+impl Rule {
+    /// Its findings, and what it says where it has none.
+    fn evaluate(&self, case: &Case) -> (Vec<Finding>, Option<Absent>) {
+        let answer = match &self.detection {
+            Detection::Signs(signs) => signs.evaluate(case),
+            Detection::Custom(evaluate) => evaluate(case),
+            Detection::Old { check, judge } => {
+                let above = |finding: &&Finding| row(finding.id) < row(self.id);
+                let found: Vec<_> = case.findings.iter().filter(above).cloned().collect();
+                return (check(case.evidence, &found), Some(Absent::old(*judge)));
+            }
+        };
+        match answer {
+            Answer::Found(drafts) => {
+                let build = |draft: Draft| draft.build(self.id, case.evidence);
+                (drafts.into_iter().map(build).collect(), None)
+            }
+            Answer::Absent(absent) => (Vec::new(), Some(absent)),
+            Answer::Silent => (Vec::new(), Some(Absent::unless_seen())),
+        }
+    }
+}
+
+/// Asks each rule once.
+pub(crate) fn evaluate(evidence: &Evidence) -> Evaluation {
+    let (mut findings, mut absent) = (Vec::new(), Vec::new());
+    for tier in [Tier::First, Tier::Second] {
+        for rule in RULES.iter().filter(|rule| rule.tier == tier) {
+            let case = Case {
+                evidence,
+                findings: &findings,
+            };
+            let (found, absence) = rule.evaluate(&case);
+            let absence = absence.filter(|_| found.is_empty());
+            absent.extend(absence.map(|absence| (rule, absence)));
+            findings.extend(found);
+        }
+    }
+    findings.sort_by_key(|finding| row(finding.id));
+    absent.sort_by_key(|(rule, _)| row(rule.id));
+    kubelet::support(evidence, &mut findings);
+    known_bad_version::support(evidence, &mut findings);
+    next_step::offer(evidence, &mut findings);
+    windows_node::leave_out_commands(&mut findings);
+    Evaluation { findings, absent }
+}
+
+/// The place of a rule in the table: its rank.
+pub(crate) fn row(id: &str) -> Option<usize> {
+    RULES.iter().position(|rule| rule.id == id)
+}
+
+/// Whether each finding of that rule explains that the PLEG lags.
+pub fn explains_lag(id: &str) -> bool {
+    let explains = |rule: &Rule| rule.id == id && matches!(rule.explains, Explains::Lag);
+    RULES.iter().any(explains)
+}
+
+/// Whether a finding explains that the PLEG lags.
+pub(crate) fn is_cause(finding: &Finding) -> bool {
+    let mut rules = RULES.iter();
+    let explains = rules
+        .find(|rule| rule.id == finding.id)
+        .map(|rule| rule.explains);
+    match explains {
+        Some(Explains::Lag) => true,
+        Some(Explains::LagIf(explains)) => explains(finding),
+        Some(Explains::Nothing) | None => tasks_exhausted::is_told(finding),
+    }
+}
+
+// Names that rules of the old form use.
+use support::{
+    bind_mounts as shares, case as bearing,
+    causality::may_cause as is_behind,
+    cite::{distinct, inspect as inspect_call, probe as cite_probe},
+    daemon_stacks, holders, kubelet_metrics as kubelet, list_size as room,
+    log_lines::{self as lines, lasts},
+    on_disk as stored, remedies, runtime_stack as engine,
+    subject::{container as subject_of, daemon, node, of_event as subject_from},
+    wording::{display_name as called, lower},
+};
 
 /// Subjects named in one finding before several findings are put into one.
 const EACH: usize = 3;
-
-/// Returns all findings, in the order of the rules.
-pub fn check_all(evidence: &Evidence) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for rule in RULES {
-        let found = (rule.check)(evidence, &findings);
-        findings.extend(found);
-    }
-    kubelet::support(evidence, &mut findings);
-    known_bad_version::support(evidence, &mut findings);
-    confirm::offer(evidence, &mut findings);
-    windows_node::leave_out_commands(&mut findings);
-    findings
-}
-
-/// Returns whether one of the findings is of a rule that can explain a lag.
-fn is_cause(finding: &Finding) -> bool {
-    let explains = |rule: &Rule| rule.explains && rule.id == finding.id;
-    RULES.iter().any(explains) || tasks_exhausted::is_told(finding)
-}
-
-/// Returns whether a finding is of a rule that tells itself behind that one: what it found is how that trouble comes about.
-fn is_behind(finding: &Finding, id: &str) -> bool {
-    RULES
-        .iter()
-        .any(|rule| rule.id == finding.id && rule.bearing.behind.contains(&id))
-}
-
-/// Returns the subject that a container is.
-fn subject_of(container: &Container) -> Subject {
-    Subject {
-        kind: match container.kind {
-            ContainerKind::Sandbox => SubjectKind::Sandbox,
-            ContainerKind::Container | ContainerKind::Other => SubjectKind::Container,
-        },
-        id: Some(container.id.clone()),
-        name: Some(container.name.clone()).filter(|name| !name.is_empty()),
-        pod: container.pod.clone(),
-        uid: container.uid.clone(),
-        pid: None,
-    }
-}
-
-/// Returns the subject that an event is about.
-fn subject_from(event: &Event) -> Subject {
-    Subject {
-        kind: if event.container.is_some() {
-            SubjectKind::Container
-        } else {
-            SubjectKind::Sandbox
-        },
-        id: event.subject().cloned(),
-        name: None,
-        pod: event.pod.clone(),
-        uid: event.uid.clone(),
-        pid: None,
-    }
-}
-
-/// Returns what a container or sandbox is called: "Sandbox b15929dfcea1 of pod default/web-2".
-fn called(subject: &Subject) -> String {
-    let kind = match subject.kind {
-        SubjectKind::Sandbox => "Sandbox",
-        _ => "Container",
-    };
-    let id = subject.id.as_ref().map_or("of unknown id", |id| id.short());
-    match (&subject.pod, &subject.name) {
-        (Some(pod), _) => format!("{kind} {id} of pod {pod}"),
-        (None, Some(name)) => format!("{kind} {id} ({name})"),
-        (None, None) => format!("{kind} {id}"),
-    }
-}
-
-/// Returns a name as it stands within a sentence.
-fn lower(name: &str) -> String {
-    let mut letters = name.chars();
-    let first = letters.next().into_iter().flat_map(char::to_lowercase);
-    first.chain(letters).collect()
-}
-
-/// Returns a daemon as a subject.
-fn daemon(name: &str) -> Subject {
-    Subject {
-        kind: SubjectKind::Daemon,
-        id: None,
-        name: Some(name.to_owned()),
-        pod: None,
-        uid: None,
-        pid: None,
-    }
-}
-
-/// Returns the node as a subject.
-fn node(evidence: &Evidence) -> Subject {
-    let name = evidence.log.as_ref().and_then(|log| log.node.clone());
-    Subject {
-        kind: SubjectKind::Node,
-        id: None,
-        name,
-        pod: None,
-        uid: None,
-        pid: None,
-    }
-}
-
-/// Returns what a call to the runtime proves, as a citation.
-fn cite_probe(call: &str, runtime: &Runtime, probe: &Probe) -> Citation {
-    Citation {
-        is_call: true,
-        source: call.to_owned().into(),
-        line: None,
-        time: Some(runtime.asked_at),
-        text: probe_text(probe).into(),
-    }
-}
-
-/// Returns citations, each once, in their order.
-fn distinct(citations: Vec<Citation>) -> Vec<Citation> {
-    let mut once = Vec::with_capacity(citations.len());
-    for citation in citations {
-        if !once.contains(&citation) {
-            once.push(citation);
-        }
-    }
-    once
-}
-
-/// Returns the name of one container's inspect, for citations; `of` is how many are cited together.
-fn inspect_call(container: &Container, of: usize) -> String {
-    match of {
-        1 => "docker inspect".to_owned(),
-        _ => format!("inspect {}", container.id.short()),
-    }
-}
-
-/// Returns how a call ended, in words.
-pub(crate) fn probe_text(probe: &Probe) -> String {
-    let took = took(probe);
-    let error = probe.error.as_deref().unwrap_or("no reason given");
-    match probe.outcome {
-        Outcome::Answered => format!("answered in {took}"),
-        Outcome::TimedOut => match &probe.error {
-            Some(error) => format!("no answer in {took}: {error}"),
-            None => format!("no answer in {took}"),
-        },
-        Outcome::Refused | Outcome::Denied | Outcome::Error => error.to_owned(),
-        Outcome::Gone => "there is no such container any more".to_owned(),
-        Outcome::NotProbed => "not asked".to_owned(),
-    }
-}
-
-/// Returns how long a call took, for people: `3.0 s`, `1 ms`.
-pub(crate) fn took(probe: &Probe) -> String {
-    let millis = probe.took.as_millis();
-    if millis >= 1000 {
-        format!("{:.1} s", probe.took.as_secs_f64())
-    } else {
-        format!("{} ms", millis.max(1))
-    }
-}
-
-/// Returns whether the log shows no recovery after `last`, the last line that speaks of the trouble.
-fn lasts(evidence: &Evidence, last: Option<Time>) -> bool {
-    let recovered = |time| {
-        evidence
-            .log
-            .as_ref()
-            .is_some_and(|log| log.recovery_after(time).is_some())
-    };
-    !last.is_some_and(recovered)
-}
-
-/// Returns the time of day of a moment, as the log writes it, with the day where it is another one.
-pub(crate) fn clock(evidence: &Evidence, time: Option<Time>) -> String {
-    let Some(time) = time else {
-        return "an unknown time".to_owned();
-    };
-    let today = evidence.now.with_timezone(time.offset()).date_naive();
-    let format = if today == time.date_naive() {
-        "%H:%M:%S"
-    } else {
-        "%m-%d %H:%M:%S"
-    };
-    time.format(format).to_string()
-}
-
-/// Returns `1 container`, `3 containers`.
-pub(crate) fn count(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
-}
 
 #[cfg(test)]
 mod tests;

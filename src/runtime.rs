@@ -25,52 +25,122 @@ use crate::{
     },
 };
 use stacks::Stacks;
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, fmt, time::Duration};
 use stored::{Disk, Stored};
+
+/// Which runtime it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuntimeKind {
+    Docker,
+    Containerd,
+    CriO,
+}
+
+impl RuntimeKind {
+    /// Its word for scripts.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Docker => "docker",
+            Self::Containerd => "containerd",
+            Self::CriO => "cri-o",
+        }
+    }
+}
+
+impl fmt::Display for RuntimeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Docker => "Docker",
+            Self::Containerd => "containerd",
+            Self::CriO => "CRI-O",
+        })
+    }
+}
 
 /// What a runtime said, or did not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Runtime {
-    /// `docker`.
-    pub kind: &'static str,
+    pub kind: RuntimeKind,
     /// What was asked: `unix:///var/run/docker.sock`.
     pub endpoint: String,
-    /// Whether there is no socket at all: Docker is not installed, or cleaned up after itself.
+    /// Whether there is no socket at all: the runtime is not installed, or cleaned up after itself.
     pub socket_missing: bool,
     /// When it was asked.
     pub asked_at: Time,
     /// The deadline of each call.
     pub probe_timeout: Duration,
-    /// The daemon's version.
-    pub version: Option<String>,
-    /// The versions of what it works with, by name as it tells them: `containerd`, `runc`.
-    pub components: BTreeMap<String, String>,
-    /// The kernel's release, as the daemon tells it.
+    pub versions: Versions,
+    /// The daemon's own calls, each once.
+    pub calls: Vec<(Call, Probe)>,
+    /// How large the answers of its lists were.
+    pub lists: Vec<ListAnswer>,
+    /// All containers listed; where no list came, those inspected all the same, and those that Docker's files name.
+    pub containers: Vec<Container>,
+    /// What one kind of runtime alone has.
+    pub own: Own,
+}
+
+/// The versions that a runtime tells.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Versions {
+    /// The daemon's.
+    pub daemon: Option<String>,
+    /// The API's.
+    pub api: Option<String>,
+    /// The kernel's release.
     pub kernel: Option<String>,
-    /// The API's version.
-    pub api_version: Option<String>,
-    /// `GET /_ping`
-    pub ping: Probe,
-    /// `GET /version`
-    pub version_probe: Probe,
-    /// `GET /info`
-    pub info: Probe,
+    /// Those of what it works with, by the daemon's names: `containerd`, `runc`.
+    pub components: BTreeMap<String, String>,
+}
+
+/// The length of a list's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListAnswer {
+    pub call: Call,
+    pub bytes: u64,
+    pub encoding: Encoding,
+    /// Most bytes that its reader takes.
+    pub limit: Option<u64>,
+}
+
+/// How an answer is encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    Json,
+    Protobuf,
+}
+
+/// What one kind of runtime alone has.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Own {
+    Docker(DockerOnly),
+}
+
+/// What Docker alone has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DockerOnly {
     /// Whether containers go on running while the daemon restarts (`LiveRestoreEnabled`), where info tells.
     pub live_restore: Option<bool>,
     /// The log driver of containers that name none (`LoggingDriver`), where info tells.
     pub log_driver: Option<String>,
-    /// `GET /containers/json?all=1`
-    pub list: Probe,
-    /// Bytes of the list's answer.
-    pub list_bytes: u64,
-    /// All containers listed; where no list came, those inspected all the same, and those that Docker's files name.
-    pub containers: Vec<Container>,
     /// Docker's files, if they were read: where it did not answer.
     pub disk: Option<Disk>,
     /// The daemon's own stacks while calls were pending; `None` if there was nothing to explain, or nothing came.
     pub stacks: Option<PendingStacks>,
     /// `GET /debug/pprof/goroutine?debug=2`; not probed if there was nothing to explain.
     pub stacks_probe: Probe,
+}
+
+impl Default for DockerOnly {
+    fn default() -> Self {
+        Self {
+            live_restore: None,
+            log_driver: None,
+            disk: None,
+            stacks: None,
+            stacks_probe: Probe::NONE,
+        }
+    }
 }
 
 /// A daemon's stacks, taken while calls of ours were pending.
@@ -83,35 +153,69 @@ pub struct PendingStacks {
 }
 
 impl Runtime {
-    /// Returns the runtime of that kind that was to be asked there, then, and with that deadline for each call, before
-    /// anything was.
-    pub fn unasked(
-        kind: &'static str,
-        endpoint: &str,
-        (asked_at, probe_timeout): (Time, Duration),
-    ) -> Self {
+    /// The runtime that is asked there, then, and with that deadline for each call, before it is.
+    pub fn new(kind: RuntimeKind, endpoint: &str, asked_at: Time, probe_timeout: Duration) -> Self {
         Self {
             kind,
             endpoint: endpoint.to_owned(),
             socket_missing: false,
             asked_at,
             probe_timeout,
-            version: None,
-            components: BTreeMap::new(),
-            kernel: None,
-            api_version: None,
-            ping: Probe::NONE,
-            version_probe: Probe::NONE,
-            info: Probe::NONE,
-            live_restore: None,
-            log_driver: None,
-            list: Probe::NONE,
-            list_bytes: 0,
+            versions: Versions::default(),
+            calls: Call::OWN.map(|call| (call, Probe::NONE)).to_vec(),
+            lists: Vec::new(),
             containers: Vec::new(),
-            disk: None,
-            stacks: None,
-            stacks_probe: Probe::NONE,
+            own: Own::Docker(DockerOnly::default()),
         }
+    }
+
+    /// How one of the daemon's own calls ended.
+    pub fn probe(&self, call: Call) -> &Probe {
+        let found = self.calls.iter().find(|(made, _)| *made == call);
+        found.map_or(&Probe::NONE, |(_, probe)| probe)
+    }
+
+    /// Bytes of the list's answer; 0 where none came.
+    pub fn list_bytes(&self) -> u64 {
+        self.lists.iter().map(|list| list.bytes).sum()
+    }
+
+    /// What Docker alone has.
+    pub fn docker(&self) -> &DockerOnly {
+        let Own::Docker(docker) = &self.own;
+        docker
+    }
+
+    /// What Docker alone has, to be completed.
+    pub fn docker_mut(&mut self) -> &mut DockerOnly {
+        let Own::Docker(docker) = &mut self.own;
+        docker
+    }
+
+    #[cfg(test)]
+    pub(crate) fn probe_mut(&mut self, call: Call) -> &mut Probe {
+        let at = self.calls.iter().position(|(made, _)| *made == call);
+        &mut self.calls[at.unwrap()].1
+    }
+
+    /// With each of the daemon's own calls ended so.
+    #[cfg(test)]
+    #[must_use]
+    pub(crate) fn with_own_calls(mut self, probe: &Probe) -> Self {
+        self.calls = Call::OWN.map(|call| (call, probe.clone())).to_vec();
+        self
+    }
+
+    #[cfg(test)]
+    #[must_use]
+    pub(crate) fn with_list_bytes(mut self, bytes: u64) -> Self {
+        self.lists = vec![ListAnswer {
+            call: Call::List,
+            bytes,
+            encoding: Encoding::Json,
+            limit: None,
+        }];
+        self
     }
 
     /// Returns the container with this id, whole or cut short.
@@ -138,22 +242,17 @@ impl Runtime {
 
     /// Returns whether the daemon as a whole answers: pings, and lists or inspects something.
     pub fn answers(&self) -> bool {
-        self.ping.outcome == Outcome::Answered
-            && (self.list.outcome == Outcome::Answered
+        self.probe(Call::Ping).outcome == Outcome::Answered
+            && (self.probe(Call::List).outcome == Outcome::Answered
                 || self
                     .containers
                     .iter()
                     .any(|c| c.probe.outcome == Outcome::Answered))
     }
 
-    /// Returns the daemon's own calls with their names.
-    pub fn own_calls(&self) -> [(Call, &Probe); 4] {
-        [
-            (Call::Ping, &self.ping),
-            (Call::Version, &self.version_probe),
-            (Call::Info, &self.info),
-            (Call::List, &self.list),
-        ]
+    /// The daemon's own calls.
+    pub fn own_calls(&self) -> impl Iterator<Item = (Call, &Probe)> {
+        self.calls.iter().map(|(call, probe)| (*call, probe))
     }
 }
 
@@ -241,11 +340,7 @@ impl Container {
             listed_state: State::default(),
             listed_status: String::new(),
             inspected: None,
-            probe: Probe {
-                outcome: Outcome::NotProbed,
-                took: Duration::ZERO,
-                error: None,
-            },
+            probe: Probe::NONE,
             disk: None,
         }
     }

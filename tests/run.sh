@@ -6,8 +6,8 @@
 # Runs as root on Debian or Ubuntu with Rust. Installs what the tests need and the machine lacks (dockerd,
 # containerd, runc, a static busybox, chattr, bindfs, strace, journalctl): nothing that is there already, nothing for
 # which apt would remove a package, and no service is started. The tests start Docker daemons of their own, with their own sockets
-# and directories below /var/tmp, and take them away again (what a killed run left goes with the next run); the
-# machine's Docker is not touched.
+# and directories below /var/tmp, and take them away again (what a killed run left goes with the next run); a last
+# step fails where a process, a mount or a cgroup of theirs is left. The machine's Docker is not touched.
 set -euo pipefail
 
 case ${1-} in
@@ -47,27 +47,48 @@ fetch_busybox() {
   is_static "$dir/bin/busybox" || die "the package busybox-static holds no static busybox"
 }
 
-# Takes away what a test program that was killed left: processes, mounts, cgroups and files.
+# Whether a folder of tests is nobody's any more: its test program is gone.
+is_left() {
+  local owner
+  owner=$(cat "$1/owner" 2>/dev/null) || return 0
+  [ ! -e "/proc/$owner" ]
+}
+
+# Prints the processes that name a folder of tests in their command line or environment: number and folder.
+processes_of_tests() {
+  # Who reads the command line of a process that is stuck may hang.
+  timeout 30 grep -soaE '/var/tmp/pd\.[A-Za-z0-9]+' /proc/[0-9]*/{cmdline,environ} |
+    sed 's#^/proc/\([0-9]*\)/[a-z]*:#\1 #' | sort -u || true
+}
+
+# Prints what test programs that are gone left, a line each: process, mount or cgroup, its number or path, its folder.
+left() {
+  {
+    processes_of_tests | sed 's/^/process /'
+    awk '$5 ~ "^/var/tmp/pd\\." { split($5, part, "/"); print "mount", $5, "/var/tmp/" part[4] }' /proc/self/mountinfo
+    find /sys/fs/cgroup -depth -type d -path '*/pd.*' 2>/dev/null | sed 's#.*/\(pd\.[A-Za-z0-9]*\).*#cgroup & /var/tmp/\1#'
+  } | while read -r kind what root; do
+    is_left "$root" || continue
+    [ "$kind" != process ] || root+=" ($(cat "/proc/$what/comm" 2>/dev/null || true))"
+    printf '%s %s %s\n' "$kind" "$what" "$root"
+  done
+}
+
+# Takes away what is left, and the folders.
 sweep() {
-  local root owner pid group
-  for root in /var/tmp/pd.* /var/tmp/pp.*; do
-    [ -s "$root/owner" ] || continue
-    owner=$(<"$root/owner")
-    [ ! -e "/proc/$owner" ] || continue
-    say "taking away $root, whose test program is gone"
-    for pid in $(grep -lsaF "$root/" /proc/[0-9]*/cmdline | cut -d/ -f3); do
-      [ "$pid" = $$ ] || kill -KILL "$pid" 2>/dev/null || true
-    done
-    for group in "/sys/fs/cgroup/${root##*/}" /sys/fs/cgroup/*/"${root##*/}"; do
-      [ -d "$group" ] || continue
-      for pid in $(find "$group" -name cgroup.procs -exec cat {} + 2>/dev/null); do
-        kill -KILL "$pid" 2>/dev/null || true
-      done
-      sleep 0.5
-      find "$group" -depth -type d -exec rmdir {} + 2>/dev/null || true
-    done
-    awk -v root="$root/" 'index($5, root) == 1 { print $5 }' /proc/self/mountinfo | sort -r |
-      while read -r mount; do umount -l "$mount" || true; done
+  local kind what root
+  left | while read -r kind what root; do
+    say "taking away what a test program left: $kind $what"
+    [ "$kind" != process ] || kill -KILL "$what" 2>/dev/null || true
+    [ "$kind" != cgroup ] || xargs -r kill -KILL <"$what/cgroup.procs" 2>/dev/null || true
+  done
+  sleep 0.5
+  left | sort -r | while read -r kind what root; do
+    [ "$kind" != mount ] || umount -l "$what" || true
+    [ "$kind" != cgroup ] || rmdir "$what" 2>/dev/null || true
+  done
+  for root in /var/tmp/pd.*; do
+    [ -d "$root" ] && is_left "$root" || continue
     chattr -R -f -i "$root" 2>/dev/null || true
     rm -rf "$root" || true
   done
@@ -124,4 +145,17 @@ cargo clippy --locked --all-targets -- -D warnings
 say "docs"
 RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
 say "tests"
-cargo test --locked
+# All that they make is below folders of that name.
+tmp=$(mktemp -d /var/tmp/pd.XXXXXX)
+chmod 1777 "$tmp"
+echo $$ >"$tmp/owner"
+passed=yes
+TMPDIR=$tmp cargo test --locked || passed=no
+say "what the tests left"
+rm "$tmp/owner"
+found=$(left)
+# What is just ending is not left.
+[ -z "$found" ] || { sleep 3; found=$(left); }
+sweep
+[ -z "$found" ] || die "the tests left:"$'\n'"$found"
+[ $passed = yes ] || die "tests fail"

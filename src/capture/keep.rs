@@ -8,7 +8,7 @@ use crate::{
     evidence::Evidence,
     io::{files::Recorded, gap::Gap, packed::Packed, probe::Outcome, tap::Tap},
     log::{Reel, Roll},
-    runtime::{Runtime, docker::Tape},
+    runtime::{Runtime, docker::Transcript},
 };
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -28,7 +28,7 @@ pub struct Keep {
     /// Whether to ask for what explains nothing now, and may serve later.
     pub thorough: bool,
     /// Docker's answers.
-    pub tape: Tape,
+    pub transcript: Transcript,
     /// The host's files.
     pub host: Arc<Tap>,
     privacy: Privacy,
@@ -66,7 +66,7 @@ impl Keep {
         Self {
             reel: Mutex::default(),
             thorough: false,
-            tape: Tape::new(privacy.strip()),
+            transcript: Transcript::new(privacy.sanitizer()),
             host: Arc::default(),
             privacy,
             others: Mutex::default(),
@@ -127,7 +127,7 @@ impl Keep {
             }
         };
         let mut files = std::mem::take(&mut *lock(&self.others));
-        let (answers, lost) = self.tape.files();
+        let (answers, lost) = self.transcript.files();
         files.extend(below("docker", answers));
         if lost > 0 {
             complain("docker", format!("{lost} answers found no room"));
@@ -221,7 +221,6 @@ fn unanswered(runtime: &Runtime) -> Vec<String> {
     let failed = |outcome: Outcome| !matches!(outcome, Outcome::Answered | Outcome::Gone);
     let own = runtime
         .own_calls()
-        .into_iter()
         .filter(|(_, probe)| failed(probe.outcome))
         .map(|(call, probe)| format!("{call}: {}", words(probe.outcome)));
     let inspects = runtime

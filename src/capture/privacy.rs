@@ -4,7 +4,7 @@
 use crate::{
     io::files::Recorded,
     node::{Host, Process, Role, mask},
-    runtime::docker::Strip,
+    runtime::docker::Sanitize,
 };
 use serde_json::{Map, Value};
 
@@ -48,7 +48,7 @@ const FIELDS: &[&str] = &[
 
 impl Privacy {
     /// Returns what may be kept of the body of a Docker path's answer.
-    pub fn strip(self) -> Strip {
+    pub fn sanitizer(self) -> Sanitize {
         match self {
             Self::Reserved => body,
             Self::WithWorkloads => |_, body| body,

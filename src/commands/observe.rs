@@ -124,7 +124,7 @@ pub fn gather(
                     now: moments.now,
                     inspect_budget: docker::INSPECT_BUDGET,
                     stacks_anyway: keep.is_some_and(|keep| keep.thorough),
-                    tape: keep.map(|keep| &keep.tape),
+                    transcript: keep.map(|keep| &keep.transcript),
                     again: &[],
                 })
             };
@@ -158,7 +158,7 @@ pub fn gather(
             ask,
             endpoint: &endpoint,
             probe_timeout: args.probe_timeout,
-            tape: keep.map(|keep| &keep.tape),
+            transcript: keep.map(|keep| &keep.transcript),
             tree: &files_of,
         };
         // A recording has heard of it, or not.
@@ -212,9 +212,9 @@ fn correct_versions(evidence: &mut Evidence) {
     let (Some(host), Some(runtime)) = (&mut evidence.host, &evidence.runtime) else {
         return;
     };
-    let part = |name: &str| runtime.components.get(name);
+    let part = |name: &str| runtime.versions.components.get(name);
     for (tool, version) in [
-        (Tool::Dockerd, runtime.version.as_ref()),
+        (Tool::Dockerd, runtime.versions.daemon.as_ref()),
         (Tool::Containerd, part("containerd")),
         (Tool::Runc, part("runc")),
     ] {

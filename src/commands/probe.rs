@@ -24,7 +24,7 @@ pub fn run(args: &ProbeArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
         now: cli::clock(),
         inspect_budget: docker::INSPECT_BUDGET,
         stacks_anyway: false,
-        tape: None,
+        transcript: None,
         again: &[],
     })?;
     let rows = if args.all {

@@ -1,4 +1,4 @@
-//! What one line holds besides its message: whom it is about, how late the relist is, how the call ended.
+//! What one line holds besides its message: its subject, the lag, the error.
 
 use super::notes::notes;
 use crate::{
@@ -10,7 +10,7 @@ use chrono::TimeDelta;
 /// The limit of the evented PLEG's own relists (kubelet `pkg/kubelet/kubelet.go`, 1.26 and later).
 const EVENTED: TimeDelta = TimeDelta::minutes(10);
 
-/// Returns what a line holds, a sentence each: what it is about first, then how late, then how the call ended.
+/// What a line holds, a sentence each: its subject, then the lag, then the error.
 pub fn describe(event: &Event) -> Vec<String> {
     let mut sentences = Vec::new();
     sentences.extend(about(event));
@@ -19,61 +19,58 @@ pub fn describe(event: &Event) -> Vec<String> {
     sentences.extend(error(event));
     if let Some(carrier) = event.carrier {
         sentences.push(format!(
-            "It is one of the reasons that a line of `{}` gives.",
+            "It is one of the reasons in a `{}` line.",
             carrier.id()
         ));
     }
     sentences
 }
 
-/// Returns whom the line is about.
 fn about(event: &Event) -> Option<String> {
-    let mut whom = Vec::new();
-    whom.extend(
+    let mut subjects = Vec::new();
+    subjects.extend(
         event
             .container
             .as_ref()
             .map(|id| format!("container {}", id.short())),
     );
-    whom.extend(
+    subjects.extend(
         event
             .sandbox
             .as_ref()
             .map(|id| format!("sandbox {}", id.short())),
     );
-    whom.extend(event.pod.as_ref().map(|pod| format!("pod {pod}")));
-    whom.extend(
+    subjects.extend(event.pod.as_ref().map(|pod| format!("pod {pod}")));
+    subjects.extend(
         event
             .uid
             .as_ref()
             .map(|uid| format!("pod UID {}", uid.as_str())),
     );
-    whom.extend(event.node.as_ref().map(|node| format!("node {node}")));
-    (!whom.is_empty()).then(|| format!("It is about {}.", whom.join(", ")))
+    subjects.extend(event.node.as_ref().map(|node| format!("node {node}")));
+    (!subjects.is_empty()).then(|| format!("It is about {}.", subjects.join(", ")))
 }
 
-/// Returns how late the relist is.
 fn lag(event: &Event) -> Option<String> {
     let lag = event.lag.filter(|lag| *lag != duration::NEVER)?;
     let limit = match event.threshold {
         None => String::new(),
-        Some(EVENTED) => "; the limit is 10m, that of a kubelet with the evented PLEG".to_owned(),
-        Some(limit) => format!("; the limit is {}", human(limit)),
+        Some(EVENTED) => "; the threshold is 10m, that of the evented PLEG".to_owned(),
+        Some(limit) => format!("; the threshold is {}", human(limit)),
     };
     let began = event.at.and_then(|at| at.checked_sub_signed(lag));
     let began = began.map_or_else(String::new, |began| {
         format!(
-            " The last relist that listed began at {}: what is wrong came after that.",
+            " The last successful relist began at {}; the trouble began after that.",
             began.format("%H:%M:%S")
         )
     });
     Some(format!(
-        "No relist has listed for {}{limit}.{began}",
+        "No relist has succeeded for {}{limit}.{began}",
         human(lag)
     ))
 }
 
-/// Returns the word that the message carries.
 fn detail(event: &Event) -> Option<String> {
     let word = event.detail.as_ref()?;
     Some(match event.kind {
@@ -83,7 +80,7 @@ fn detail(event: &Event) -> Option<String> {
             format!("The reason given is {word}.")
         }
         Kind::RuntimeInitialized => format!("The runtime is {word}."),
-        Kind::SoftwareVersion => format!("It names {word}."),
+        Kind::SoftwareVersion => format!("It reports {word}."),
         Kind::UnitEnded => format!("The unit is {word}."),
         Kind::OutOfMemory => format!("It killed {word}."),
         Kind::HungTask => format!("The task is {word}."),
@@ -91,11 +88,11 @@ fn detail(event: &Event) -> Option<String> {
         Kind::NetdeviceHeld | Kind::DiskError => format!("The device is {word}."),
         Kind::ClockStepped => format!("It was set by {word}."),
         Kind::PodRemoved if word == "REMOVE" => "REMOVE: the pods are gone.".to_owned(),
-        Kind::PodRemoved => format!("{word}: the pods are to end."),
+        Kind::PodRemoved => format!("{word}: the pods are to be terminated."),
         Kind::PlegEvent => format!("The event's type is {word}."),
-        Kind::PlegStateChange => format!("The state went {word}."),
+        Kind::PlegStateChange => format!("The state changed: {word}."),
         Kind::HousekeepingSlow => format!("It took {word}{}.", unit(word)),
-        _ => format!("It adds: {word}."),
+        _ => format!("Detail: {word}."),
     })
 }
 
@@ -107,9 +104,8 @@ fn unit(word: &str) -> &'static str {
     }
 }
 
-/// Returns how the call ended, and what the words of that mean.
+/// The error, by the notes on its words.
 fn error(event: &Event) -> Vec<String> {
-    // The text of a list of reasons is told by its reasons.
     let error = event
         .error
         .as_ref()
@@ -127,34 +123,33 @@ fn error(event: &Event) -> Vec<String> {
     if found.is_empty() {
         found.extend(
             error
-                .and_then(|(class, _)| plainly(class))
+                .and_then(|(class, _)| class_text(class))
                 .map(str::to_owned),
         );
     }
     found
 }
 
-/// Returns how large an answer was that was too large.
 fn sizes(event: &Event) -> Option<String> {
     let (got, limit) = event.error.as_ref()?.sizes?;
     let times = got as f64 / limit.max(1) as f64;
     Some(format!(
-        "The answer had {got} bytes, {times:.1} times the {limit} that are let through."
+        "The answer had {got} bytes, {times:.1} times the limit of {limit}."
     ))
 }
 
-/// Returns what a class of errors means, where no note fits its words.
-fn plainly(class: ErrorClass) -> Option<&'static str> {
+/// What a class of errors means, for errors without a note.
+fn class_text(class: ErrorClass) -> Option<&'static str> {
     Some(match class {
-        ErrorClass::TooLarge => "The call's answer was larger than gRPC lets through.",
+        ErrorClass::TooLarge => "The answer was larger than gRPC allows.",
         ErrorClass::NotFound => {
-            "What the call was about is not there any more: a race with its removal."
+            "The container or sandbox does not exist any more: a race with its removal."
         }
-        ErrorClass::Unavailable => "The runtime could not be reached.",
-        ErrorClass::Busy => "A removal cannot finish: something is still in use.",
-        ErrorClass::NameReserved => "An earlier try of the same is still going on.",
-        ErrorClass::NoResources => "The machine gave no process, thread or memory for it.",
-        ErrorClass::Deadline => "The call was not answered in time.",
+        ErrorClass::Unavailable => "The runtime was unreachable.",
+        ErrorClass::Busy => "A removal failed because something is still in use.",
+        ErrorClass::NameReserved => "An earlier attempt of the same request still runs.",
+        ErrorClass::NoResources => "The node had no process, thread or memory left for it.",
+        ErrorClass::Deadline => "The call timed out.",
         ErrorClass::Canceled => "The caller gave up: a consequence.",
         ErrorClass::Other => return None,
     })

@@ -93,8 +93,7 @@ mod tests {
             "rpc error: code = Unknown desc = operation timeout: context deadline exceeded";
         let behind = "rpc error: code = Unknown desc = failed to stop: context deadline exceeded";
         assert!(
-            first(own)
-                .starts_with("DeadlineExceeded: the call ran into the kubelet's limit, 2 minutes")
+            first(own).starts_with("DeadlineExceeded: the call hit the kubelet's limit, 2 minutes")
         );
         assert!(first(docker).starts_with("Docker itself"));
         assert!(first(behind).starts_with("The runtime answered"));

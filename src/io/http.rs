@@ -10,15 +10,15 @@ pub(crate) use url::Url;
 use crate::io::probe::{Outcome, Probe};
 use http_body_util::{BodyExt as _, Empty};
 use hyper::{
-    HeaderMap, Request, Response, StatusCode, Uri,
-    body::{Body, Bytes, Incoming},
+    HeaderMap, Method, Request, Response, StatusCode, Uri,
+    body::{Bytes, Incoming},
     client::conn::http1,
     header::{CONNECTION, HOST, HeaderValue},
     http::{response::Parts, uri::Authority},
 };
 use hyper_util::rt::TokioIo;
 use serde::Deserialize;
-use std::{fmt, io, path::Path, time::Duration};
+use std::{io, path::Path, time::Duration};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpStream, UnixStream},
@@ -63,15 +63,6 @@ impl Failure {
     };
 }
 
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.error.as_deref().unwrap_or("no answer"))
-    }
-}
-
-// So that it passes through bollard's error type and comes out as it was.
-impl std::error::Error for Failure {}
-
 /// What came back, whatever its status.
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
@@ -87,175 +78,152 @@ pub(crate) struct Answer {
     pub(crate) body: Vec<u8>,
 }
 
-/// Asks for `path` and takes what comes, `most` bytes of body at the most. Connecting, asking and the whole answer take
-/// at most `timeout`; returns how long they took.
+/// Returns how a call ended that took so long.
+pub(crate) fn probe<T>(took: Duration, end: Result<T, Failure>) -> (Probe, Option<T>) {
+    let (value, outcome, error) = match end {
+        Ok(value) => (Some(value), Outcome::Answered, None),
+        Err(Failure { outcome, error }) => (None, outcome, error),
+    };
+    let probe = Probe {
+        outcome,
+        took,
+        error,
+    };
+    (probe, value)
+}
+
+/// Gets `path` and takes what comes, as `exchange` does.
 pub(crate) async fn ask(
     peer: Peer<'_>,
     path: &str,
     timeout: Duration,
-    most: usize,
+    limit: usize,
+) -> (Duration, Result<Reply, Failure>) {
+    exchange(peer, (Method::GET, path), timeout, limit).await
+}
+
+/// Sends a request and takes what comes, `limit` bytes of body at the most. Connecting, asking and the whole answer take
+/// at most `timeout`; returns how long they took.
+pub(crate) async fn exchange(
+    peer: Peer<'_>,
+    (method, path): (Method, &str),
+    timeout: Duration,
+    limit: usize,
 ) -> (Duration, Result<Reply, Failure>) {
     let started = Instant::now();
     let deadline = started + timeout;
     let reply = async {
-        let (head, body) = open(peer, path, deadline).await?;
-        let whole = timeout_at(deadline, whole(body, most)).await;
-        let broken_off = "its answer began and did not end";
+        let (head, body) = open(peer, (method, path), deadline).await?;
+        let broken_off = || Failure::new(Outcome::TimedOut, "its answer began and did not end");
+        let whole = timeout_at(deadline, whole(body, limit)).await;
         Ok(Reply {
             status: head.status,
             headers: head.headers,
-            body: whole.unwrap_or_else(|_| Err(Failure::new(Outcome::TimedOut, broken_off)))?,
+            body: whole.unwrap_or_else(|_| Err(broken_off()))?,
         })
     }
     .await;
     (started.elapsed(), reply)
 }
 
-/// Asks for `path` as `ask` does, and takes nothing but a success.
-pub(crate) async fn get(peer: Peer<'_>, path: &str, timeout: Duration, most: usize) -> Answer {
-    let (took, reply) = ask(peer, path, timeout, most).await;
-    match reply {
-        Ok(reply) if reply.status.is_success() => Answer {
-            probe: Probe {
-                outcome: Outcome::Answered,
-                took,
-                error: None,
-            },
-            headers: reply.headers,
-            body: reply.body,
-        },
-        Ok(reply) => failed(unhappy(reply.status, &reply.body), took),
-        Err(failure) => failed(failure, took),
+/// Gets `path` as `ask` does, and takes nothing but a success.
+pub(crate) async fn get(peer: Peer<'_>, path: &str, timeout: Duration, limit: usize) -> Answer {
+    let (took, reply) = ask(peer, path, timeout, limit).await;
+    Answer::new(took, reply.and_then(succeeded))
+}
+
+impl Answer {
+    pub(crate) fn new(took: Duration, end: Result<Reply, Failure>) -> Self {
+        let (probe, reply) = probe(took, end);
+        let (headers, body) = reply.map_or_else(Default::default, |it| (it.headers, it.body));
+        Self {
+            probe,
+            headers,
+            body,
+        }
     }
 }
 
-/// Returns the answer that a failure is.
-pub(crate) fn failed(Failure { outcome, error }: Failure, took: Duration) -> Answer {
-    Answer {
-        probe: Probe {
-            outcome,
-            took,
-            error,
-        },
-        headers: HeaderMap::new(),
-        body: Vec::new(),
+/// Returns the reply if it is a success.
+pub(crate) fn succeeded(reply: Reply) -> Result<Reply, Failure> {
+    match reply.status.is_success() {
+        true => Ok(reply),
+        false => Err(unhappy(reply.status, &reply.body)),
     }
 }
 
-/// Asks for `path` and passes the answer's body piece by piece, `most` bytes of it. Returns how that ended, and
-/// whether all of the body was passed.
+/// Gets `path` and passes the answer's body piece by piece until `take` wants no more. Returns whether the body came to
+/// its end; a body that breaks off is an error.
 pub(crate) async fn stream(
     peer: Peer<'_>,
     path: &str,
-    timeout: Duration,
-    most: usize,
-    take: &mut dyn FnMut(&[u8]),
-) -> (Probe, bool) {
-    let started = Instant::now();
-    let deadline = started + timeout;
-    let passed = async {
-        let (head, mut body) = open(peer, path, deadline).await?;
-        if !head.status.is_success() {
-            let words = timeout_at(deadline, whole(body, MOST_REFUSED)).await;
-            return Err(unhappy(head.status, &words.unwrap_or(Ok(Vec::new()))?));
-        }
-        let mut left = most;
-        loop {
-            match timeout_at(deadline, body.frame()).await {
-                Ok(None) => return Ok(true),
-                Ok(Some(Ok(frame))) => {
-                    let data = frame.data_ref().map_or(&[][..], |data| data);
-                    take(&data[..data.len().min(left)]);
-                    if data.len() > left {
-                        return Ok(false);
-                    }
-                    left -= data.len();
+    deadline: Instant,
+    take: &mut dyn FnMut(&[u8]) -> bool,
+) -> Result<bool, Failure> {
+    let (head, mut body) = open(peer, (Method::GET, path), deadline).await?;
+    if !head.status.is_success() {
+        let words = timeout_at(deadline, whole(body, MOST_REFUSED)).await;
+        return Err(unhappy(head.status, &words.unwrap_or(Ok(Vec::new()))?));
+    }
+    // Looked at beside the timer, to which a stream that always has a piece ready never yields.
+    while Instant::now() < deadline {
+        match timeout_at(deadline, body.frame()).await {
+            Ok(None) => return Ok(true),
+            Ok(Some(frame)) => {
+                let frame = frame.map_err(|error| of_hyper(&error))?;
+                if !frame.data_ref().is_none_or(|data| take(data)) {
+                    return Ok(false);
                 }
-                Ok(Some(Err(_))) | Err(_) => return Ok(false),
             }
+            Err(_) => break,
         }
     }
-    .await;
-    let took = started.elapsed();
-    match passed {
-        Ok(all) => (
-            Probe {
-                outcome: Outcome::Answered,
-                took,
-                error: None,
-            },
-            all,
-        ),
-        Err(Failure { outcome, error }) => (
-            Probe {
-                outcome,
-                took,
-                error,
-            },
-            false,
-        ),
-    }
+    Err(Failure::SILENCE)
 }
 
-async fn open(peer: Peer<'_>, path: &str, deadline: Instant) -> Result<(Parts, Incoming), Failure> {
+/// Sends a request on a new connection and returns the answer's head, and its body to be read.
+async fn open(
+    peer: Peer<'_>,
+    (method, path): (Method, &str),
+    deadline: Instant,
+) -> Result<(Parts, Incoming), Failure> {
     let uri: Uri = path
         .parse()
         .map_err(|error| Failure::new(Outcome::Error, format!("{path} is no path: {error}")))?;
+    let host = match peer {
+        Peer::Unix(_) => Ok(HeaderValue::from_static("docker")),
+        Peer::Tcp(authority) => HeaderValue::from_str(authority.as_str()),
+    };
+    let host = host.map_err(|error| Failure::new(Outcome::Error, error.to_string()))?;
     let mut request = Request::new(Empty::<Bytes>::new());
-    *request.uri_mut() = uri;
-    let response = timeout_at(deadline, send(peer, deadline, request))
-        .await
-        .unwrap_or(Err(Failure::SILENCE))?;
-    Ok(response.into_parts())
-}
-
-/// Sends `request` on a new connection and returns the answer's head. Waits for a full listen queue until
-/// `deadline`; all other waiting is bounded by the caller.
-pub(crate) async fn send<B>(
-    peer: Peer<'_>,
-    deadline: Instant,
-    request: Request<B>,
-) -> Result<Response<Incoming>, Failure>
-where
-    B: Body + Send + 'static,
-    B::Data: Send,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
-    match peer {
-        Peer::Unix(socket) => {
-            let host = HeaderValue::from_static("docker");
-            over(connect(socket, deadline).await?, host, request).await
-        }
-        Peer::Tcp(authority) => {
-            let host = HeaderValue::from_str(authority.as_str());
-            let host = host.map_err(|error| Failure::new(Outcome::Error, error.to_string()))?;
-            let stream = TcpStream::connect(authority.as_str()).await;
-            let stream = stream.map_err(|error| unreached_port(authority, &error))?;
-            over(stream, host, request).await
-        }
-    }
-}
-
-async fn over<S, B>(
-    stream: S,
-    host: HeaderValue,
-    mut request: Request<B>,
-) -> Result<Response<Incoming>, Failure>
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    B: Body + Send + 'static,
-    B::Data: Send,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
-        .await
-        .map_err(|e| of_hyper(&e))?;
-    // Ends with the sender or the runtime, whichever goes first: both live no longer than the call.
-    tokio::spawn(connection);
+    (*request.method_mut(), *request.uri_mut()) = (method, uri);
     let headers = request.headers_mut();
     headers.insert(HOST, host);
     headers.insert(CONNECTION, HeaderValue::from_static("close"));
-    sender.send_request(request).await.map_err(|e| of_hyper(&e))
+    let send = async {
+        match peer {
+            Peer::Unix(socket) => over(connect(socket, deadline).await?, request).await,
+            Peer::Tcp(authority) => {
+                let stream = TcpStream::connect(authority.as_str()).await;
+                let stream = stream.map_err(|error| unreached_port(authority, &error))?;
+                over(stream, request).await
+            }
+        }
+    };
+    let response = timeout_at(deadline, send).await;
+    Ok(response.unwrap_or(Err(Failure::SILENCE))?.into_parts())
+}
+
+async fn over<S>(stream: S, request: Request<Empty<Bytes>>) -> Result<Response<Incoming>, Failure>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let handshake = http1::handshake(TokioIo::new(stream)).await;
+    let (mut sender, connection) = handshake.map_err(|error| of_hyper(&error))?;
+    // Ends with the sender or the runtime, whichever goes first: both live no longer than the call.
+    tokio::spawn(connection);
+    let sent = sender.send_request(request).await;
+    sent.map_err(|error| of_hyper(&error))
 }
 
 async fn connect(socket: &Path, deadline: Instant) -> Result<UnixStream, Failure> {
@@ -313,7 +281,7 @@ fn unreached_port(authority: &Authority, error: &io::Error) -> Failure {
 }
 
 /// Returns what a failure within an open connection means.
-pub(crate) fn of_hyper(error: &hyper::Error) -> Failure {
+fn of_hyper(error: &hyper::Error) -> Failure {
     let cut = std::error::Error::source(error)
         .and_then(|source| source.downcast_ref::<io::Error>())
         .is_some_and(|e| {
@@ -379,7 +347,7 @@ fn of_status(status: u16) -> Outcome {
 }
 
 /// Returns the daemon's words: its JSON's message, or whatever text it is.
-fn message(body: &[u8]) -> String {
+pub(crate) fn message(body: &[u8]) -> String {
     #[derive(Deserialize)]
     struct Message {
         message: String,

@@ -51,12 +51,12 @@ impl Deref for Event {
 }
 
 impl Kind {
-    /// Returns the row of this message.
+    /// The row of this message.
     pub fn message(self) -> &'static Message {
         &MESSAGES[self as usize]
     }
 
-    /// Returns how it is logged: unstructured text, in which `<err>`, `<pod>` and so on stand for what varies, then
+    /// How it is logged: unstructured text, in which `<err>`, `<pod>` and so on stand for what varies, then
     /// structured text in its quotes. Empty for what is known by its form alone.
     pub fn texts(self) -> Vec<String> {
         let message = self.message();
@@ -72,12 +72,12 @@ impl Kind {
             .collect()
     }
 
-    /// Returns the stable name: `pleg-stale`.
+    /// The stable name: `pleg-stale`.
     pub fn id(self) -> &'static str {
         self.message().id
     }
 
-    /// Returns whether a call failed that lists the node's sandboxes or containers: the relist's first part.
+    /// Whether it is a failed call that lists the node's sandboxes or containers: the relist's first part.
     pub fn is_list(self) -> bool {
         matches!(
             self,
@@ -88,12 +88,12 @@ impl Kind {
         )
     }
 
-    /// Returns whether it is the kernel's word or systemd's, about what its detail names.
+    /// Whether the kernel or systemd logged it, about what its detail names.
     pub fn is_of_machine(self) -> bool {
         (Self::OutOfMemory..=Self::UnitEnded).contains(&self)
     }
 
-    /// Returns whether a call failed that asks one sandbox or container for its status: the relist's second part.
+    /// Whether it is a failed status call for one sandbox or container: the relist's second part.
     pub fn is_status(self) -> bool {
         matches!(
             self,

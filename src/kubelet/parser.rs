@@ -146,7 +146,7 @@ impl Parser {
         }
     }
 
-    /// Reads messages that are context only all the time, and not only around trouble.
+    /// Reads messages that are context only all the time, and not only context trouble.
     pub fn keep_context(&mut self) {
         self.all = true;
     }
@@ -260,7 +260,7 @@ impl Parser {
         &self.info
     }
 
-    /// A line with no known message: perhaps it continues the open one, or begins an entry.
+    /// A line with no known message: perhaps it continues the multiline one, or begins an entry.
     fn quiet(&mut self, raw: &[u8], out: &mut Vec<Event>) {
         let may_begin = raw == b"{" || self.entries || self.info.lines <= HEAD_LINES;
         let entry = Entry::begin(raw).filter(|_| may_begin && !self.multiline.is_block());
@@ -329,7 +329,7 @@ impl Parser {
         self.message(&unframed, raw, hit, self.info.lines, out);
     }
 
-    /// A line without its envelopes: opens a message, or continues the open one.
+    /// A line without its envelopes: opens a message, or continues the multiline one.
     fn message(
         &mut self,
         unframed: &Unframed<'_>,

@@ -14,7 +14,7 @@ use crate::{
     kubelet::{Kubelet, Seen},
     node::DEFAULT_ROOT,
     report::{Report, Verdict},
-    rules::RULES,
+    rules::row,
     syntax::time::Time,
 };
 use chrono::TimeDelta;
@@ -93,7 +93,7 @@ pub fn steps(report: &Report) -> Vec<Step> {
         .filter(|finding| finding.active && finding.severity != Severity::Info)
         .flat_map(steps_of)
         .collect();
-    let row = |step: &Step| RULES.iter().position(|rule| rule.id == step.finding);
+    let row = |step: &Step| row(step.finding);
     // Stable: remedies of one finding, and findings of one rule, stay in their order.
     steps.sort_by_key(|step| (step.risk, step.harshness(), step.is_guess(), row(step)));
     let here = is_of_this_machine(report);

@@ -10,7 +10,7 @@ use crate::{
     explain::{
         self, Sort, Topic,
         page::{HEADINGS, Page, Step},
-        paste::{Example, Heard, Other, Pasted},
+        paste::{Example, Pasted, PastedMessage, UnknownLine},
     },
     rules::count,
 };
@@ -23,7 +23,7 @@ use std::io::{self, Write};
 pub fn list(style: Style, out: &mut dyn Write) -> io::Result<()> {
     for (sort, head) in [
         (Sort::Finding, "Findings of plegdoctor diagnose"),
-        (Sort::Message, "Messages of the kubelet's log"),
+        (Sort::Message, "Messages in a node's log"),
     ] {
         writeln!(out, "{}", style.paint(head, "1"))?;
         let topics = || explain::topics().filter(|topic| topic.sort == sort);
@@ -35,7 +35,8 @@ pub fn list(style: Style, out: &mut dyn Write) -> io::Result<()> {
         }
         writeln!(out)?;
     }
-    let more = "plegdoctor explain ID tells what one of them means; plegdoctor explain - reads lines that you paste.";
+    let more =
+        "plegdoctor explain ID explains one of them; plegdoctor explain - explains pasted lines.";
     write!(out, "{}", paragraph(more, 0, style.width))
 }
 
@@ -60,13 +61,13 @@ pub fn pages(topics: &[Topic], style: Style, out: &mut dyn Write) -> io::Result<
 /// # Errors
 /// What `out` says.
 pub fn pasted(pasted: &Pasted, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    for (index, heard) in pasted.messages.iter().enumerate() {
+    for (index, message) in pasted.messages.iter().enumerate() {
         if index > 0 {
             writeln!(out)?;
         }
-        let topic = explain::message(heard.kind);
+        let topic = explain::message(message.kind);
         head(&topic, style, out)?;
-        lines(heard, style, out)?;
+        lines(message, style, out)?;
         page(&topic.page(), style, out)?;
     }
     if pasted.unknown > 0 {
@@ -97,12 +98,9 @@ fn texts(topic: &Topic, style: Style, out: &mut dyn Write) -> io::Result<()> {
     texts.iter().try_for_each(|text| writeln!(out, "  {text}"))
 }
 
-/// Returns a title with a full stop, as messages' summaries have one.
+/// A title with a full stop.
 fn sentence(title: &str) -> String {
-    match title.ends_with('.') {
-        true => title.to_owned(),
-        false => format!("{title}."),
-    }
+    format!("{title}.")
 }
 
 fn page(page: &Page, style: Style, out: &mut dyn Write) -> io::Result<()> {
@@ -183,38 +181,43 @@ fn command(command: &str, style: Style, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Writes the lines of one message, with what each holds.
-fn lines(heard: &Heard, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn lines(message: &PastedMessage, style: Style, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n{}", style.paint("What the line holds", "1"))?;
-    for Example { event, told } in &heard.examples {
+    for Example { event, sentences } in &message.examples {
         quote(event.citation.line, &event.citation.text, style, out)?;
-        for sentence in told {
+        for sentence in sentences {
             write!(out, "{}", paragraph(&visible(sentence), 4, style.width))?;
         }
     }
-    match heard.count - heard.examples.len() as u64 {
+    match message.count - message.examples.len() as u64 {
         0 => Ok(()),
-        more => writeln!(out, "  … and {more} more of it"),
+        more => writeln!(out, "  … and {more} more lines of it"),
     }
 }
 
 /// Writes the lines that are no message, with what their known words mean.
 fn others(pasted: &Pasted, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let number = usize::try_from(pasted.unknown).unwrap_or(usize::MAX);
-    let are = if number == 1 { "is" } else { "are" };
-    let head = format!(
-        "{} {are} no message that plegdoctor knows",
-        count(number, "line")
-    );
+    let (are, known) = match number {
+        1 => ("is", "a known message"),
+        _ => ("are", "known messages"),
+    };
+    let head = format!("{} {are} not {known}", count(number, "line"));
     writeln!(out, "{}", style.paint(&head, "1"))?;
-    for Other { line, text, told } in &pasted.others {
+    for UnknownLine {
+        line,
+        text,
+        sentences,
+    } in &pasted.others
+    {
         quote(Some(*line), text, style, out)?;
-        for sentence in told {
+        for sentence in sentences {
             write!(out, "{}", paragraph(&visible(sentence), 4, style.width))?;
         }
     }
     match number.saturating_sub(pasted.others.len()) {
         0 => Ok(()),
-        more => writeln!(out, "  … and {more} more"),
+        more => writeln!(out, "  … and {more} more lines"),
     }
 }
 

@@ -219,7 +219,7 @@ impl<'a> From<&'a Report> for ReportV1<'a> {
             stacks: report
                 .runtime
                 .as_ref()
-                .and_then(|runtime| runtime.stacks.as_ref())
+                .and_then(|runtime| runtime.docker().stacks.as_ref())
                 .map(StacksV1::from),
             gaps: report.gaps.iter().map(GapV1::from).collect(),
             notes: &report.notes,
@@ -378,16 +378,15 @@ impl<'a> From<&'a Source> for SourceV1<'a> {
 impl<'a> From<&'a Runtime> for RuntimeV1<'a> {
     fn from(runtime: &'a Runtime) -> Self {
         Self {
-            kind: runtime.kind,
+            kind: runtime.kind.as_str(),
             endpoint: &runtime.endpoint,
-            version: runtime.version.as_deref(),
-            api_version: runtime.api_version.as_deref(),
+            version: runtime.versions.daemon.as_deref(),
+            api_version: runtime.versions.api.as_deref(),
             containers: runtime.told().count(),
             list: runtime.room().map(room::ListV1::from),
-            disk: runtime.disk.as_ref().map(disk::DiskV1::from),
+            disk: runtime.docker().disk.as_ref().map(disk::DiskV1::from),
             probes: runtime
                 .own_calls()
-                .into_iter()
                 .map(|(call, probe)| (call.as_str(), ProbeV1::from(probe)))
                 .collect(),
         }

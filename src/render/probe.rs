@@ -6,7 +6,7 @@ use crate::{
     kubelet::histogram::human,
     rules::{count, probe_text, took},
     runtime::{
-        Container, ContainerKind, Runtime,
+        Call, Container, ContainerKind, Runtime,
         calls::{CallResult, Ending},
         relist::Relist,
     },
@@ -25,10 +25,11 @@ pub const ROWS: usize = 20;
 /// # Errors
 /// What `out` says.
 pub fn write(runtime: &Runtime, rows: usize, width: u16, out: &mut dyn Write) -> io::Result<()> {
-    let calls = runtime.calls();
+    let calls = runtime.call_results();
     let answered = calls.iter().filter(|call| call.answered()).count();
     let version = runtime
-        .version
+        .versions
+        .daemon
         .as_deref()
         .map(|version| format!(" {version}"));
     let head = format!(
@@ -42,7 +43,7 @@ pub fn write(runtime: &Runtime, rows: usize, width: u16, out: &mut dyn Write) ->
         return write!(
             out,
             "{}",
-            paragraph(&visible(&probe_text(&runtime.ping)), 0, width)
+            paragraph(&visible(&probe_text(runtime.probe(Call::Ping))), 0, width)
         );
     }
     write!(out, "\n{}", table(&calls, rows, width))?;
@@ -142,7 +143,7 @@ fn relist(runtime: &Runtime, relist: &Relist, width: u16, out: &mut dyn Write) -
         write!(out, "  {time:<wide$}  {}", what.trim_start())?;
     }
     let mut words = Vec::new();
-    if relist.slowest.is_none() && runtime.list.outcome == Outcome::Answered {
+    if relist.slowest.is_none() && runtime.probe(Call::List).outcome == Outcome::Answered {
         words.push("No container belongs to a pod, so the kubelet inspects none.".to_owned());
     }
     if relist.unanswered > 0 {

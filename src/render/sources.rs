@@ -1,7 +1,13 @@
 //! What was looked at besides the log, an item each: for people.
 
 use super::kubelet;
-use crate::{io::probe::Outcome, node::Host, report::Report, rules, runtime::Runtime};
+use crate::{
+    io::probe::Outcome,
+    node::Host,
+    report::Report,
+    rules,
+    runtime::{Call, Runtime},
+};
 
 pub(super) fn items(report: &Report) -> Vec<String> {
     let mut items = Vec::new();
@@ -15,8 +21,12 @@ pub(super) fn items(report: &Report) -> Vec<String> {
 }
 
 fn docker(runtime: &Runtime) -> String {
-    let version = runtime.version.as_deref().unwrap_or("(unknown version)");
-    let listed = match runtime.list.outcome {
+    let version = runtime
+        .versions
+        .daemon
+        .as_deref()
+        .unwrap_or("(unknown version)");
+    let listed = match runtime.probe(Call::List).outcome {
         Outcome::Answered => rules::count(runtime.told().count(), "container"),
         _ => "list failed".to_owned(),
     };
@@ -24,7 +34,7 @@ fn docker(runtime: &Runtime) -> String {
 }
 
 fn files(runtime: &Runtime) -> Option<String> {
-    let disk = runtime.disk.as_ref()?;
+    let disk = runtime.docker().disk.as_ref()?;
     let containers = rules::count(disk.containers, "container");
     let which = if disk.whole {
         ""

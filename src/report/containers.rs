@@ -9,7 +9,7 @@ use crate::{
         event::ErrorClass,
         summary::{Group, Log},
     },
-    runtime::{Container, ContainerKind, Runtime},
+    runtime::{Call, Container, ContainerKind, Runtime},
     syntax::{id::ContainerIds, time::Time},
 };
 use std::collections::BTreeSet;
@@ -75,7 +75,7 @@ fn is_said_to_run(container: &Container) -> bool {
 
 /// The containers that the log's errors name and that Docker does not have any more.
 fn gone(log: &Log, runtime: &Runtime) -> Vec<Container> {
-    if runtime.list.outcome != Outcome::Answered {
+    if runtime.probe(Call::List).outcome != Outcome::Answered {
         return Vec::new();
     }
     let mut known: ContainerIds = runtime

@@ -3,7 +3,7 @@
 use crate::{
     evidence::Evidence,
     finding::{Finding, Severity},
-    rules::{Judged, RULES, Rule, Scene},
+    rules::{Absent, Exclusion, Rule, Trouble, explains_lag},
 };
 
 /// Found where the kubelet itself reports a lag that no log shows.
@@ -32,36 +32,23 @@ pub struct Undecided {
 pub(super) fn exclude(
     evidence: &Evidence,
     findings: &[Finding],
+    absent: &[(&'static Rule, Absent)],
 ) -> (Vec<RuledOut>, Vec<Undecided>) {
     let (mut out, mut open) = (Vec::new(), Vec::new());
     let Some(primary) = findings.first() else {
         return (out, open);
     };
-    if primary.severity == Severity::Info {
+    let trouble = Trouble::new(evidence, primary);
+    let lags = trouble.outage.is_some() || primary.id == UNEXPLAINED;
+    if primary.severity == Severity::Info || !(lags || explains_lag(primary.id)) {
         return (out, open);
     }
-    let scene = Scene::of(evidence, primary);
-    let explains = |rule: &&Rule| rule.id == primary.id && rule.explains;
-    let lags = scene.outage.is_some() || primary.id == UNEXPLAINED;
-    if !lags && !RULES.iter().any(|rule| explains(&rule)) {
-        return (out, open);
-    }
-    for rule in RULES {
-        if findings.iter().any(|finding| finding.id == rule.id) {
-            continue;
-        }
-        match (rule.bearing.judge)(&scene) {
-            Judged::Unasked => {}
-            Judged::Out { because, by } => out.push(RuledOut {
-                id: rule.id,
-                because,
-                by,
-            }),
-            Judged::Open { why, decide } => open.push(Undecided {
-                id: rule.id,
-                why,
-                decide,
-            }),
+    for (rule, absent) in absent {
+        let id = rule.id;
+        match trouble.exclude(absent) {
+            Exclusion::Silent => {}
+            Exclusion::RuledOut { because, by } => out.push(RuledOut { id, because, by }),
+            Exclusion::Unknown { why, decide } => open.push(Undecided { id, why, decide }),
         }
     }
     (out, open)

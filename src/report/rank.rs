@@ -1,15 +1,15 @@
 //! Which finding is the cause, which belong to it, and which stand for another trouble.
 //!
 //! One finding is the primary cause. What is only how it shows, or what made it likelier, contributes; all else is
-//! a matter of its own. Rules say themselves what they are behind and what they feed (`rules::Bearing`); here it is only
-//! asked whether two findings can speak of the same trouble at all.
+//! a matter of its own. What causes and what aggravates what is declared in one place (`rules::support::causality`); here it is
+//! only asked whether two findings can speak of the same trouble at all.
 
 mod recency;
 
 use crate::{
     finding::{Finding, Severity},
     kubelet::{incident::Incident, summary::PAUSE},
-    rules::{RULES, Rule},
+    rules,
 };
 use recency::{last, troubles};
 use std::cmp::Reverse;
@@ -113,20 +113,11 @@ fn role(cause: &Finding, finding: &Finding) -> Role {
 }
 
 fn is_behind(cause: &Finding, finding: &Finding) -> bool {
-    let shows = |rule: &Rule| {
-        rule.bearing.behind.contains(&finding.id) && (rule.bearing.shows)(cause, finding)
-    };
-    rule(cause).is_some_and(shows) && at_one_time(cause, finding) && share(cause, finding)
+    rules::is_symptom(finding, cause) && at_one_time(cause, finding) && share(cause, finding)
 }
 
 fn feeds(finding: &Finding, cause: &Finding) -> bool {
-    let feeds =
-        |rule: &Rule| rule.bearing.feeds.contains(&cause.id) && (rule.bearing.fits)(finding, cause);
-    rule(finding).is_some_and(feeds) && at_one_time(cause, finding)
-}
-
-fn rule(finding: &Finding) -> Option<&'static Rule> {
-    RULES.iter().find(|rule| rule.id == finding.id)
+    rules::is_aggravating(finding, cause) && at_one_time(cause, finding)
 }
 
 /// Whether both hold now, or the log shows both at one time.
@@ -169,13 +160,12 @@ fn is_remark(finding: &Finding) -> bool {
 /// Sorts findings: what is no mere remark, what holds now, what is of the last trouble, what is worse, what is surer,
 /// what decides more, what came last. Of what is over, the last comes first: it is what people ask about.
 fn order(findings: &mut Vec<Finding>, outages: &[Incident]) {
-    let row = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.id);
     let troubles = troubles(findings, outages);
     let mut all: Vec<_> = troubles.into_iter().zip(findings.drain(..)).collect();
     all.sort_by_cached_key(|(trouble, f)| {
         let last = Reverse(last(f));
         let over = (!f.active).then_some(last);
-        let rest = (f.severity, over, f.confidence, row(f), last);
+        let rest = (f.severity, over, f.confidence, rules::row(f.id), last);
         (is_remark(f), !f.active, *trouble, rest)
     });
     findings.extend(all.into_iter().map(|(_, finding)| finding));

@@ -9,10 +9,11 @@ mod trouble;
 mod words;
 
 use super::{
-    Bearing, EACH, Rule,
+    EACH,
     holders::{self, span},
     inspect_call,
     remedies::{self, cost_of_unit, docker_command},
+    support::old_form::{Bearing, OldRule as Rule},
 };
 use crate::{
     evidence::Evidence,

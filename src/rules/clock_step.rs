@@ -4,13 +4,22 @@
 //! never explains a lag; it explains a node called Unknown, leases and certificates, and times in a log that make no
 //! sense. A clock that was set while all was well is not worth a word.
 
-use super::{Bearing, Rule, clock, distinct, lines::Lines, node};
+use super::{
+    Detection, Explains, Rule, Tier,
+    support::{
+        answer::{Answer, Draft},
+        case::Case,
+        cite::distinct,
+        log_lines::{EXPIRED, LogMatches},
+        step,
+        wording::clock,
+    },
+};
 use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
+    finding::{Severity, Variant},
     kubelet::{
         event::{Event, Kind},
-        summary::{ClockStep, Log, PAUSE},
+        summary::{ClockStep, Group, Log, PAUSE},
     },
     syntax::{duration, time::Time},
 };
@@ -19,238 +28,177 @@ use chrono::TimeDelta;
 pub(super) const RULE: Rule = Rule {
     id: "clock-step",
     title: "The machine's clock was set",
-    explains: false,
-    bearing: Bearing {
-        // A certificate is over, or not valid yet, by the clock alone; all else it only may explain.
-        behind: &["not-pleg"],
-        shows: |step, other| {
-            [step, other]
-                .iter()
-                .all(|it| it.variant == Variant::ExpiredCertificate)
-        },
-        feeds: &["not-pleg"],
-        ..Bearing::NONE
-    },
     page: include_str!("../../docs/findings/clock-step.md"),
-    check,
+    explains: Explains::Nothing,
+    tier: Tier::First,
+    detection: Detection::Custom(evaluate),
 };
 
-/// Go's words of a certificate whose time has not come or is over (crypto/x509/verify.go).
-pub(super) const EXPIRED: &str = "certificate has expired or is not yet valid";
-/// A smaller step harms nobody: a node's lease lasts for 40 s and is renewed every 10 s.
-const NOTABLE: f64 = 10.0;
+/// A smaller step harms nothing: a node's lease lasts for 40 s and is renewed every 10 s.
+const MIN_SECONDS: f64 = 10.0;
 /// Two sources speak of one step if they are no further apart, beyond the step itself.
 const NEAR: TimeDelta = TimeDelta::minutes(5);
 
-fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
-    let Some(log) = &evidence.log else {
-        return Vec::new();
+fn evaluate(case: &Case) -> Answer {
+    let Some(log) = case.log() else {
+        return Answer::Silent;
     };
-    let told = told(evidence, log);
-    if told.is_empty() && log.clock_steps.is_empty() {
-        return Vec::new();
+    let set = set(case, log);
+    if set.is_empty() && log.clock_steps.is_empty() {
+        return Answer::Silent;
     }
-    let consequences = consequences(evidence, log, &told);
-    vec![tell(evidence, log, &told, &consequences)]
+    let failed = reports(case).filter(|it| it.first.at.is_some_and(|at| follows(at, log, &set)));
+    // A log's order alone proves no step.
+    let harms = !set.is_empty() && !failed.is_empty();
+    let severity = match harms {
+        true => Severity::Warning,
+        false => Severity::Info,
+    };
+    let steps = log.clock_steps.iter().take(1);
+    let cited = set.cite(2).into_iter();
+    let cited = cited.chain(steps.flat_map(|it| [it.before.clone(), it.after.clone()]));
+    let lasts = failed.are_recent(case.evidence, PAUSE) && failed.go_on(case.evidence);
+    Draft::new(severity, title(log, &set))
+        .say(when(case, log, &set))
+        .say("Kubelets since 1.9 measure the PLEG's lag with a clock that such a step does not touch, so it never explains that the PLEG is not healthy.")
+        .say(effect(&set, &failed))
+        .variant(match harms && failed.say(EXPIRED) {
+            true => Variant::ExpiredCertificate,
+            false => Variant::Plain,
+        })
+        // A step takes a moment; what it did may last.
+        .active(harms && lasts)
+        .confirmed_if(is_agreed(log, &set))
+        .cite(distinct(cited.chain(failed.cite(2)).collect()))
+        .steps([step::look(
+            "See whether the clock is right now, and what sets it",
+            "timedatectl; chronyc tracking || ntpq -p; journalctl -b --no-pager | grep -iE 'time has been changed|clock_step|was stepped' | tail",
+        )])
+        .keep_steps()
+        .into()
 }
 
-/// Returns the lines of the programs that set the clock which matter: by much, or, where they do not say by how much, in
-/// or before some trouble.
-fn told<'a>(evidence: &'a Evidence, log: &Log) -> Lines<'a> {
-    let all = Lines::of(evidence, &[Kind::ClockStepped]);
-    let notable = all.0.into_iter().filter(|group| {
+/// The lines of programs that set the clock which matter: by much, or, where they do not say by how much, in or before some
+/// trouble.
+fn set<'a>(case: &Case<'a>, log: &Log) -> LogMatches<'a> {
+    let is_notable = |group: &Group| {
         let both = [&group.first, &group.last];
-        let known = both.iter().any(|event| event.detail.is_some());
-        match known {
+        match both.iter().any(|event| event.detail.is_some()) {
             true => both
-                .iter()
-                .any(|event| seconds(event).is_some_and(|by| by.abs() >= NOTABLE)),
-            false => is_near_trouble(evidence, log, group.first.at, group.last.at),
+                .into_iter()
+                .filter_map(seconds)
+                .any(|by| by.abs() >= MIN_SECONDS),
+            false => is_near_trouble(case, log, group),
         }
-    });
-    Lines(notable.collect())
+    };
+    case.lines(&[Kind::ClockStepped]).filter(is_notable)
 }
 
-/// Returns by how many seconds the clock was set, where the line tells.
+/// By how many seconds the clock was set, where the line says.
 fn seconds(event: &Event) -> Option<f64> {
-    let text = event.detail.as_deref()?.strip_suffix(" s")?;
-    text.parse().ok()
+    event.detail.as_deref()?.strip_suffix(" s")?.parse().ok()
 }
 
-/// Returns the lines that a step explains: the node's reports fail, or the node controller misses them.
-fn reports(evidence: &Evidence) -> Lines<'_> {
-    let kinds = [
+/// The lines that a step explains: the node's reports fail, or the node controller misses them.
+fn reports<'a>(case: &Case<'a>) -> LogMatches<'a> {
+    case.lines(&[
         Kind::LeaseUpdateFailed,
         Kind::NodeStatusUpdateFailed,
         Kind::ReadyCondition,
-    ];
-    let unknown = |event: &Event| event.detail.as_deref() == Some("NodeStatusUnknown");
-    let lines = Lines::of(evidence, &kinds).0.into_iter();
-    Lines(
-        lines
-            .filter(|group| group.last.kind != Kind::ReadyCondition || unknown(&group.last))
-            .collect(),
-    )
+    ])
+    .filter(|it| {
+        it.last.kind != Kind::ReadyCondition
+            || it.last.detail.as_deref() == Some("NodeStatusUnknown")
+    })
 }
 
-fn is_near_trouble(
-    evidence: &Evidence,
-    log: &Log,
-    first: Option<Time>,
-    last: Option<Time>,
-) -> bool {
-    let Some((first, last)) = first.zip(last) else {
+fn is_near_trouble(case: &Case, log: &Log, group: &Group) -> bool {
+    let Some((first, last)) = group.first.at.zip(group.last.at) else {
         return false;
     };
-    let within = |from: Time, to: Time| from - PAUSE <= last && first <= to + PAUSE;
-    let unhealthy = log
-        .incidents
-        .iter()
-        .any(|it| within(it.start, it.end.unwrap_or(it.last_line)));
-    unhealthy
-        || reports(evidence)
-            .spans()
-            .iter()
-            .any(|&(from, to)| within(from, to))
+    let outages = log.incidents.iter();
+    let outages = outages.map(|it| (it.start, it.end.unwrap_or(it.last_line)));
+    let mut troubles = outages.chain(reports(case).spans());
+    troubles.any(|(from, to)| from - PAUSE <= last && first <= to + PAUSE)
 }
 
-/// Returns the failed reports that begin within minutes after a step.
-fn consequences<'a>(evidence: &'a Evidence, log: &Log, told: &Lines) -> Lines<'a> {
-    let moments: Vec<Time> = told
+/// Whether a failure begins within minutes after a step.
+fn follows(at: Time, log: &Log, set: &LogMatches) -> bool {
+    let lines = set
         .spans()
         .into_iter()
-        .flat_map(|(first, last)| [first, last])
-        .chain(log.clock_steps.iter().filter_map(|step| step.after.time))
-        .collect();
-    let after = |time: Time| {
-        moments
-            .iter()
-            .any(|&step| time >= step - NEAR && time - step <= PAUSE)
+        .flat_map(|(first, last)| [first, last]);
+    let mut steps = lines.chain(log.clock_steps.iter().filter_map(|step| step.after.time));
+    steps.any(|step| at >= step - NEAR && at - step <= PAUSE)
+}
+
+/// Whether the log's own times and another program speak of one step.
+fn is_agreed(log: &Log, set: &LogMatches) -> bool {
+    let spans = set.spans();
+    let is_near = |step: &ClockStep| {
+        let mut moments = [step.before.time, step.after.time].into_iter().flatten();
+        moments.any(|at| {
+            let near = |time: Time| (at - time).abs() <= NEAR;
+            spans.iter().any(|&(first, last)| near(first) || near(last))
+        })
     };
-    let lines = reports(evidence).0.into_iter();
-    Lines(
-        lines
-            .filter(|group| group.first.at.is_some_and(after))
-            .collect(),
-    )
+    log.clock_steps.iter().any(is_near)
 }
 
-fn tell(evidence: &Evidence, log: &Log, told: &Lines, consequences: &Lines) -> Finding {
-    let mut citations = told.cite(2);
-    if let Some(step) = log.clock_steps.first() {
-        citations.extend([step.before.clone(), step.after.clone()]);
-    }
-    citations.extend(consequences.cite(2));
-    let citations = distinct(citations);
-    // A log's order alone accuses nobody.
-    let harms = !told.is_empty() && !consequences.is_empty();
-    Finding {
-        id: RULE.id,
-        variant: match harms && consequences.say(EXPIRED) {
-            true => Variant::ExpiredCertificate,
-            false => Variant::Plain,
-        },
-        title: title(log, told),
-        severity: match harms {
-            true => Severity::Warning,
-            false => Severity::Info,
-        },
-        confidence: match is_agreed(log, told) {
-            true => Confidence::Confirmed,
-            false => Confidence::Suspected,
-        },
-        // A step is over in a moment; what it did may last.
-        active: harms && consequences.are_recent(evidence, PAUSE) && consequences.go_on(evidence),
-        explanation: explain(evidence, log, told, consequences),
-        subjects: vec![node(evidence)],
-        citations,
-        remedies: remedies(),
-        spans: Vec::new(),
-    }
-}
-
-fn title(log: &Log, told: &Lines) -> String {
-    let by = told
-        .0
-        .iter()
+fn title(log: &Log, set: &LogMatches) -> String {
+    let groups = set.0.iter();
+    let by = groups
         .flat_map(|group| [&group.first, &group.last])
-        .filter_map(seconds)
-        .max_by(|a, b| a.abs().total_cmp(&b.abs()));
-    let back = log.clock_steps.iter().map(|step| step.by).max();
+        .filter_map(seconds);
+    let by = by.max_by(|a, b| a.abs().total_cmp(&b.abs()));
+    let back = log
+        .clock_steps
+        .iter()
+        .map(|step| step.by)
+        .max()
+        .map(duration::human);
     match (by, back) {
         (Some(by), _) => {
             let length = TimeDelta::milliseconds((by.abs().min(1e12) * 1000.0) as i64);
-            format!(
-                "{}: {} by {}",
-                RULE.title,
-                if by < 0.0 { "back" } else { "forward" },
-                duration::human(length)
-            )
+            let way = if by < 0.0 { "back" } else { "forward" };
+            format!("{}: {way} by {}", RULE.title, duration::human(length))
         }
-        (None, Some(back)) if told.is_empty() => {
-            format!("The log's times go back by {}", duration::human(back))
-        }
-        (None, Some(back)) => format!("{}: back by {}", RULE.title, duration::human(back)),
+        (None, Some(back)) if set.is_empty() => format!("The log's times go back by {back}"),
+        (None, Some(back)) => format!("{}: back by {back}", RULE.title),
         (None, None) => RULE.title.to_owned(),
     }
 }
 
-/// Returns whether the log's own times and another program speak of one step.
-fn is_agreed(log: &Log, told: &Lines) -> bool {
-    let same = |step: &ClockStep| {
-        let (before, after) = (step.before.time, step.after.time);
-        told.spans().iter().any(|&(first, last)| {
-            let near = |time: Time| {
-                let by = |at: Option<Time>| at.is_some_and(|at| (at - time).abs() <= NEAR);
-                by(before) || by(after)
-            };
-            near(first) || near(last)
-        })
-    };
-    log.clock_steps.iter().any(same)
-}
-
-fn explain(evidence: &Evidence, log: &Log, told: &Lines, consequences: &Lines) -> String {
+fn when(case: &Case, log: &Log, set: &LogMatches) -> String {
     let mut text = Vec::new();
-    if !told.is_empty() {
+    if !set.is_empty() {
+        let (lines, last) = (set.counted(), clock(case.evidence, set.last()));
         text.push(format!(
-            "The programs that keep the machine's clock say that it was set ({}, the last at {}).",
-            told.counted(),
-            clock(evidence, told.last())
+            "The programs that keep the machine's clock say that it was set ({lines}, the last at {last})."
         ));
     }
     if let Some(step) = log.clock_steps.first() {
+        let [before, after] = [&step.before, &step.after].map(|it| clock(case.evidence, it.time));
+        let why = match set.is_empty() {
+            true => ": the clock was set back, or the log was put together in another order.",
+            false => ".",
+        };
         text.push(format!(
-            "After {} the log's times go on at {}{}",
-            clock(evidence, step.before.time),
-            clock(evidence, step.after.time),
-            match told.is_empty() {
-                true => ": the clock was set back, or the log was put together in another order.",
-                false => ".",
-            }
+            "After {before} the log's times go on at {after}{why}"
         ));
     }
-    text.push("Kubelets since 1.9 measure the PLEG's lag with a clock that such a step does not touch, so it never explains that the PLEG is not healthy.".to_owned());
-    text.push(match told.is_empty() || consequences.is_empty() {
-        true => "It may explain a node that was called Unknown, leases that were not renewed and certificates that are not valid yet; durations that span it make no sense.".to_owned(),
-        false if consequences.say(EXPIRED) => format!(
-            "The kubelet's reports failed right then ({}): \"{EXPIRED}\", by the clock that was set. Set it right; where it is right now, renew the certificate.",
-            consequences.counted()
-        ),
-        false => format!(
-            "The kubelet's reports failed right then ({}): a step does explain a node that is called Unknown, leases that are not renewed, and certificates that are not valid yet.",
-            consequences.counted()
-        ),
-    });
     text.join(" ")
 }
 
-fn remedies() -> Vec<Remedy> {
-    vec![Remedy {
-        title: "See whether the clock is right now, and who sets it".to_owned(),
-        risk: Risk::Safe,
-        command: "timedatectl; chronyc tracking || ntpq -p; journalctl -b --no-pager | grep -iE 'time has been changed|clock_step|was stepped' | tail".to_owned(),
-        cost: "nothing; it only looks".to_owned(),
-        actions: Vec::new(),
-    }]
+fn effect(set: &LogMatches, failed: &LogMatches) -> String {
+    let lines = failed.counted();
+    match set.is_empty() || failed.is_empty() {
+        true => "It may explain a node that was called Unknown, leases that were not renewed and certificates that are not valid yet; durations that span it make no sense.".to_owned(),
+        false if failed.say(EXPIRED) => format!(
+            "The kubelet's reports failed right then ({lines}): \"{EXPIRED}\", by the clock that was set. Set it right; where it is right now, renew the certificate."
+        ),
+        false => format!(
+            "The kubelet's reports failed right then ({lines}): a step does explain a node that is called Unknown, leases that are not renewed, and certificates that are not valid yet."
+        ),
+    }
 }

@@ -9,8 +9,11 @@ mod stored;
 mod tries;
 
 use super::{
-    Bearing, EACH, Judged, Rule, Scene, busy_mount, called, clock, count, holders, inspect_call,
-    lines::Lines, remedies::clean_dead, room, subject_from, subject_of,
+    EACH, busy_mount, called, clock, count, holders, inspect_call,
+    lines::Lines,
+    remedies::clean_dead,
+    room, subject_from, subject_of,
+    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
 };
 use crate::{
     evidence::Evidence,

@@ -5,10 +5,11 @@
 //! take tells that. So both must be seen: requests that take long, and someone of the runtime who waits.
 
 use super::{
-    Bearing, EACH, Judged, Rule, Scene, count,
+    EACH, count,
     holders::{self, Task, doing},
     hung_container, hung_runtime, is_cause,
     lines::Lines,
+    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
 };
 use crate::{
     evidence::{Evidence, FRESH},

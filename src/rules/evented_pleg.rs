@@ -5,11 +5,12 @@
 //! 10 minutes in place of 3.
 
 use super::{
-    Bearing, Judged, Rule, Scene, called, distinct, holders,
+    called, distinct, holders,
     lines::Lines,
     node,
     remedies::{engine, remedy},
     subject_of,
+    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
 };
 use crate::{
     evidence::Evidence,

@@ -4,13 +4,13 @@
 //! `hung-runtime` says that a daemon does not answer; this says why, where the kernel tells.
 
 use super::{
-    Bearing, Judged, Rule, Scene,
     bearing::LOOK,
     count, daemon,
     holders::{self, doing},
     hung_runtime,
     lines::Lines,
     remedies::restart_runtime,
+    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
 };
 use crate::{
     evidence::Evidence,

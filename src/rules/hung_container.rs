@@ -14,9 +14,16 @@ mod words;
 pub(super) use in_turn::in_turn;
 
 use super::{
-    Bearing, EACH, Judged, Rule, Scene, bearing::is_extract, cite_probe, holders::Holder,
-    hung_runtime, inspect_call, lasts, lines::Lines, subject_from, subject_of,
+    EACH,
+    bearing::is_extract,
+    cite_probe,
+    holders::Holder,
+    hung_runtime, inspect_call, lasts,
+    lines::Lines,
+    subject_from, subject_of,
+    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
 };
+use crate::runtime::Call;
 use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Severity, Subject, SubjectKind, Variant},
@@ -322,7 +329,7 @@ fn is_active(evidence: &Evidence, suspect: &Suspect) -> bool {
         (Some(Outcome::TimedOut), _) => true,
         (Some(Outcome::Answered | Outcome::Gone), _) => false,
         // Not in the list: removed since.
-        (None, Some(runtime)) if runtime.list.outcome == Outcome::Answered => false,
+        (None, Some(runtime)) if runtime.probe(Call::List).outcome == Outcome::Answered => false,
         _ => held::is_held(suspect) || goes_on(evidence, suspect),
     }
 }

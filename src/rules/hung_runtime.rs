@@ -6,10 +6,11 @@ mod starts;
 pub(super) use starts::is_slow_start;
 
 use super::{
-    Bearing, Judged, Rule, Scene, cite_probe, clock, count, daemon,
+    cite_probe, clock, count, daemon,
     daemon_stacks::{cite, waited_for_kind},
     lines::Lines,
     remedies::{Engine, cost_of_containerd, engine, restart, restart_runtime, save_stacks},
+    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
 };
 use crate::{
     evidence::Evidence,
@@ -60,22 +61,20 @@ enum Part {
 
 fn judge(scene: &Scene) -> Judged {
     let answers = |runtime: &&Runtime| {
-        let mut calls = runtime.own_calls().into_iter();
+        let mut calls = runtime.own_calls();
         calls.all(|(_, probe)| probe.outcome == Outcome::Answered)
     };
     if let Some(runtime) = scene.runtime().filter(answers) {
-        let longest = runtime
-            .own_calls()
-            .map(|(_, probe)| probe.took)
-            .into_iter()
-            .max();
+        let longest = runtime.own_calls().map(|(_, probe)| probe.took).max();
         let millis = longest.unwrap_or_default().as_millis().max(1);
         let because = format!(
             "Docker answers a ping, its version, its state and its list, in {millis} ms at most"
         );
         return Judged::out(because, "docker list");
     }
-    let ping = scene.runtime().map(|runtime| runtime.ping.outcome);
+    let ping = scene
+        .runtime()
+        .map(|runtime| runtime.probe(Call::Ping).outcome);
     if ping == Some(Outcome::Refused) {
         let because = "its socket refuses each call at once: nobody is there to hang";
         return Judged::out(because, "docker ping");
@@ -111,11 +110,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
         let slow = scattered::told(evidence).or_else(|| starts::slow(evidence));
         return slow.into_iter().collect();
     }
-    let well = runtime.is_some_and(|r| {
-        r.own_calls()
-            .iter()
-            .all(|(_, p)| p.outcome == Outcome::Answered)
-    });
+    let well = runtime.is_some_and(|r| r.own_calls().all(|(_, p)| p.outcome == Outcome::Answered));
     let part = part(&logged, &silent);
     let goes_on = match part {
         Part::Lists => logged.keep_lists_away(evidence),
@@ -125,10 +120,9 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let active = !silent.is_empty() || (goes_on && !well);
     let mut citations = logged.cite(6);
     if let Some(runtime) = runtime {
-        let calls = runtime.own_calls();
         citations.extend(
-            calls
-                .iter()
+            runtime
+                .own_calls()
                 .map(|(call, probe)| cite_probe(&format!("docker {call}"), runtime, probe)),
         );
     }
@@ -173,9 +167,8 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
 /// Returns the calls that got no answer. Containers count only if all were asked and none answered.
 fn silent_calls(runtime: &Runtime) -> Vec<Call> {
     let timed_out = |probe: &Probe| probe.outcome == Outcome::TimedOut;
-    let calls = runtime.own_calls();
-    let own = calls.iter().filter(|(_, probe)| timed_out(probe));
-    let mut silent: Vec<_> = own.map(|&(call, _)| call).collect();
+    let own = runtime.own_calls().filter(|(_, probe)| timed_out(probe));
+    let mut silent: Vec<_> = own.map(|(call, _)| call).collect();
     let containers: Vec<_> = runtime.told().collect();
     if silent.is_empty()
         && containers.len() >= SILENT
@@ -278,7 +271,7 @@ fn explain(
 
 /// Returns what most of the daemon's calls wait for, by its own stacks; `None` if that is not clear.
 fn most_wait(runtime: &Runtime) -> Option<(String, Citation)> {
-    let calls = &runtime.stacks.as_ref()?.stacks.calls;
+    let calls = &runtime.docker().stacks.as_ref()?.stacks.calls;
     let of = |name: &str| calls.iter().filter(|c| c.waits.name() == name).count();
     let most = calls.iter().max_by_key(|call| of(call.waits.name()))?;
     // Not all of them need be in the same call of containerd, or in the same driver.

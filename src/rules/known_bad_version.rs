@@ -6,7 +6,10 @@
 mod table;
 
 use super::{
-    Bearing, Rule, engine::engine, holders, hung_runtime, is_behind, node, remedies::remedy,
+    engine::engine,
+    holders, hung_runtime, is_behind, node,
+    remedies::remedy,
+    support::old_form::{Bearing, OldRule as Rule},
 };
 use crate::{
     evidence::Evidence,
@@ -31,7 +34,6 @@ pub(super) const RULE: Rule = Rule {
             "busy-mount",
         ],
         // Each release has its own trouble.
-        fits: |own, other| own.variant == Variant::FactorIn(other.id),
         // Nobody judges it: a release decides nothing, neither that it is to blame nor, by its absence, what is not.
         ..Bearing::NONE
     },
@@ -129,12 +131,15 @@ fn running(evidence: &Evidence) -> Vec<Running> {
         }
     };
     if let Some(runtime) = &evidence.runtime {
-        let component = |name: &str| runtime.components.get(name).map(String::as_str);
+        let component = |name: &str| runtime.versions.components.get(name).map(String::as_str);
         for (program, text) in [
-            (Program::Tool(Tool::Dockerd), runtime.version.as_deref()),
+            (
+                Program::Tool(Tool::Dockerd),
+                runtime.versions.daemon.as_deref(),
+            ),
             (Program::Tool(Tool::Containerd), component("containerd")),
             (Program::Tool(Tool::Runc), component("runc")),
-            (Program::Kernel, runtime.kernel.as_deref()),
+            (Program::Kernel, runtime.versions.kernel.as_deref()),
         ] {
             learn(program, text, &|text| Citation {
                 is_call: true,

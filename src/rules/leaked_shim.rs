@@ -9,13 +9,13 @@
 mod words;
 
 use super::{
-    Bearing, Judged, Rule, Scene,
     bearing::LOOK,
     daemon, frozen_daemon,
     holders::{self, span},
     inspect_call,
     remedies::{docker_command, engine, restart_runtime},
     subject_of,
+    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
 };
 use crate::{
     evidence::{

@@ -5,10 +5,11 @@
 //! where a container hangs and nothing else is known to hold it. From a log alone nothing of a driver is known.
 
 use super::{
-    Bearing, EACH, Judged, Rule, Scene, daemon_stacks, holders, hung_container, is_behind,
+    EACH, daemon_stacks, holders, hung_container, is_behind,
     lines::Lines,
     remedies::{engine, remedy, restart_runtime, save_stacks},
     runtime_down, subject_of,
+    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
 };
 use crate::{
     evidence::Evidence,
@@ -63,7 +64,7 @@ fn judge(scene: &Scene) -> Judged {
         return Judged::out("each container answers its inspect", "docker inspect");
     }
     let told = scene.runtime().filter(|it| {
-        let stacks = it.stacks.as_ref().map(|pending| &pending.stacks);
+        let stacks = it.docker().stacks.as_ref().map(|pending| &pending.stacks);
         stacks.is_some_and(|stacks| stacks.whole && !stacks.hanging().is_empty())
     });
     // Docker's default says nothing of a container that was created with another, and it does not answer itself.
@@ -115,6 +116,7 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
 /// Returns the daemon's calls that wait for a log driver; who only reads a log waits for new lines.
 fn waiting(runtime: &Runtime) -> Vec<&Call> {
     let hanging = runtime
+        .docker()
         .stacks
         .iter()
         .flat_map(|pending| pending.stacks.hanging());
@@ -134,7 +136,7 @@ fn driver(runtime: &Runtime, calls: &[&Call]) -> Option<String> {
         let remote = inspected.filter_map(|it| it.logs.as_ref());
         let mut remote = remote.filter(|it| !LOCAL.contains(&it.name.as_str()));
         let of_others = remote.next().map(|it| it.name.clone());
-        match &runtime.log_driver {
+        match &runtime.docker().log_driver {
             Some(driver) if !LOCAL.contains(&driver.as_str()) => Some(driver.clone()),
             // Where info does not answer, what the other containers have.
             driver => of_others.or_else(|| driver.clone()),
@@ -151,7 +153,7 @@ fn driver(runtime: &Runtime, calls: &[&Call]) -> Option<String> {
 
 /// Returns the call that holds the lock of the one container that does not answer, if it waits for a log driver.
 fn holder<'a>(runtime: &'a Runtime, silent: &[&Container]) -> Option<&'a Call> {
-    let pending = runtime.stacks.as_ref()?;
+    let pending = runtime.docker().stacks.as_ref()?;
     let ([one], [id]) = (silent, &pending.pending[..]) else {
         return None;
     };
@@ -184,6 +186,7 @@ fn may_be(evidence: &Evidence, runtime: &Runtime, blocked: &Blocked) -> bool {
     };
     let free = blocked.silent.iter().any(|container| !held(container));
     let stacks = runtime
+        .docker()
         .stacks
         .as_ref()
         .is_some_and(|pending| pending.stacks.whole && !pending.stacks.hanging().is_empty());
@@ -242,7 +245,7 @@ fn accuse(evidence: &Evidence, runtime: &Runtime, blocked: &Blocked) -> Finding 
 
 /// Cites what says which driver it is, where Docker told.
 fn cite_driver(runtime: &Runtime, blocked: &Blocked) -> Option<Citation> {
-    let (source, text) = match &runtime.log_driver {
+    let (source, text) = match &runtime.docker().log_driver {
         Some(driver) if *driver == blocked.driver => ("docker info", "the log driver is"),
         _ if blocked.calls.is_empty() => ("docker inspect", "other containers' log driver is"),
         _ => return None,
@@ -276,7 +279,7 @@ fn explain(runtime: &Runtime, blocked: &Blocked) -> String {
         "Docker hands a container's output to {driver} and waits for it; while the receiver takes nothing, a start or the end of a container goes no further, and the kubelet's relist waits for its status."
     ));
     let mended = Version::parse(MENDED);
-    let own = runtime.version.as_deref().and_then(Version::parse);
+    let own = runtime.versions.daemon.as_deref().and_then(Version::parse);
     if let Some((own, mended)) = own.zip(mended)
         && own < mended
     {

@@ -5,9 +5,9 @@
 mod storm;
 
 use super::{
-    Bearing, Judged, Rule, Scene,
     holders::{self, span},
     node,
+    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
 };
 use crate::{
     evidence::{Evidence, FRESH},

@@ -5,12 +5,12 @@
 //! both must be seen now; one of them counts only where calls time out.
 
 use super::{
-    Bearing, Judged, Rule, Scene,
     holders::{self, Task, doing, span},
     hung_container, is_cause,
     lines::Lines,
     node,
     remedies::remedy,
+    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
 };
 use crate::{
     evidence::Evidence,
@@ -403,6 +403,7 @@ fn remedies(seen: &Seen) -> Vec<Remedy> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::Trouble;
     use crate::{
         node::{OciCommand, State, Thread, pressure::kernel_line},
         rules::tests::*,
@@ -615,11 +616,11 @@ mod tests {
     fn what_was_not_seen_or_may_pass_is_not_ruled_out() {
         let judged = |host: Host| {
             let evidence = seen(host, &outage());
-            judge(&Scene {
+            judge(&Scene::of(Trouble {
                 evidence: &evidence,
                 now: true,
                 outage: None,
-            })
+            }))
         };
         assert!(matches!(
             judged(machine(Vec::new(), &[8])),

@@ -8,12 +8,12 @@ mod logged;
 mod words;
 
 use super::{
-    Bearing, Rule,
     holders::{self, Task, doing},
     hung_container,
     lines::Lines,
     remedies::{remedy, restart_runtime},
     shares::{self, Share},
+    support::old_form::{Bearing, OldRule as Rule},
 };
 use crate::{
     evidence::Evidence,

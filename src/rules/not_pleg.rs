@@ -5,8 +5,13 @@ mod silent;
 mod unmade;
 
 use super::{
-    Bearing, Judged, Rule, Scene, clock, clock_step::EXPIRED, count, distinct, engine::Setup,
-    is_cause, lines::Lines, node,
+    clock, count, distinct,
+    engine::Setup,
+    is_cause,
+    lines::Lines,
+    node,
+    support::log_lines::EXPIRED,
+    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
 };
 use crate::{
     evidence::Evidence,

@@ -1,10 +1,11 @@
 //! `orphan-sandbox`: a sandbox or container outlives its pod.
 
 use super::{
-    Bearing, EACH, Rule, called, clock, count,
+    EACH, called, clock, count,
     lines::Lines,
     remedies::{remedy, stop_container},
     subject_from, subject_of,
+    support::old_form::{Bearing, OldRule as Rule},
 };
 use crate::{
     evidence::Evidence,

@@ -4,12 +4,12 @@
 mod unlogged;
 
 use super::{
-    Bearing, Rule,
     bearing::{is_extract, may_drive},
     clock, hung_runtime, is_cause, lasts,
     lines::Lines,
     node,
     remedies::{Setup, remedy, save_stacks},
+    support::old_form::{Bearing, OldRule as Rule},
 };
 use crate::{
     evidence::Evidence,

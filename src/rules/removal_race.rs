@@ -9,10 +9,11 @@ mod unstarted;
 pub(super) use unstarted::missed;
 
 use super::{
-    Bearing, Rule, clock,
+    clock,
     lines::Lines,
     node,
     remedies::{Engine, Setup, docker_command, engine, remedy},
+    support::old_form::{Bearing, OldRule as Rule},
 };
 use crate::{
     evidence::Evidence,

@@ -6,17 +6,21 @@ mod again;
 mod ended;
 
 use super::{
-    Bearing, Judged, Rule, Scene, cite_probe, clock, daemon,
+    cite_probe, clock, daemon,
     lines::Lines,
     probe_text,
     remedies::{Engine, Setup, look_why_it_ended, remedy, start_runtime},
-    stored, took,
+    stored,
+    support::calls::REFUSED as CALLS,
+    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
+    took,
 };
+use crate::runtime::Call;
 use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     io::probe::Outcome,
-    kubelet::event::{ErrorClass, Kind},
+    kubelet::event::ErrorClass,
     node::Role,
     runtime::stored::{Disk, Life, Stored},
 };
@@ -37,30 +41,12 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// The calls that fail at once where nothing listens.
-pub(super) const CALLS: &[Kind] = &[
-    Kind::ListSandboxesFailed,
-    Kind::ListContainersFailed,
-    Kind::ListStreamFailed,
-    Kind::RelistFailed,
-    Kind::RuntimeVersionFailed,
-    Kind::RuntimeStatusFailed,
-    Kind::RuntimeSanityFailed,
-    Kind::CriConnectFailed,
-    Kind::RunSandboxFailed,
-    Kind::SandboxStatusFailed,
-    Kind::ContainerStatusFailed,
-    Kind::RuntimeNotReady,
-    Kind::ContainerGcFailed,
-    Kind::CleanPodsFailed,
-];
-
 /// For so long the kubelet grants a runtime that it does not answer before it calls it down
 /// (kubernetes:pkg/kubelet/kubelet.go maxWaitForContainerRuntime).
 const GRANTED: TimeDelta = TimeDelta::seconds(30);
 
 fn judge(scene: &Scene) -> Judged {
-    match scene.runtime().map(|runtime| &runtime.ping) {
+    match scene.runtime().map(|runtime| runtime.probe(Call::Ping)) {
         Some(ping) if ping.outcome == Outcome::Answered => {
             return Judged::out(
                 format!("Docker answers a ping in {}", took(ping)),
@@ -101,12 +87,12 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let runtime = evidence.runtime.as_ref();
     // Whether a missing socket means anything is settled before: it is evidence only where this kubelet uses
     // Docker, else a gap and no runtime.
-    let refused = runtime.filter(|runtime| runtime.ping.outcome == Outcome::Refused);
+    let refused = runtime.filter(|runtime| runtime.probe(Call::Ping).outcome == Outcome::Refused);
     if logged.is_empty() && refused.is_none() {
         return Vec::new();
     }
-    let answers =
-        runtime.is_some_and(|r| r.ping.outcome == Outcome::Answered) && is_dockers(&logged);
+    let answers = runtime.is_some_and(|r| r.probe(Call::Ping).outcome == Outcome::Answered)
+        && is_dockers(&logged);
     // Docker lists without the containerd behind it.
     let goes_on = match is_behind_docker(&logged) {
         true => logged.go_on(evidence),
@@ -123,7 +109,9 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let mut citations = logged.cite(5);
     let ended = ended::told(evidence, &logged);
     citations.extend(ended.iter().flat_map(|(_, cited)| cited.clone()));
-    citations.extend(runtime.map(|runtime| cite_probe("docker ping", runtime, &runtime.ping)));
+    citations.extend(
+        runtime.map(|runtime| cite_probe("docker ping", runtime, runtime.probe(Call::Ping))),
+    );
     let setup = Setup::of(evidence);
     let name = match setup.engine {
         _ if behind => "containerd",
@@ -260,7 +248,7 @@ fn explain(
 ) -> String {
     let mut text = Vec::new();
     if let (true, Some(runtime)) = (refused, &evidence.runtime) {
-        let how = probe_text(&runtime.ping);
+        let how = probe_text(runtime.probe(Call::Ping));
         text.push(format!("Nothing answers on {}: {how}.", runtime.endpoint));
     }
     if !logged.is_empty() {

@@ -3,13 +3,19 @@
 //! Two sources: the kubelet's metrics, which mostly count from its start, and our own calls, of now. Where something
 //! hangs, or a pile of containers is the reason, another rule speaks.
 
-use super::{Bearing, Rule, cite_probe, count, is_cause, kubelet, kubelet::cite, node, took};
+use super::{
+    cite_probe, count, is_cause, kubelet,
+    kubelet::cite,
+    node,
+    support::old_form::{Bearing, OldRule as Rule},
+    took,
+};
 use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     io::probe::Probe,
     kubelet::{Age, Kubelet, Metrics, Quantiles, histogram::human, summary::Log},
-    runtime::Runtime,
+    runtime::{Call, Runtime},
     syntax::{citation::Citation, duration},
 };
 use chrono::TimeDelta;
@@ -177,7 +183,7 @@ fn own(runtime: &Runtime) -> Option<Slow> {
         return None;
     }
     let seconds = |time: Duration| human(time.as_secs_f64());
-    let list = took(&runtime.list);
+    let list = took(runtime.probe(Call::List));
     let pods = count(relist.pods, "pod");
     let text = format!(
         "By our own calls a relist takes {} where one pod changed, and {} where all did: a list took {list}, and the statuses of {pods} took {} one after the other.",
@@ -187,14 +193,17 @@ fn own(runtime: &Runtime) -> Option<Slow> {
     );
     let statuses = Probe {
         took: relist.statuses,
-        ..runtime.list.clone()
+        ..runtime.probe(Call::List).clone()
     };
     let mut summed = cite_probe("docker inspect", runtime, &statuses);
     let asked = count(relist.asked, "container");
     summed.text = format!("{asked} of pods answered in {} together", took(&statuses)).into();
     Some(Slow {
         text,
-        cited: vec![cite_probe("docker list", runtime, &runtime.list), summed],
+        cited: vec![
+            cite_probe("docker list", runtime, runtime.probe(Call::List)),
+            summed,
+        ],
     })
 }
 

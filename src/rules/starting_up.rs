@@ -2,7 +2,12 @@
 //!
 //! Speaks only while it lasts; start-ups that ended well are not worth a word.
 
-use super::{Bearing, Rule, clock, lines::Lines, node};
+use super::{
+    clock,
+    lines::Lines,
+    node,
+    support::old_form::{Bearing, OldRule as Rule},
+};
 use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Severity, Variant},

@@ -7,10 +7,11 @@
 mod told;
 
 use super::{
-    Bearing, EACH, Judged, Rule, Scene, count, daemon,
+    EACH, count, daemon,
     holders::{self, doing, span},
     lines::Lines,
     remedies::remedy,
+    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
 };
 use crate::{
     evidence::Evidence,

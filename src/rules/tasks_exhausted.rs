@@ -3,7 +3,10 @@
 
 mod told;
 
-use super::{Bearing, Judged, Rule, Scene, daemon, holders, node};
+use super::{
+    daemon, holders, node,
+    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
+};
 use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, Variant},

@@ -1,6 +1,5 @@
 //! Stories told to the rules: lines of a log, answers of a daemon, and what may be concluded from them.
 
-mod bearing;
 mod busy_mount;
 mod clock_step;
 mod cni_hang;
@@ -10,6 +9,7 @@ mod dead_container;
 mod disk_saturated;
 mod engine;
 mod evented_pleg;
+mod exclusions;
 mod frozen_daemon;
 mod hung_container;
 mod hung_runtime;
@@ -35,12 +35,14 @@ mod tasks_exhausted;
 mod windows_node;
 mod xtables_lock;
 
-use super::*;
+use super::{support::old_form::OldRule, *};
 use crate::{
+    finding::SubjectKind,
+    io::probe::{Outcome, Probe},
     kubelet::summary::tests::digest,
     node::{DEFAULT_ENDPOINT, Host, Process, Role, State, Threads},
-    runtime::Inspected,
-    syntax::id::ContainerId,
+    runtime::{Container, ContainerKind, Inspected, Runtime, RuntimeKind},
+    syntax::{id::ContainerId, time::Time},
 };
 use chrono::DateTime;
 use std::{collections::BTreeMap, time::Duration};
@@ -117,29 +119,13 @@ pub(super) fn probe(outcome: Outcome, millis: u64) -> Probe {
 
 /// A daemon that answers all its own calls.
 pub(super) fn daemon_with(containers: Vec<Container>) -> Runtime {
-    let answered = || probe(Outcome::Answered, 1);
+    let (asked_at, timeout) = (at("04:00:00"), Duration::from_secs(3));
     Runtime {
-        kind: "docker",
-        endpoint: DEFAULT_ENDPOINT.to_owned(),
-        socket_missing: false,
-        asked_at: at("04:00:00"),
-        probe_timeout: Duration::from_secs(3),
-        version: None,
-        components: BTreeMap::new(),
-        kernel: None,
-        api_version: None,
-        ping: answered(),
-        version_probe: answered(),
-        info: answered(),
-        live_restore: None,
-        log_driver: None,
-        list: answered(),
-        list_bytes: 1000,
         containers,
-        disk: None,
-        stacks: None,
-        stacks_probe: Probe::NONE,
+        ..Runtime::new(RuntimeKind::Docker, DEFAULT_ENDPOINT, asked_at, timeout)
     }
+    .with_own_calls(&probe(Outcome::Answered, 1))
+    .with_list_bytes(1000)
 }
 
 /// A sandbox of default/web-2 that inspects as `state`, or `None`: does not answer.
@@ -197,24 +183,44 @@ pub(super) fn host(processes: Vec<Process>) -> Host {
     }
 }
 
-/// What a rule finds, after those before it.
-pub(super) fn found(rule: &Rule, evidence: &Evidence) -> Vec<Finding> {
-    let findings = check_all(evidence);
+/// A rule of either form.
+pub(super) trait Named {
+    fn id(&self) -> &'static str;
+}
+
+impl Named for Rule {
+    fn id(&self) -> &'static str {
+        self.id
+    }
+}
+
+impl Named for OldRule {
+    fn id(&self) -> &'static str {
+        self.id
+    }
+}
+
+/// What all rules find.
+pub(super) fn check_all(evidence: &Evidence) -> Vec<Finding> {
+    evaluate(evidence).findings
+}
+
+/// What a rule finds, beside the others.
+pub(super) fn found(rule: &impl Named, evidence: &Evidence) -> Vec<Finding> {
+    let mut findings = check_all(evidence);
+    findings.retain(|finding| finding.id == rule.id());
     findings
-        .into_iter()
-        .filter(|finding| finding.id == rule.id)
-        .collect()
 }
 
 /// The one finding of a rule; none or several fail.
-pub(super) fn only(rule: &Rule, evidence: &Evidence) -> Finding {
+pub(super) fn only(rule: &impl Named, evidence: &Evidence) -> Finding {
     let mut findings = found(rule, evidence);
     assert_eq!(findings.len(), 1, "{findings:#?}");
     findings.remove(0)
 }
 
 /// Asserts that a rule says nothing.
-pub(super) fn quiet(rule: &Rule, evidence: &Evidence) {
+pub(super) fn quiet(rule: &impl Named, evidence: &Evidence) {
     let findings = found(rule, evidence);
     assert!(findings.is_empty(), "{findings:#?}");
 }

@@ -3,7 +3,10 @@
 //! Told by the words of Windows' container service, and by lags in steps of 100 ns, as its clock has them: a lag of
 //! Linux' clock ends so by chance once in a hundred times.
 
-use super::{Bearing, Rule, node};
+use super::{
+    node,
+    support::old_form::{Bearing, OldRule as Rule},
+};
 use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Severity, Variant},

@@ -1,17 +1,23 @@
 //! `xtables-lock`: iptables cannot work on this node, since another run of it holds its lock.
 //!
-//! Nobody who met it had a line of the PLEG: pods' networks are not set up or not taken down, and services not routed.
+//! In no incident that names it was a line of the PLEG seen: pods' networks are not set up or not taken down, and services
+//! not routed.
 
 use super::{
-    Bearing, Judged, Rule, Scene, clock,
-    holders::{self, span},
-    lines::Lines,
-    node,
-    remedies::remedy,
+    Detection, Explains, Rule, Tier,
+    support::{
+        answer::{Absent, Answer, Draft},
+        calls,
+        case::Case,
+        cite,
+        holders::span,
+        log_lines::LogMatches,
+        step, subject,
+        wording::{clock, times},
+    },
 };
 use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
+    finding::{Remedy, Severity, Subject},
     kubelet::{
         event::{ErrorTail, Kind},
         summary::{Group, PAUSE},
@@ -24,22 +30,16 @@ use std::time::Duration;
 pub(super) const RULE: Rule = Rule {
     id: "xtables-lock",
     title: "iptables' lock is held, so that networks are not set up",
-    explains: false,
-    bearing: Bearing {
-        feeds: &["cni-hang"],
-        judge,
-        ..Bearing::NONE
-    },
     page: include_str!("../../docs/findings/xtables-lock.md"),
-    check,
+    explains: Explains::Nothing,
+    tier: Tier::First,
+    detection: Detection::Custom(evaluate),
 };
 
 /// What iptables says, in whatever message.
 const LOCK: &str = "xtables lock";
-/// The calls within which networks are set up and taken down.
-const NETWORK: &[Kind] = &[Kind::RunSandboxFailed, Kind::StopSandboxFailed];
 /// One or two such lines stand in healthy logs: the kubelet tries again.
-const OFTEN: u64 = 3;
+const MIN_LINES: u64 = 3;
 /// A run of iptables takes moments, and minutes with tens of thousands of rules.
 const LONG: Duration = Duration::from_secs(30);
 
@@ -69,8 +69,8 @@ struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    fn of(evidence: &'a Evidence) -> Self {
-        let Some(host) = &evidence.host else {
+    fn new(case: &Case<'a>) -> Self {
+        let Some(host) = case.host() else {
             return Self::default();
         };
         let is_run = |process: &&Process| process.role == Role::Iptables;
@@ -86,13 +86,13 @@ impl<'a> Seen<'a> {
         Self { lock, asked, old }
     }
 
-    /// Returns the run of iptables that is proved to hold it, if it has lasted for long.
+    /// The run of iptables that is proved to hold it, if it has lasted for long.
     fn holder(&self) -> Option<&'a Process> {
         let lock = self.lock?;
         self.old.iter().copied().find(|run| run.pid == lock.holder)
     }
 
-    /// Returns the runs that may hold it: the one that is proved to, or those that last for long and are not seen to wait.
+    /// The runs that may hold it: the one that is proved to, or those that last for long and are not seen to wait.
     fn suspects(&self) -> Vec<&'a Process> {
         let waits = |wchan: &str| WAITS.iter().any(|name| wchan.starts_with(name));
         let busy = |run: &&Process| !run.wchan.as_deref().is_some_and(waits);
@@ -109,103 +109,76 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// The PLEG does not wait for it: it is asked for only where networks of pods are not set up or taken down.
-fn judge(scene: &Scene) -> Judged {
-    let fails = |group: &&Group| {
+fn evaluate(case: &Case) -> Answer {
+    let all = LogMatches::all(case.evidence, |group| {
         let error = group.first.error.as_ref();
-        NETWORK.contains(&group.first.kind) && error.is_some_and(ErrorTail::is_of_network)
-    };
-    let mut groups = scene.evidence.log.iter().flat_map(|log| &log.groups);
-    if !groups.any(|group| fails(&group)) {
-        return Judged::Unasked;
+        group.first.kind == Kind::XtablesLocked || error.is_some_and(|it| it.text.contains(LOCK))
+    });
+    let lines = all.latest();
+    if lines.number() < MIN_LINES {
+        return absent(case, all.is_empty());
     }
-    let told = !locked(scene.evidence).is_empty();
-    match scene.whole_host() {
-        Some(_) if Seen::of(scene.evidence).old.is_empty() && !told => Judged::out(
-            "nobody says that it is held, and no run of iptables has lasted for 30 seconds",
-            "the host's processes",
-        ),
-        Some(_) => scene.open(
-            "iptables may have waited for it, and who held it was not seen",
-            "grep FLOCK /proc/locks; ls -i /run/xtables.lock",
-        ),
-        None => scene.needs_host(),
-    }
-}
-
-fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
-    let lines = locked(evidence).latest();
-    if lines.number() < OFTEN {
-        return Vec::new();
-    }
-    let active = lines.are_recent(evidence, PAUSE);
-    // Of what is over the present processes tell nothing.
+    let active = lines.are_recent(case.evidence, PAUSE);
+    // Of what is over the present processes show nothing.
     let seen = match active {
-        true => Seen::of(evidence),
+        true => Seen::new(case),
         false => Seen::default(),
     };
-    vec![tell(evidence, &lines, &seen, active)]
+    describe(case, &lines, &seen).active(active).into()
 }
 
-fn locked(evidence: &Evidence) -> Lines<'_> {
-    let says = |group: &&Group| {
+/// The PLEG does not wait for it: it is asked for only where networks of pods are not set up or taken down.
+fn absent(case: &Case, unnamed: bool) -> Answer {
+    let fails = |group: &Group| {
         let error = group.first.error.as_ref();
-        group.first.kind == Kind::XtablesLocked
-            || error.is_some_and(|error| error.text.contains(LOCK))
+        calls::NETWORK.contains(&group.first.kind) && error.is_some_and(ErrorTail::is_of_network)
     };
-    let all = evidence.log.iter().flat_map(|log| &log.groups);
-    Lines(all.filter(says).collect())
+    if LogMatches::all(case.evidence, fails).is_empty() {
+        return Answer::Silent;
+    }
+    let absent = Absent::needs_host();
+    match case.whole_host() {
+        Some(_) if unnamed && Seen::new(case).old.is_empty() => absent.ruled_out(
+            "no line says that it is held, and no run of iptables has lasted for 30 seconds",
+            &["the host's processes"],
+        ),
+        Some(_) => absent.left_open(
+            "iptables may have waited for it, and which process held it was not seen",
+            "grep FLOCK /proc/locks; ls -i /run/xtables.lock",
+        ),
+        None => absent,
+    }
+    .into()
 }
 
-fn tell(evidence: &Evidence, lines: &Lines, seen: &Seen, active: bool) -> Finding {
-    let mut citations = lines.cite(3);
-    citations.extend(seen.lock.map(|lock| cite_lock(evidence, lock)));
+fn describe(case: &Case, lines: &LogMatches, seen: &Seen) -> Draft {
     let suspects = seen.suspects();
     let shown = match suspects.is_empty() {
         true => &seen.old,
         false => &suspects,
     };
-    citations.extend(shown.iter().take(2).map(|process| {
-        let (source, text) = holders::cited(process);
-        holders::cite(evidence, source, text)
-    }));
-    Finding {
-        id: RULE.id,
-        variant: Variant::Plain,
-        title: RULE.title.to_owned(),
-        severity: match active {
-            true => Severity::Warning,
-            false => Severity::Info,
-        },
-        confidence: match seen.proved() {
-            true => Confidence::Confirmed,
-            false => Confidence::Suspected,
-        },
-        active,
-        explanation: format!(
-            "From {} to {} iptables said {} that another run of it holds the lock. {}Until it is let go, networks of pods are neither set up nor taken down, and services are not routed. The PLEG does not wait for it: where others met this, no line of the PLEG was seen.",
-            clock(evidence, lines.first()),
-            clock(evidence, lines.last()),
-            match lines.number() {
-                1 => "once".to_owned(),
-                times => format!("{times} times"),
-            },
-            who(seen, &suspects),
-        ),
-        subjects: vec![subject(seen, &suspects).unwrap_or_else(|| node(evidence))],
-        citations,
-        remedies: match active {
-            true => remedies(seen),
-            false => Vec::new(),
-        },
-        spans: Vec::new(),
-    }
+    Draft::new(Severity::Warning, RULE.title)
+        .once_resolved(Severity::Info)
+        .say(format!(
+            "From {} to {} iptables said {} that another run of it holds the lock.",
+            clock(case.evidence, lines.first()),
+            clock(case.evidence, lines.last()),
+            times(lines.number()),
+        ))
+        .say(holder_text(seen, &suspects))
+        .say("Until it is released, networks of pods are neither set up nor taken down, and services are not routed. The PLEG does not wait for it: where others met this, no line of the PLEG was seen.")
+        .about(subject(seen, &suspects))
+        .lines(lines, 3)
+        .cite(seen.lock.map(|lock| cite_lock(case, lock)))
+        .cite(shown.iter().take(2).map(|it| cite::process(case.evidence, it)))
+        .confirmed_if(seen.proved())
+        .steps(steps(seen))
 }
 
-/// Returns who holds the lock, or what is known instead; empty where nobody looked, or no run lasts for long.
-fn who(seen: &Seen, suspects: &[&Process]) -> String {
+/// The holder of the lock, or what is known instead; empty where the host was not seen, or no run lasts for long.
+fn holder_text(seen: &Seen, suspects: &[&Process]) -> String {
     if let Some(lock) = seen.lock {
-        let holder = seen.holder().map_or_else(|| called(lock), named);
+        let holder = seen.holder().map_or_else(|| display_name(lock), named);
         let waiting = match lock.waiters.len() {
             0 => String::new(),
             1 => ", and 1 process waits for it".to_owned(),
@@ -215,7 +188,7 @@ fn who(seen: &Seen, suspects: &[&Process]) -> String {
             Some(_) => "holds it now",
             None => "took it, and is not seen any more: what it started may hold it on",
         };
-        return format!("By the kernel's table of locks {holder} {holds}{waiting}. ");
+        return format!("By the kernel's table of locks {holder} {holds}{waiting}.");
     }
     let old = match seen.old.len() {
         0 => return String::new(),
@@ -224,18 +197,18 @@ fn who(seen: &Seen, suspects: &[&Process]) -> String {
     };
     match suspects {
         _ if seen.asked => {
-            format!("{old}, and held no lock at this moment, by the kernel's table of locks. ")
+            format!("{old}, and held no lock at this moment, by the kernel's table of locks.")
         }
         [] => format!(
-            "{old}, and only wait{} for the lock: who holds it was not seen. ",
+            "{old}, and only wait{} for the lock: who holds it was not seen.",
             if seen.old.len() == 1 { "s" } else { "" }
         ),
         [one] => format!(
-            "{old}: {} is not seen to wait for the lock, and may hold it. ",
+            "{old}: {} is not seen to wait for the lock, and may hold it.",
             named(one)
         ),
         [oldest, ..] => format!(
-            "{old}, the oldest is {}: which of them holds the lock, and which wait for it, was not seen. ",
+            "{old}, the oldest is {}: which of them holds the lock, and which wait for it, was not seen.",
             named(oldest)
         ),
     }
@@ -246,57 +219,47 @@ fn named(process: &Process) -> String {
     format!("{} (process {}, {age} old)", process.comm, process.pid)
 }
 
-fn called(lock: &FileLock) -> String {
+fn display_name(lock: &FileLock) -> String {
     match &lock.comm {
         Some(comm) => format!("{comm} (process {})", lock.holder),
         None => format!("process {}", lock.holder),
     }
 }
 
-fn cite_lock(evidence: &Evidence, lock: &FileLock) -> Citation {
-    let waiters = lock.waiters.iter().map(u32::to_string);
-    let waiters: Vec<_> = waiters.collect();
+fn cite_lock(case: &Case, lock: &FileLock) -> Citation {
+    let waiters: Vec<_> = lock.waiters.iter().map(u32::to_string).collect();
     let waiting = match waiters.is_empty() {
-        true => "nobody is queued for it".to_owned(),
+        true => "no process is queued for it".to_owned(),
         false => format!("queued for it: {}", waiters.join(", ")),
     };
-    let text = format!("flock held by {}; {waiting}", called(lock));
-    holders::cite(evidence, "file locks", text)
+    let text = format!("flock held by {}; {waiting}", display_name(lock));
+    cite::host(case.evidence, "file locks", text)
 }
 
 fn subject(seen: &Seen, suspects: &[&Process]) -> Option<Subject> {
-    let process = |pid, name: Option<&String>, uid| Subject {
-        kind: SubjectKind::Process,
-        id: None,
-        name: name.cloned(),
-        pod: None,
-        uid,
-        pid: Some(pid),
-    };
     match (seen.lock, suspects) {
-        (_, [one]) => Some(process(one.pid, Some(&one.comm), one.uid.clone())),
-        (Some(lock), _) if lock.comm.is_some() => {
-            Some(process(lock.holder, lock.comm.as_ref(), None))
+        (_, [one]) => Some(subject::process_of_pod(one)),
+        (Some(lock), _) => {
+            let comm = lock.comm.as_deref()?;
+            Some(subject::process(lock.holder, Some(comm)))
         }
-        (Some(_) | None, _) => None,
+        (None, _) => None,
     }
 }
 
-fn remedies(seen: &Seen) -> Vec<Remedy> {
-    let mut remedies = vec![remedy(
-        "See who holds the lock, and how many rules there are",
-        Risk::Safe,
+fn steps(seen: &Seen) -> Vec<Remedy> {
+    let look = step::look(
+        "See which process holds the lock, and how many rules there are",
         "grep FLOCK /proc/locks; ls -i /run/xtables.lock; ps -eo etimes,pid,ppid,wchan:24,args | grep -E '[i]p6?tables' | sort -n; iptables-save | wc -l",
-        "nothing; the process in the line with that file's number holds it, those behind -> wait; tens of thousands of rules make each run take long: fewer services, or kube-proxy by nftables or IPVS, cure that",
-    )];
-    // One that only waits ends by itself, and to kill it frees nobody.
-    if let Some(process) = seen.holder() {
-        remedies.push(remedy(
-            "End that one run, if it does not end by itself",
-            Risk::Disruptive,
+    )
+    .note("the process in the line with that file's number holds it, those behind -> wait; tens of thousands of rules make each run take long: fewer services, or kube-proxy by nftables or IPVS, cure that");
+    // One that only waits ends without help, and to kill it releases nothing.
+    let kill = seen.holder().map(|process| {
+        step::disruptive(
+            "Kill that one run, if it does not end",
             format!("kill {}", process.pid),
-            "tables that it has not written yet stay as they are; whoever called it tries again",
-        ));
-    }
-    remedies
+            "tables that it has not written yet stay as they are; its caller tries again",
+        )
+    });
+    [Some(look), kill].into_iter().flatten().collect()
 }

@@ -19,6 +19,9 @@ pub enum Call {
 }
 
 impl Call {
+    /// Those that concern the daemon itself.
+    pub const OWN: [Self; 4] = [Self::Ping, Self::Version, Self::Info, Self::List];
+
     /// The call's word, as in `docker list`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -69,7 +72,7 @@ impl CallResult<'_> {
 
 impl Runtime {
     /// Returns all calls: those without an answer first, then the slowest.
-    pub fn calls(&self) -> Vec<CallResult<'_>> {
+    pub fn call_results(&self) -> Vec<CallResult<'_>> {
         let own = self
             .own_calls()
             .into_iter()
@@ -98,10 +101,10 @@ impl Runtime {
     /// Returns what all calls together amount to.
     pub fn ending(&self) -> Ending {
         let unasked = |probe: &Probe| matches!(probe.outcome, Outcome::Refused | Outcome::Denied);
-        if unasked(&self.ping) && unasked(&self.list) {
+        if unasked(self.probe(Call::Ping)) && unasked(self.probe(Call::List)) {
             return Ending::Unasked;
         }
-        let well = self.calls().iter().all(CallResult::answered);
+        let well = self.call_results().iter().all(CallResult::answered);
         match well && !self.relist().is_slow() {
             true => Ending::Well,
             false => Ending::Trouble,
@@ -124,8 +127,8 @@ mod tests {
                 container(Some("c"), Outcome::TimedOut, 600),
             ],
         );
-        runtime.ping = probe(Outcome::Answered, 3);
-        let calls = runtime.calls();
+        *runtime.probe_mut(Call::Ping) = probe(Outcome::Answered, 3);
+        let calls = runtime.call_results();
         let seen: Vec<_> = calls
             .iter()
             .map(|call| (call.call, call.probe.took.as_millis()))
@@ -150,13 +153,8 @@ mod tests {
         assert_eq!(well.ending(), Ending::Well);
         let slow = runtime(probe(Outcome::Answered, 2600), Vec::new());
         assert_eq!(slow.ending(), Ending::Trouble);
-        let odd = Runtime {
-            list: Probe {
-                error: Some("2 of its entries have no id".to_owned()),
-                ..probe(Outcome::Answered, 1)
-            },
-            ..well.clone()
-        };
+        let mut odd = well.clone();
+        odd.probe_mut(Call::List).error = Some("2 of its entries have no id".to_owned());
         assert_eq!(odd.ending(), Ending::Trouble);
     }
 
@@ -164,11 +162,11 @@ mod tests {
     fn who_is_not_there_or_not_to_be_asked_was_not_asked() {
         for outcome in [Outcome::Refused, Outcome::Denied] {
             let mut down = runtime(probe(outcome, 0), Vec::new());
-            down.ping = probe(outcome, 0);
+            *down.probe_mut(Call::Ping) = probe(outcome, 0);
             assert_eq!(down.ending(), Ending::Unasked);
         }
         let mut frozen = runtime(probe(Outcome::TimedOut, 3000), Vec::new());
-        frozen.ping = probe(Outcome::TimedOut, 3000);
+        *frozen.probe_mut(Call::Ping) = probe(Outcome::TimedOut, 3000);
         assert_eq!(frozen.ending(), Ending::Trouble);
     }
 }

@@ -1,28 +1,27 @@
-//! Asks Docker, and removes containers; the only place that knows bollard, hyper and tokio.
+//! Asks Docker, and removes containers; over `io::http`.
 //!
 //! Each call is on a connection and a deadline of its own, so that one that hangs holds up nothing and every
 //! answer has its own time. Paths carry no API version, and nothing waits for `/version`: a daemon whose
 //! containerd hangs answers lists and inspects, but not that. What was asked for and did not come is in the
 //! values, never an error; nothing is judged, and nothing asked twice.
 
-mod bollard_over;
 mod inspect;
 mod logs;
-mod open;
+mod pending_call;
 mod read;
 mod recording;
 mod remove;
 mod stacks;
-mod tape;
+mod transcript;
 
 pub use inspect::Bounds;
 pub use logs::{ContainerLog, LogRequest};
-pub use open::{Answered, Call, OpenCall};
+pub use pending_call::{Answered, PendingCall, Request};
 pub use recording::Files;
 pub use remove::Removal;
-pub use tape::{Strip, Tape};
+pub use transcript::{Sanitize, Transcript};
 
-use super::{Container, Inspected, Outcome, Probe, Runtime, State};
+use super::*;
 use crate::{
     io::http::{self, Peer, block_on},
     syntax::{id::ContainerId, time::Time},
@@ -31,12 +30,7 @@ use anyhow::{Context as _, bail};
 use recording::Recording;
 use serde_json::Value;
 use stacks::Flights;
-use std::{
-    io,
-    os::unix::net::SocketAddr,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{io, os::unix::net::SocketAddr, path::PathBuf, time::Duration};
 
 /// For how long inspects are sent; a daemon that needs longer shows enough by then.
 pub const INSPECT_BUDGET: Duration = Duration::from_secs(10);
@@ -63,7 +57,7 @@ pub struct Ask<'a> {
     /// Whether to ask for the daemon's stacks though nothing hangs, to keep them.
     pub stacks_anyway: bool,
     /// Where to keep what is answered.
-    pub tape: Option<&'a Tape>,
+    pub transcript: Option<&'a Transcript>,
 }
 
 /// Asks for all that tells how the daemon and its containers are.
@@ -75,7 +69,7 @@ pub struct Ask<'a> {
 /// The endpoint is none that can be asked.
 pub fn probe(ask: &Ask<'_>) -> anyhow::Result<Runtime> {
     let docker = Docker {
-        tape: ask.tape.cloned(),
+        transcript: ask.transcript.cloned(),
         ..Docker::open(ask.endpoint, ask.probe_timeout)?
     };
     block_on(docker.probe(ask)).context("can't start asking Docker")
@@ -89,7 +83,7 @@ pub fn replay(files: &Files, ask: &Ask<'_>) -> anyhow::Result<Runtime> {
     let recording = Recording::open(files)?;
     let docker = Docker {
         recording: Some(recording),
-        tape: ask.tape.cloned(),
+        transcript: ask.transcript.cloned(),
         ..Docker::open(ask.endpoint, ask.probe_timeout)?
     };
     block_on(docker.probe(ask)).context("can't start asking Docker")
@@ -104,7 +98,7 @@ pub struct Docker {
     /// Answers from the past, in place of the socket's.
     recording: Option<Recording>,
     /// Where answers are kept.
-    tape: Option<Tape>,
+    transcript: Option<Transcript>,
 }
 
 /// What the list said, or did not.
@@ -138,7 +132,7 @@ impl Docker {
             socket: PathBuf::from(path),
             timeout,
             recording: None,
-            tape: None,
+            transcript: None,
         })
     }
 
@@ -231,8 +225,8 @@ impl Docker {
         let ((ping, version, info, list), taken) =
             self.watched(asking, ask.stacks_anyway, &flights).await;
         let containers = list.containers;
-        if let Some(tape) = &self.tape {
-            tape.not_asked(&containers);
+        if let Some(transcript) = &self.transcript {
+            transcript.not_asked(&containers);
         }
         let unanswered = [&ping.probe, &version.probe, &info.probe, &list.probe]
             .into_iter()
@@ -246,25 +240,47 @@ impl Docker {
         let told: Value = serde_json::from_slice(&version.body).unwrap_or_default();
         let of_itself: Value = serde_json::from_slice(&info.body).unwrap_or_default();
         let field = |name: &str| told[name].as_str().map(str::to_owned);
+        let versions = Versions {
+            daemon: field("Version")
+                .or_else(|| header("server").as_deref().and_then(server_version)),
+            api: header("api-version").or_else(|| field("ApiVersion")),
+            kernel: field("KernelVersion"),
+            components: read::components(&told),
+        };
         Runtime {
             socket_missing: ping.probe.outcome == Outcome::Refused && self.is_missing(),
-            version: field("Version")
-                .or_else(|| header("server").as_deref().and_then(server_version)),
-            components: read::components(&told),
-            kernel: field("KernelVersion"),
-            api_version: header("api-version").or_else(|| field("ApiVersion")),
-            ping: ping.probe,
-            version_probe: version.probe,
-            info: info.probe,
-            live_restore: of_itself["LiveRestoreEnabled"].as_bool(),
-            log_driver: of_itself["LoggingDriver"].as_str().map(str::to_owned),
-            list: list.probe,
-            list_bytes: list.bytes,
+            versions,
+            calls: vec![
+                (Call::Ping, ping.probe),
+                (Call::Version, version.probe),
+                (Call::Info, info.probe),
+                (Call::List, list.probe),
+            ],
+            lists: vec![ListAnswer {
+                call: Call::List,
+                bytes: list.bytes,
+                encoding: Encoding::Json,
+                limit: None,
+            }],
             containers,
-            stacks,
-            stacks_probe,
-            ..Runtime::unasked("docker", ask.endpoint, (ask.now, ask.probe_timeout))
+            own: Own::Docker(DockerOnly {
+                live_restore: of_itself["LiveRestoreEnabled"].as_bool(),
+                log_driver: of_itself["LoggingDriver"].as_str().map(str::to_owned),
+                disk: None,
+                stacks,
+                stacks_probe,
+            }),
+            ..Self::unasked(ask)
         }
+    }
+
+    fn unasked(ask: &Ask<'_>) -> Runtime {
+        Runtime::new(
+            RuntimeKind::Docker,
+            ask.endpoint,
+            ask.now,
+            ask.probe_timeout,
+        )
     }
 
     async fn get(&self, path: &str) -> http::Answer {
@@ -272,10 +288,10 @@ impl Docker {
             Some(recording) => recording.answer(path),
             None => http::get(self.peer(), path, self.timeout, LARGEST).await,
         };
-        if let Some(tape) = &self.tape {
+        if let Some(transcript) = &self.transcript {
             let refused = answer.probe.outcome == Outcome::Refused;
             let came = self.length(path, &answer.body);
-            tape.answer(path, &answer, came, refused && self.is_missing());
+            transcript.answer(path, &answer, came, refused && self.is_missing());
         }
         answer
     }
@@ -327,10 +343,6 @@ impl Docker {
             Some(recording) => recording.is_missing(),
             None => !self.socket.exists(),
         }
-    }
-
-    fn socket(&self) -> &Path {
-        &self.socket
     }
 
     fn peer(&self) -> Peer<'_> {

@@ -5,7 +5,7 @@
 //! kubelet, or of the runtime, all pods have. Not counted are two lists with a filter for each changed pod. Our
 //! inspects ran beside each other, which makes each slower than the kubelet's: the sum is rather too high.
 
-use super::{Container, ContainerKind, Outcome, Runtime};
+use super::{Call, Container, ContainerKind, Outcome, Runtime};
 use crate::syntax::id::{PodName, PodUid};
 use std::{collections::BTreeMap, time::Duration};
 
@@ -75,15 +75,15 @@ impl Runtime {
         let mut pods: BTreeMap<(Option<&PodUid>, Option<&PodName>), Pod> = BTreeMap::new();
         let ours = |container: &&Container| container.kind != ContainerKind::Other;
         let mut relist = Relist {
-            lists: self.list.took * 2,
-            listed: self.list.outcome == Outcome::Answered,
+            lists: self.probe(Call::List).took * 2,
+            listed: self.probe(Call::List).outcome == Outcome::Answered,
             slowest: None,
             statuses: Duration::ZERO,
             pods: 0,
             asked: 0,
-            unanswered: usize::from(self.list.outcome == Outcome::TimedOut),
+            unanswered: usize::from(self.probe(Call::List).outcome == Outcome::TimedOut),
             unknown: usize::from(!matches!(
-                self.list.outcome,
+                self.probe(Call::List).outcome,
                 Outcome::Answered | Outcome::TimedOut
             )),
         };
@@ -115,7 +115,9 @@ impl Runtime {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::{io::probe::Probe, node::DEFAULT_ENDPOINT, syntax::id::ContainerId};
+    use crate::{
+        io::probe::Probe, node::DEFAULT_ENDPOINT, runtime::RuntimeKind, syntax::id::ContainerId,
+    };
 
     pub(in crate::runtime) fn probe(outcome: Outcome, millis: u64) -> Probe {
         Probe {
@@ -146,29 +148,18 @@ pub(super) mod tests {
     }
 
     pub(in crate::runtime) fn runtime(list: Probe, containers: Vec<Container>) -> Runtime {
-        let answered = || probe(Outcome::Answered, 1);
-        Runtime {
-            kind: "docker",
-            endpoint: DEFAULT_ENDPOINT.to_owned(),
-            socket_missing: false,
-            asked_at: chrono::DateTime::UNIX_EPOCH.fixed_offset(),
-            probe_timeout: Duration::from_secs(3),
-            version: None,
-            components: BTreeMap::new(),
-            kernel: None,
-            api_version: None,
-            ping: answered(),
-            version_probe: answered(),
-            info: answered(),
-            live_restore: None,
-            log_driver: None,
-            list,
-            list_bytes: 2,
+        let (asked_at, timeout) = (
+            chrono::DateTime::UNIX_EPOCH.fixed_offset(),
+            Duration::from_secs(3),
+        );
+        let mut runtime = Runtime {
             containers,
-            stacks: None,
-            stacks_probe: Probe::NONE,
-            disk: None,
+            ..Runtime::new(RuntimeKind::Docker, DEFAULT_ENDPOINT, asked_at, timeout)
         }
+        .with_own_calls(&probe(Outcome::Answered, 1))
+        .with_list_bytes(2);
+        *runtime.probe_mut(Call::List) = list;
+        runtime
     }
 
     #[test]

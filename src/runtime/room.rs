@@ -3,7 +3,7 @@
 //! Measured on Docker's own answer, which is JSON and holds sandboxes and containers: the kubelet gets two lists, each
 //! shorter than that. So the limit is reached at that number at the earliest.
 
-use super::{Container, Outcome, Runtime};
+use super::{Call, Container, Outcome, Runtime};
 use crate::syntax::time::Time;
 use chrono::TimeDelta;
 use std::time::Duration;
@@ -62,19 +62,22 @@ impl Runtime {
     /// Returns what the list holds; `None` if it did not come, or is empty.
     pub fn room(&self) -> Option<Room> {
         let containers = self.told().count();
-        if self.list.outcome != Outcome::Answered || containers == 0 || self.list_bytes == 0 {
+        if self.probe(Call::List).outcome != Outcome::Answered
+            || containers == 0
+            || self.list_bytes() == 0
+        {
             return None;
         }
         let number = u64::try_from(containers).ok()?;
-        let each = (self.list_bytes / number).max(1);
+        let each = (self.list_bytes() / number).max(1);
         let stopped: Vec<&Container> = self.told().filter(|it| !it.is_listed_running()).collect();
         let mut room = Room {
             containers,
             stopped: stopped.len(),
-            bytes: self.list_bytes,
+            bytes: self.list_bytes(),
             each,
             full: LIMIT / each,
-            lists: self.list.took * 2,
+            lists: self.probe(Call::List).took * 2,
             growth: None,
         };
         room.growth = growth(&room, &stopped, self.asked_at);
@@ -131,10 +134,7 @@ mod tests {
             created: Some(chrono::DateTime::UNIX_EPOCH.fixed_offset() - TimeDelta::minutes(age)),
             ..container(Some("web"), Outcome::Answered, 1)
         };
-        Runtime {
-            list_bytes: bytes,
-            ..runtime(probe(Outcome::Answered, millis), ages.map(aged).collect())
-        }
+        runtime(probe(Outcome::Answered, millis), ages.map(aged).collect()).with_list_bytes(bytes)
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
     fn no_list_no_room() {
         assert_eq!(with(std::iter::empty(), 2, 1).room(), None);
         let mut silent = with(0..5, 100, 3000);
-        silent.list.outcome = Outcome::TimedOut;
+        silent.probe_mut(Call::List).outcome = Outcome::TimedOut;
         assert_eq!(silent.room(), None);
     }
 

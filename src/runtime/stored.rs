@@ -6,7 +6,7 @@
 
 mod strip;
 
-use super::{Container, Inspected, Outcome, Runtime, State, name};
+use super::{Call, Container, Inspected, Outcome, Runtime, State, name};
 use crate::syntax::{id::ContainerId, time::Time};
 use chrono::{DateTime, Datelike as _, TimeDelta};
 use serde::{Deserialize, Serialize};
@@ -155,7 +155,7 @@ impl Raw {
 /// Puts what Docker's files tell to what the daemon told: beside what it did not inspect, and in the list's place where
 /// none came. Returns how many containers they told of.
 pub fn join(runtime: &mut Runtime, found: Vec<Container>) -> usize {
-    let whole = runtime.list.outcome != Outcome::Answered;
+    let whole = runtime.probe(Call::List).outcome != Outcome::Answered;
     let mut number = 0;
     let mut more = Vec::new();
     for stored in found {

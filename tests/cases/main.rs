@@ -92,7 +92,7 @@ fn judged(file: &Path, case: Case) -> Result<(), Failed> {
     for (path, found) in [
         (
             "report.txt",
-            without_undecided(&text, "Not judged", |line| line.is_empty()),
+            without_undecided(&text, "Not judged", str::is_empty),
         ),
         (
             "report.json",

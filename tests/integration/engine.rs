@@ -4,7 +4,7 @@ use crate::support::daemon::{Daemon, Pod, SLEEP, TRUE};
 use plegdoctor::{
     io::probe::Outcome,
     runtime::{
-        Container, ContainerKind, Runtime,
+        Call, Container, ContainerKind, Runtime,
         docker::{Ask, Docker, probe},
         stacks::{Verb, Wait},
     },
@@ -27,7 +27,7 @@ fn asked(daemon: &Daemon, first: &[ContainerId]) -> Runtime {
         inspect_budget: Duration::from_secs(10),
         again: &[],
         stacks_anyway: false,
-        tape: None,
+        transcript: None,
     })
     .unwrap_or_else(|error| panic!("{error:#}"))
 }
@@ -68,10 +68,10 @@ fn a_healthy_daemon_answers_all_at_once_and_containers_are_joined_with_their_pod
     assert!(started.elapsed() < PROBE_TIMEOUT, "{:?}", started.elapsed());
 
     for (what, probe) in [
-        ("ping", &runtime.ping),
-        ("version", &runtime.version_probe),
-        ("info", &runtime.info),
-        ("list", &runtime.list),
+        ("ping", runtime.probe(Call::Ping)),
+        ("version", runtime.probe(Call::Version)),
+        ("info", runtime.probe(Call::Info)),
+        ("list", runtime.probe(Call::List)),
     ] {
         assert_eq!(
             (probe.outcome, &probe.error),
@@ -80,10 +80,10 @@ fn a_healthy_daemon_answers_all_at_once_and_containers_are_joined_with_their_pod
         );
     }
     let told = daemon.api("GET", "/version", &json!(null)).good();
-    assert_eq!(runtime.version.as_deref(), told["Version"].as_str());
-    assert_eq!(runtime.api_version.as_deref(), told["ApiVersion"].as_str());
+    assert_eq!(runtime.versions.daemon.as_deref(), told["Version"].as_str());
+    assert_eq!(runtime.versions.api.as_deref(), told["ApiVersion"].as_str());
     assert_eq!(runtime.containers.len(), 7);
-    assert_eq!(runtime.stacks_probe.outcome, Outcome::NotProbed);
+    assert_eq!(runtime.docker().stacks_probe.outcome, Outcome::NotProbed);
     let jobs = runtime.containers.iter().filter(|container| {
         let batch = |pod: &PodName| &*pod.namespace == "jobs" && pod.name.starts_with("batch-");
         container.pod.as_ref().is_some_and(batch)
@@ -197,7 +197,7 @@ fn a_container_whose_start_hangs_answers_no_inspect_while_all_others_do() {
         started.elapsed()
     );
 
-    assert_eq!(runtime.list.outcome, Outcome::Answered);
+    assert_eq!(runtime.probe(Call::List).outcome, Outcome::Answered);
     let silent = of(&runtime, &hung);
     assert_eq!(
         (silent.probe.outcome, &silent.inspected),
@@ -215,8 +215,10 @@ fn a_container_whose_start_hangs_answers_no_inspect_while_all_others_do() {
         assert!(probe.took < PROBE_TIMEOUT / 2, "{:?}", probe.took);
     }
     let pending = runtime
+        .docker()
         .stacks
-        .unwrap_or_else(|| panic!("{:?}", runtime.stacks_probe));
+        .clone()
+        .unwrap_or_else(|| panic!("{:?}", runtime.docker().stacks_probe));
     assert_eq!(pending.pending, [id(&hung)]);
     assert!(pending.stacks.whole);
     let holder = pending.stacks.our_lock().and_then(|held| held.holder);
@@ -248,21 +250,24 @@ fn a_stopped_daemon_is_given_up_within_the_deadline() {
         started.elapsed()
     );
     for probe in [
-        &runtime.ping,
-        &runtime.version_probe,
-        &runtime.info,
-        &runtime.list,
+        runtime.probe(Call::Ping),
+        runtime.probe(Call::Version),
+        runtime.probe(Call::Info),
+        runtime.probe(Call::List),
     ] {
         assert_eq!((probe.outcome, &probe.error), (Outcome::TimedOut, &None));
         assert!(probe.took >= PROBE_TIMEOUT);
     }
-    assert_eq!((runtime.containers.len(), runtime.version), (0, None));
-    assert_eq!(runtime.stacks, None);
-    assert_eq!(runtime.stacks_probe.outcome, Outcome::TimedOut);
+    assert_eq!(
+        (runtime.containers.len(), &runtime.versions.daemon),
+        (0, &None)
+    );
+    assert_eq!(runtime.docker().stacks, None);
+    assert_eq!(runtime.docker().stacks_probe.outcome, Outcome::TimedOut);
 
     daemon.thaw_dockerd();
     let runtime = asked(&daemon, &[]);
-    assert_eq!(runtime.ping.outcome, Outcome::Answered);
+    assert_eq!(runtime.probe(Call::Ping).outcome, Outcome::Answered);
     assert_eq!(states(&runtime, &exited), ("exited", Some("exited")));
 }
 
@@ -274,14 +279,26 @@ fn with_containerd_stopped_lists_and_inspects_answer_while_version_and_info_hang
     daemon.freeze_containerd();
 
     let runtime = asked(&daemon, &[]);
-    for (what, probe) in [("version", &runtime.version_probe), ("info", &runtime.info)] {
+    for (what, probe) in [
+        ("version", runtime.probe(Call::Version)),
+        ("info", runtime.probe(Call::Info)),
+    ] {
         assert_eq!(probe.outcome, Outcome::TimedOut, "{what}: {probe:?}");
     }
-    for probe in [&runtime.ping, &runtime.list, &of(&runtime, &running).probe] {
+    for probe in [
+        runtime.probe(Call::Ping),
+        runtime.probe(Call::List),
+        &of(&runtime, &running).probe,
+    ] {
         assert_eq!(probe.outcome, Outcome::Answered);
         assert!(probe.took < PROBE_TIMEOUT / 2, "{:?}", probe.took);
     }
-    let stacks = runtime.stacks.unwrap_or_else(|| panic!("no stacks")).stacks;
+    let stacks = runtime
+        .docker()
+        .stacks
+        .as_ref()
+        .unwrap_or_else(|| panic!("no stacks"));
+    let stacks = &stacks.stacks;
     for verb in [Verb::Version, Verb::Info] {
         let waits = stacks.calls.iter().find(|call| call.verb == verb);
         let waits = waits.map(|call| call.waits.name());
@@ -289,12 +306,15 @@ fn with_containerd_stopped_lists_and_inspects_answer_while_version_and_info_hang
     }
     // The version comes with the ping.
     assert_eq!(
-        (runtime.version, runtime.api_version),
-        (told.version, told.api_version)
+        (runtime.versions.daemon, runtime.versions.api),
+        (told.versions.daemon, told.versions.api)
     );
 
     daemon.thaw_containerd();
-    assert_eq!(asked(&daemon, &[]).info.outcome, Outcome::Answered);
+    assert_eq!(
+        asked(&daemon, &[]).probe(Call::Info).outcome,
+        Outcome::Answered
+    );
 }
 
 #[test]
@@ -304,7 +324,7 @@ fn five_hundred_stopped_containers_are_all_inspected() {
 
     let runtime = asked(&daemon, &[]);
     assert_eq!(runtime.containers.len(), 500);
-    assert!(runtime.list_bytes > 500 * 500, "{}", runtime.list_bytes);
+    assert!(runtime.list_bytes() > 500 * 500, "{}", runtime.list_bytes());
     for container in &runtime.containers {
         assert_eq!(container.probe.outcome, Outcome::Answered);
         assert_eq!(
@@ -329,10 +349,10 @@ fn a_killed_daemons_socket_refuses_and_a_missing_one_is_not_there() {
 
     let runtime = asked(&daemon, &[]);
     for probe in [
-        &runtime.ping,
-        &runtime.version_probe,
-        &runtime.info,
-        &runtime.list,
+        runtime.probe(Call::Ping),
+        runtime.probe(Call::Version),
+        runtime.probe(Call::Info),
+        runtime.probe(Call::List),
     ] {
         assert_eq!(probe.outcome, Outcome::Refused);
         assert!(
@@ -346,19 +366,22 @@ fn a_killed_daemons_socket_refuses_and_a_missing_one_is_not_there() {
 
     std::fs::remove_file(daemon.socket()).unwrap();
     let runtime = asked(&daemon, &[]);
-    assert_eq!(runtime.list.outcome, Outcome::Refused);
+    assert_eq!(runtime.probe(Call::List).outcome, Outcome::Refused);
     assert!(
         runtime
-            .list
+            .probe(Call::List)
             .error
             .as_deref()
             .is_some_and(|words| words.starts_with("there is no /")),
         "{:?}",
-        runtime.list
+        runtime.probe(Call::List)
     );
 
     daemon.restart_dockerd();
-    assert_eq!(asked(&daemon, &[]).ping.outcome, Outcome::Answered);
+    assert_eq!(
+        asked(&daemon, &[]).probe(Call::Ping).outcome,
+        Outcome::Answered
+    );
 }
 
 #[test]

@@ -192,9 +192,9 @@ fn pasted_lines_are_told_by_message_with_what_they_hold() {
     for words in [
         "sandbox-status-failed  message of the kubelet\n",
         "It is about sandbox fffba3fcf5d5, pod default/web-2",
-        "DeadlineExceeded: the call ran into the kubelet's limit, 2 minutes",
+        "DeadlineExceeded: the call hit the kubelet's limit, 2 minutes",
         "pleg-stale  message of the kubelet\n",
-        "the limit is 3m.",
+        "the threshold is 3m.",
     ] {
         let text = told.out.split_whitespace().collect::<Vec<_>>().join(" ");
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -253,7 +253,7 @@ fn any_envelope_and_a_condition_are_understood() {
             .unwrap();
         assert!(
             stale.examples[0].told[0]
-                .starts_with("No relist has listed for 3m45s; the limit is 3m.")
+                .starts_with("No relist has succeeded for 3m45s; the threshold is 3m.")
         );
         assert_eq!(pasted.unknown, 0);
     }
@@ -285,9 +285,8 @@ fn what_is_no_message_is_said_and_has_a_code_of_its_own() {
     let told = fed(&["explain", "-"], b"hello\n\nworld \x1b[2J\xff\n");
     assert_eq!((told.code, told.err.as_str()), (1, ""));
     assert!(
-        told.out.starts_with(
-            "2 lines are no message that plegdoctor knows\n  1: hello\n  3: world \\u{1b}[2J"
-        ),
+        told.out
+            .starts_with("2 lines are not known messages\n  1: hello\n  3: world \\u{1b}[2J"),
         "{}",
         told.out
     );

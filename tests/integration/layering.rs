@@ -7,7 +7,6 @@ use std::{
 
 /// A name, and the only files (or folders) that may use it.
 const OWNERS: &[(&str, &[&str])] = &[
-    ("bollard::", &["runtime/docker"]),
     ("hyper::", &["io/http", "runtime/docker"]),
     ("tokio::", &["io/http", "runtime/docker", "remedy/apply"]),
     ("std::fs", FILES),

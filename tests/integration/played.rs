@@ -9,7 +9,7 @@ use crate::support::replay::{FullQueue, Play, Played};
 use plegdoctor::{
     io::probe::{Outcome, Probe},
     runtime::{
-        Runtime,
+        Call, Runtime,
         docker::{Ask, Docker, LogRequest, probe},
     },
     syntax::id::ContainerId,
@@ -30,7 +30,7 @@ fn ask<'a>(endpoint: &'a str, first: &'a [ContainerId]) -> Ask<'a> {
         inspect_budget: Duration::from_secs(10),
         again: &[],
         stacks_anyway: false,
-        tape: None,
+        transcript: None,
     }
 }
 
@@ -207,10 +207,10 @@ fn a_full_listen_queue_is_no_answer() {
         started.elapsed()
     );
     for probe in [
-        &runtime.ping,
-        &runtime.version_probe,
-        &runtime.info,
-        &runtime.list,
+        runtime.probe(Call::Ping),
+        runtime.probe(Call::Version),
+        runtime.probe(Call::Info),
+        runtime.probe(Call::List),
     ] {
         assert_eq!(
             (probe.outcome, probe.error.as_deref()),

@@ -11,7 +11,7 @@ use crate::{
     node::observe::glance,
     runtime::{
         Container, Runtime,
-        docker::{Ask, Tape},
+        docker::{Ask, Transcript},
     },
     syntax::id::ContainerId,
 };
@@ -32,7 +32,7 @@ pub(super) struct Again<'a> {
     pub(super) ask: &'a dyn Fn(&Ask<'_>) -> anyhow::Result<Runtime>,
     pub(super) endpoint: &'a str,
     pub(super) probe_timeout: Duration,
-    pub(super) tape: Option<&'a Tape>,
+    pub(super) transcript: Option<&'a Transcript>,
     pub(super) tree: &'a Tree,
 }
 
@@ -70,7 +70,7 @@ impl Again<'_> {
             now: evidence.now,
             inspect_budget: SOON,
             stacks_anyway: false,
-            tape: self.tape,
+            transcript: self.transcript,
             again: &ids,
         });
         // An endpoint that can't be asked has failed before.

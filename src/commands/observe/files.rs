@@ -11,7 +11,7 @@ use crate::{
         observe::glance::{self, Presence},
     },
     runtime::{
-        Container, Runtime,
+        Call, Container, Runtime,
         disk::{self, Place, Reading},
         stored::{self, Life},
     },
@@ -86,12 +86,12 @@ pub(super) fn take(reading: Reading, tree: &Tree, evidence: &mut Evidence) {
         look_for(&mut found, tree);
     }
     disk.containers = stored::join(runtime, found);
-    runtime.disk = Some(disk);
+    runtime.docker_mut().disk = Some(disk);
 }
 
 /// Returns the containers whose files are to be read, or `Some(None)` for all; `None` where Docker told all.
 pub(super) fn wanted(runtime: &Runtime) -> Option<Option<Vec<ContainerId>>> {
-    if runtime.list.outcome != Outcome::Answered {
+    if runtime.probe(Call::List).outcome != Outcome::Answered {
         return Some(None);
     }
     let told = [Outcome::Answered, Outcome::Gone];

@@ -88,7 +88,7 @@ pub fn replay(
             ask: &|ask| docker::replay(&answers, ask),
             endpoint: &scene.endpoint,
             probe_timeout: scene.probe_timeout,
-            tape: keep.map(|keep| &keep.tape),
+            transcript: keep.map(|keep| &keep.transcript),
             tree: &tree,
         };
         odd.ask(None, &mut evidence);
@@ -268,7 +268,7 @@ fn ask_recording(
                 now: scene.moments.now,
                 inspect_budget: docker::INSPECT_BUDGET,
                 stacks_anyway: false,
-                tape: keep.map(|keep| &keep.tape),
+                transcript: keep.map(|keep| &keep.transcript),
                 again: &[],
             },
         )

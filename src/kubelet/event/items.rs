@@ -9,6 +9,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use chrono::TimeDelta;
 use std::sync::LazyLock;
 
+/// One reason out of a list.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Item<'a> {
     pub(super) kind: Kind,
@@ -18,6 +19,7 @@ pub(super) struct Item<'a> {
     pub(super) text: &'a str,
 }
 
+/// How known items begin.
 const STALE: &str = "PLEG is not healthy: pleg was last seen active ";
 const BEGINNINGS: &[(&str, Kind)] = &[
     (STALE, Kind::PlegStale),
@@ -47,7 +49,7 @@ static AUTOMATON: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
 /// Most reasons that are taken out of a list: there are seven.
 const MAX_ITEMS: usize = 16;
 
-/// How the kubelet words a reason that is logged in lists only; nothing for other messages.
+/// The text of a reason that is logged in lists only; nothing for other messages.
 pub(super) fn wording(kind: Kind) -> Option<&'static str> {
     let (beginning, _) = BEGINNINGS.iter().find(|(_, of)| *of == kind)?;
     // What begins in the middle of a word is logged as a line of its own, too.

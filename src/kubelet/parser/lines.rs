@@ -28,7 +28,7 @@ pub(super) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
-/// klog's own stamp, and that of the record or the envelope around it.
+/// klog's own stamp, and that of the record or the envelope context it.
 pub(super) fn stamps_of(unframed: &Unframed<'_>) -> (Option<Yearless>, Option<Stamp>) {
     let klog = unframed.header.map(|header| header.stamp);
     (klog, record_stamp(unframed).or(unframed.stamp))

@@ -8,7 +8,7 @@ use crate::{
     finding::outcome::{Ending, Fate},
     io::probe::Outcome,
     node::{Host, Role, State},
-    runtime::docker::Call,
+    runtime::docker::Request,
     syntax::duration::spoken as span,
 };
 use rustix::process::Signal;
@@ -46,8 +46,8 @@ pub(super) fn go_on(
     }
     // Sent while it is stopped: its answer is the first thing that can be seen of it.
     let call = match role {
-        Role::Dockerd => Some((Call::Ping, "a ping")),
-        Role::Containerd => Some((Call::Version, "Docker's question for its version")),
+        Role::Dockerd => Some((Request::Ping, "a ping")),
+        Role::Containerd => Some((Request::Version, "Docker's question for its version")),
         _ => None,
     };
     let open = call

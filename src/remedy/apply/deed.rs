@@ -13,7 +13,7 @@ use crate::{
     },
     io::files::Tree,
     node::{DEFAULT_ROOT, Host, observe},
-    runtime::docker::{Docker, OpenCall},
+    runtime::docker::{Docker, PendingCall},
     syntax::id::ContainerId,
 };
 use std::{cell::RefCell, collections::BTreeMap, path::Path, time::Duration};
@@ -37,7 +37,7 @@ pub struct Hands<'a> {
     /// Looks at this machine's processes as they are now: `machine`.
     pub look: &'a dyn Fn() -> Host,
     /// Inspects that are open already.
-    pub open: RefCell<BTreeMap<ContainerId, OpenCall>>,
+    pub open: RefCell<BTreeMap<ContainerId, PendingCall>>,
 }
 
 /// How an action ended.

@@ -16,7 +16,7 @@ use crate::{
     },
     io::probe::Outcome,
     node::{Host, OciCommand, Process, Role, State},
-    runtime::docker::{Answered, Call, OpenCall},
+    runtime::docker::{Answered, PendingCall, Request},
     syntax::{duration::spoken as span, id::ContainerId},
 };
 use rustix::process::Signal;
@@ -34,13 +34,17 @@ const PROOF: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Sends the inspect that stays open until its process's turn, one of so many, is over.
-pub(super) fn open(hands: &Hands<'_>, container: &ContainerId, turns: u32) -> io::Result<OpenCall> {
+pub(super) fn open(
+    hands: &Hands<'_>,
+    container: &ContainerId,
+    turns: u32,
+) -> io::Result<PendingCall> {
     // Beside what is waited for, the machine is looked at and a line is written to a disk.
     let turn = TERM + KILL + PROOF + Duration::from_secs(30);
     let patience = hands
         .confirm_after
         .saturating_add(turn.saturating_mul(turns));
-    let call = Call::Inspect(container.clone());
+    let call = Request::Inspect(container.clone());
     hands.docker.open_call(&call, patience)
 }
 
@@ -96,7 +100,7 @@ pub(super) fn end(hands: &Hands<'_>, target: &RuntimeProcess, intent: Intent<'_>
 }
 
 /// Waits whether the inspect is answered by itself; returns the ending if nothing may be done.
-fn confirm(hands: &Hands<'_>, inspect: &mut OpenCall, short: &str) -> Option<Ending> {
+fn confirm(hands: &Hands<'_>, inspect: &mut PendingCall, short: &str) -> Option<Ending> {
     while inspect.open_for() < hands.confirm_after {
         let left = hands.confirm_after.saturating_sub(inspect.open_for());
         if let Some(answered) = inspect.wait(left.min(LOOK)) {
@@ -193,7 +197,7 @@ fn strike(
     hands: &Hands<'_>,
     target: &RuntimeProcess,
     pinned: &Pinned,
-    inspect: &mut OpenCall,
+    inspect: &mut PendingCall,
 ) -> Result<(Instant, String), Box<Ending>> {
     let pid = target.pid;
     let failed = |fate, why: String| Err(Box::new(Ending::because(fate, why)));
@@ -241,7 +245,7 @@ fn strike(
 /// Waits for the open inspect's answer, which shows that the container's lock is free.
 fn prove(
     hands: &Hands<'_>,
-    inspect: &mut OpenCall,
+    inspect: &mut PendingCall,
     short: &str,
     (struck, ended): (Instant, String),
 ) -> Ending {

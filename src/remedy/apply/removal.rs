@@ -4,7 +4,7 @@ use super::{Orders, reason};
 use crate::{
     finding::plan::{Ending, Fate, Kind, Target},
     io::probe::{Outcome, Probe},
-    runtime::Inspected,
+    runtime::{Inspected, docker::Removal},
     syntax::duration,
 };
 use chrono::TimeDelta;
@@ -85,7 +85,12 @@ pub(super) fn attempt(orders: &Orders, target: &Target) -> Attempt {
 
 /// Asks for the removal, and judges its answer by what is there afterwards.
 fn ask(orders: &Orders, target: &Target) -> Attempt {
-    let removal = orders.docker.remove(&target.id, orders.timeout).probe;
+    let Removal {
+        probe: removal,
+        message,
+        ..
+    } = orders.docker.remove(&target.id, orders.timeout);
+    let refusal = || refusal(&removal, message.as_deref());
     match removal.outcome {
         Outcome::Gone => return Ending::plain(Fate::Gone).into(),
         Outcome::TimedOut => {
@@ -105,7 +110,7 @@ fn ask(orders: &Orders, target: &Target) -> Attempt {
     match (removal.outcome, after.probe.outcome, &after.inspected) {
         (Outcome::Answered, Outcome::Gone, _) => Ending::plain(Fate::Removed).into(),
         // Somebody else's removal, or the daemon's own after all: not seen which.
-        (_, Outcome::Gone, _) => Attempt::because(Fate::Gone, refusal(&removal)),
+        (_, Outcome::Gone, _) => Attempt::because(Fate::Gone, refusal()),
         (Outcome::Answered, Outcome::Answered, _) => Attempt::because(
             Fate::Failed,
             "Docker said that it is removed, and still has it",
@@ -113,7 +118,7 @@ fn ask(orders: &Orders, target: &Target) -> Attempt {
         (_, Outcome::Answered, Some(now)) if Kind::of(now).is_none() => {
             Attempt::because(Fate::Changed, change(target, now))
         }
-        (_, Outcome::Answered, _) => Attempt::because(Fate::Failed, refusal(&removal)),
+        (_, Outcome::Answered, _) => Attempt::because(Fate::Failed, refusal()),
         (Outcome::Answered, ..) => unchecked("Docker said that it is removed", &after.probe),
         (Outcome::Refused, ..) => unchecked(
             "Docker went away before it answered; it may have happened",
@@ -121,7 +126,7 @@ fn ask(orders: &Orders, target: &Target) -> Attempt {
         ),
         _ => {
             let mut attempt = unchecked("", &after.probe);
-            attempt.ending = Ending::because(Fate::Failed, refusal(&removal));
+            attempt.ending = Ending::because(Fate::Failed, refusal());
             attempt
         }
     }
@@ -172,16 +177,14 @@ fn change(target: &Target, now: &Inspected) -> String {
 }
 
 /// Returns why the daemon refused, in plain words.
-fn refusal(probe: &Probe) -> String {
+fn refusal(probe: &Probe, message: Option<&str>) -> String {
     if probe.outcome == Outcome::Refused {
         return format!("Docker did not answer: {}", words(probe));
     }
-    let words = words(probe);
-    let message = words
-        .strip_prefix("HTTP ")
-        .and_then(|rest| rest.split_once(": "))
-        .map_or(words.as_str(), |(_, message)| message);
-    reason::plain(message)
+    match message {
+        Some(message) => reason::plain(message),
+        None => reason::plain(&words(probe)),
+    }
 }
 
 /// Returns the words that came with a failure.

@@ -11,7 +11,7 @@ use crate::{
     },
     io::probe::Outcome,
     node::{self, Bus, Host, Process, Role},
-    runtime::docker::Call,
+    runtime::docker::Request,
     syntax::duration::spoken as span,
 };
 use std::{
@@ -187,8 +187,11 @@ pub(super) fn restart(
 /// Returns what shows that the daemon works again, in words; `None` if nothing does.
 fn answers(hands: &Hands<'_>, unit: Unit) -> Option<&'static str> {
     let (call, what) = match unit {
-        Unit::Docker => (Call::Ping, "Docker answered a ping"),
-        Unit::Containerd => (Call::Version, "Docker answered with containerd's version"),
+        Unit::Docker => (Request::Ping, "Docker answered a ping"),
+        Unit::Containerd => (
+            Request::Version,
+            "Docker answered with containerd's version",
+        ),
         Unit::Kubelet => return Some("a new process runs"),
     };
     let until = Instant::now() + PROOF;

@@ -4,7 +4,7 @@ use super::sentence;
 use crate::{
     explain::{
         self, Sort, Topic, notes,
-        paste::{Example, Heard, Other, Pasted},
+        paste::{Example, Pasted, PastedMessage, UnknownLine},
     },
     render::layout::visible,
 };
@@ -41,7 +41,7 @@ pub fn pages(topics: &[Topic], out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// What `out` says.
 pub fn pasted(pasted: &Pasted, out: &mut dyn Write) -> io::Result<()> {
-    for Heard {
+    for PastedMessage {
         kind,
         count,
         examples,
@@ -54,8 +54,8 @@ pub fn pasted(pasted: &Pasted, out: &mut dyn Write) -> io::Result<()> {
             heading(&topic),
             sentence(topic.title)
         )?;
-        for Example { event, told } in examples {
-            quoted(&event.citation.text, told, out)?;
+        for Example { event, sentences } in examples {
+            quoted(&event.citation.text, sentences, out)?;
         }
         body(&topic, out)?;
         writeln!(out)?;
@@ -63,24 +63,27 @@ pub fn pasted(pasted: &Pasted, out: &mut dyn Write) -> io::Result<()> {
     if pasted.unknown > 0 {
         writeln!(
             out,
-            "# No message that plegdoctor knows\n\n{} of the lines.\n",
+            "# Not known messages\n\n{} of the lines.\n",
             pasted.unknown
         )?;
-        for Other { text, told, .. } in &pasted.others {
-            quoted(text, told, out)?;
+        for UnknownLine {
+            text, sentences, ..
+        } in &pasted.others
+        {
+            quoted(text, sentences, out)?;
         }
     }
     Ok(())
 }
 
 /// Writes a line, and what it holds.
-fn quoted(text: &str, told: &[String], out: &mut dyn Write) -> io::Result<()> {
+fn quoted(text: &str, sentences: &[String], out: &mut dyn Write) -> io::Result<()> {
     fenced(&visible(text.trim()), "text", out)?;
     writeln!(out)?;
-    for sentence in told {
+    for sentence in sentences {
         writeln!(out, "- {}", escaped(&visible(sentence)))?;
     }
-    match told.is_empty() {
+    match sentences.is_empty() {
         true => Ok(()),
         false => writeln!(out),
     }
@@ -117,7 +120,7 @@ fn fenced(text: &str, language: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{fence}{language}\n{text}\n{fence}")
 }
 
-/// Returns text with what Markdown would read as its own made plain, except between backticks.
+/// Text with Markdown characters escaped, except between backticks.
 fn escaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for (index, part) in text.split('`').enumerate() {

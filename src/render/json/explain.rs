@@ -4,7 +4,7 @@ use super::event::EventV1;
 use crate::explain::{
     Sort, Topic,
     page::{Page, Step},
-    paste::{Heard, Other, Pasted},
+    paste::{Pasted, PastedMessage, UnknownLine},
 };
 use serde::Serialize;
 use std::io::{self, Write};
@@ -63,12 +63,12 @@ struct CureV1 {
 struct PastedV1<'a> {
     lines: u64,
     unknown: u64,
-    messages: Vec<HeardV1<'a>>,
-    others: Vec<OtherV1<'a>>,
+    messages: Vec<MessageV1<'a>>,
+    others: Vec<UnknownLineV1<'a>>,
 }
 
 #[derive(Serialize)]
-struct HeardV1<'a> {
+struct MessageV1<'a> {
     id: &'static str,
     count: u64,
     examples: Vec<ExampleV1<'a>>,
@@ -81,7 +81,7 @@ struct ExampleV1<'a> {
 }
 
 #[derive(Serialize)]
-struct OtherV1<'a> {
+struct UnknownLineV1<'a> {
     line: u64,
     text: &'a str,
     told: &'a [String],
@@ -135,32 +135,32 @@ impl<'a> From<&'a Pasted> for PastedV1<'a> {
         Self {
             lines: pasted.lines,
             unknown: pasted.unknown,
-            messages: pasted.messages.iter().map(HeardV1::from).collect(),
-            others: pasted.others.iter().map(OtherV1::from).collect(),
+            messages: pasted.messages.iter().map(MessageV1::from).collect(),
+            others: pasted.others.iter().map(UnknownLineV1::from).collect(),
         }
     }
 }
 
-impl<'a> From<&'a Heard> for HeardV1<'a> {
-    fn from(heard: &'a Heard) -> Self {
-        let examples = heard.examples.iter().map(|example| ExampleV1 {
+impl<'a> From<&'a PastedMessage> for MessageV1<'a> {
+    fn from(message: &'a PastedMessage) -> Self {
+        let examples = message.examples.iter().map(|example| ExampleV1 {
             event: EventV1::from(&example.event),
-            told: &example.told,
+            told: &example.sentences,
         });
         Self {
-            id: heard.kind.id(),
-            count: heard.count,
+            id: message.kind.id(),
+            count: message.count,
             examples: examples.collect(),
         }
     }
 }
 
-impl<'a> From<&'a Other> for OtherV1<'a> {
-    fn from(other: &'a Other) -> Self {
+impl<'a> From<&'a UnknownLine> for UnknownLineV1<'a> {
+    fn from(other: &'a UnknownLine) -> Self {
         Self {
             line: other.line,
             text: &other.text,
-            told: &other.told,
+            told: &other.sentences,
         }
     }
 }

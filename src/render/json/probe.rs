@@ -74,15 +74,15 @@ pub fn write(runtime: &Runtime, out: &mut dyn Write) -> io::Result<()> {
         version: env!("CARGO_PKG_VERSION"),
         asked_at: time(runtime.asked_at),
         endpoint: &runtime.endpoint,
-        runtime_version: runtime.version.as_deref(),
-        api_version: runtime.api_version.as_deref(),
+        runtime_version: runtime.versions.daemon.as_deref(),
+        api_version: runtime.versions.api.as_deref(),
         probe_timeout_seconds: runtime.probe_timeout.as_secs_f64(),
         verdict: match runtime.ending() {
             Ending::Well => "well",
             Ending::Trouble => "trouble",
             Ending::Unasked => "unasked",
         },
-        calls: runtime.calls().iter().map(CallV1::from).collect(),
+        calls: runtime.call_results().iter().map(CallV1::from).collect(),
         relist: RelistV1::from(&relist),
     };
     serde_json::to_writer_pretty(&mut *out, &probed)?;

@@ -9,7 +9,7 @@ use crate::{
         incident::{CALL_TIMEOUT, Incident},
         summary::PAUSE,
     },
-    rules::RULES,
+    rules::explains_lag,
     syntax::time::Time,
 };
 use chrono::TimeDelta;
@@ -76,11 +76,7 @@ fn ended(finding: &Finding, outages: &[Incident]) -> Option<Ended> {
             outage: true,
         });
     }
-    let explains = |finding: &Finding| {
-        let mut rules = RULES.iter();
-        rules.any(|rule| rule.explains && rule.id == finding.id)
-    };
-    let weighs = finding.severity == Severity::Critical || explains(finding);
+    let weighs = finding.severity == Severity::Critical || explains_lag(finding.id);
     let at = last(finding).filter(|_| weighs)?;
     Some(Ended { at, outage: false })
 }

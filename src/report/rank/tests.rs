@@ -233,35 +233,6 @@ fn nothing_has_no_role() {
 }
 
 #[test]
-fn rules_bear_on_rules_that_there_are_and_not_on_themselves() {
-    for rule in RULES {
-        for other in rule.bearing.behind.iter().chain(rule.bearing.feeds) {
-            assert!(
-                RULES.iter().any(|it| it.id == *other),
-                "{} names {other}",
-                rule.id
-            );
-            assert_ne!(*other, rule.id);
-        }
-    }
-}
-
-#[test]
-fn no_two_rules_are_behind_each_other() {
-    for rule in RULES {
-        for other in rule.bearing.behind {
-            let other = RULES.iter().find(|it| it.id == *other).unwrap();
-            assert!(
-                !other.bearing.behind.contains(&rule.id),
-                "{} and {}",
-                rule.id,
-                other.id
-            );
-        }
-    }
-}
-
-#[test]
 fn what_is_only_worth_knowing_is_no_answer_where_something_was_wrong() {
     // Such a thing holds for as long as the node stands.
     let remark = finding("windows-node", Severity::Info);

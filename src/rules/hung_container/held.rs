@@ -1,6 +1,7 @@
 //! What this host's processes say of a container that may not answer: who holds it up now, and since when.
 
 use super::{Suspect, hangs};
+use crate::runtime::Call;
 use crate::{
     evidence::Evidence,
     io::probe::Outcome,
@@ -64,7 +65,7 @@ pub(super) fn find<'a>(evidence: &'a Evidence, suspects: &mut [Suspect<'a>]) {
 pub(super) fn is_well(evidence: &Evidence, suspect: &Suspect) -> bool {
     match (suspect.container, &evidence.runtime) {
         (Some(c), _) => matches!(c.probe.outcome, Outcome::Answered | Outcome::Gone),
-        (None, Some(runtime)) => runtime.list.outcome == Outcome::Answered,
+        (None, Some(runtime)) => runtime.probe(Call::List).outcome == Outcome::Answered,
         (None, None) => false,
     }
 }

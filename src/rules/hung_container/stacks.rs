@@ -18,7 +18,7 @@ use crate::{
 /// which have addresses in place of ids, do not tell.
 pub(super) fn told(evidence: &Evidence, suspects: &[Suspect]) -> Option<(String, Citation)> {
     let runtime = evidence.runtime.as_ref()?;
-    let pending = runtime.stacks.as_ref()?;
+    let pending = runtime.docker().stacks.as_ref()?;
     if !suspects.iter().any(hangs) {
         return None;
     }
@@ -47,7 +47,7 @@ pub(super) fn told(evidence: &Evidence, suspects: &[Suspect]) -> Option<(String,
 /// runtime can be what holds it up.
 pub(super) fn waits_for_logs(evidence: &Evidence, suspects: &[Suspect]) -> bool {
     let runtime = evidence.runtime.as_ref();
-    let pending = runtime.and_then(|runtime| runtime.stacks.as_ref());
+    let pending = runtime.and_then(|runtime| runtime.docker().stacks.as_ref());
     pending
         .and_then(|pending| held(suspects, pending))
         .is_some_and(|(_, holder)| matches!(holder.waits, Wait::LogDriver(_)))

@@ -2,7 +2,11 @@
 
 use crate::{
     node::{Host, Process, server_wait},
-    rules::{Judged, Scene, bearing::LOOK, holders},
+    rules::{
+        bearing::LOOK,
+        holders,
+        support::old_form::{Judged, Scene},
+    },
 };
 
 pub(super) fn judge(scene: &Scene) -> Judged {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::runtime::Call;
 use crate::{
     finding::{Confidence, Severity},
     node::Settings,
@@ -16,10 +17,9 @@ fn pile(stopped: usize, list: u64, inspect: u64) -> Runtime {
         })
         .collect();
     containers[0].listed_state = "running".into();
-    Runtime {
-        list: probe(Outcome::Answered, list),
-        ..daemon_with(containers)
-    }
+    let mut daemon = daemon_with(containers);
+    *daemon.probe_mut(Call::List) = probe(Outcome::Answered, list);
+    daemon
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn calls_that_do_not_come_to_the_lag_confirm_no_pile() {
 #[test]
 fn no_list_no_count() {
     let mut daemon = pile(400, 2000, 10);
-    daemon.list = probe(Outcome::TimedOut, 3000);
+    *daemon.probe_mut(Call::List) = probe(Outcome::TimedOut, 3000);
     quiet(&RULE, &evidence(&[], Some(daemon)));
 }
 
@@ -145,10 +145,7 @@ fn the_kubelets_limits_are_told_where_they_are_known() {
 
 #[test]
 fn a_list_that_is_nearly_too_long_is_told_before_it_is() {
-    let near = |bytes: u64| Runtime {
-        list_bytes: bytes,
-        ..pile(200, 100, 2)
-    };
+    let near = |bytes: u64| pile(200, 100, 2).with_list_bytes(bytes);
     let found = only(&RULE, &evidence(&[], Some(near(12 << 20))));
     assert_eq!(
         (found.severity, found.confidence),
@@ -164,10 +161,7 @@ fn a_list_that_is_nearly_too_long_is_told_before_it_is() {
 
 #[test]
 fn a_list_beyond_the_limit_is_not_called_near_to_it() {
-    let long = Runtime {
-        list_bytes: (16 << 20) + 1,
-        ..pile(200, 100, 2)
-    };
+    let long = pile(200, 100, 2).with_list_bytes((16 << 20) + 1);
     let found = only(&RULE, &evidence(&[], Some(long)));
     assert!(found.title.contains("longer than gRPC's limit"));
     assert!(

@@ -1,4 +1,5 @@
 use super::*;
+use crate::runtime::Call;
 use crate::{
     finding::{Confidence, Severity},
     node::{Disk, KernelKind, KernelLine, Thread, pressure::Stall},
@@ -54,10 +55,9 @@ pub(super) fn saturated() -> Evidence {
 
 /// A daemon that takes so many milliseconds for its list.
 fn daemon(millis: u64) -> Option<Runtime> {
-    Some(Runtime {
-        list: probe(Outcome::Answered, millis),
-        ..daemon_with(vec![sandbox(ID, Some("running"))])
-    })
+    let mut daemon = daemon_with(vec![sandbox(ID, Some("running"))]);
+    *daemon.probe_mut(Call::List) = probe(Outcome::Answered, millis);
+    Some(daemon)
 }
 
 #[test]

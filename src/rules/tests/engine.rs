@@ -22,7 +22,7 @@ fn refused(socket: &str) -> Vec<String> {
         .collect()
 }
 
-fn commands(rule: &Rule, lines: &[String]) -> Vec<String> {
+fn commands(rule: &impl Named, lines: &[String]) -> Vec<String> {
     let remedies = only(rule, &evidence(lines, None)).remedies;
     remedies.into_iter().map(|remedy| remedy.command).collect()
 }

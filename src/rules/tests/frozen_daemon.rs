@@ -1,4 +1,5 @@
 use super::*;
+use crate::runtime::Call;
 use crate::{
     finding::{Confidence, Severity},
     node::Thread,
@@ -40,8 +41,8 @@ fn asleep(asleep: usize) -> Host {
 
 fn silent() -> Runtime {
     let mut daemon = daemon_with(Vec::new());
-    daemon.ping = probe(Outcome::TimedOut, 3000);
-    daemon.list = probe(Outcome::TimedOut, 3000);
+    *daemon.probe_mut(Call::Ping) = probe(Outcome::TimedOut, 3000);
+    *daemon.probe_mut(Call::List) = probe(Outcome::TimedOut, 3000);
     daemon
 }
 

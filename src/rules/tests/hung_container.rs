@@ -1,4 +1,5 @@
 use super::*;
+use crate::runtime::Call;
 use crate::{
     finding::{Confidence, Risk, Severity, SubjectKind},
     node::{OciCommand, Thread},
@@ -126,7 +127,7 @@ fn a_container_that_is_gone_hangs_no_more() {
 #[test]
 fn a_list_that_failed_proves_nobody_gone() {
     let mut daemon = daemon_with(Vec::new());
-    daemon.list = probe(Outcome::Error, 1);
+    *daemon.probe_mut(Call::List) = probe(Outcome::Error, 1);
     assert!(
         only(
             &RULE,
@@ -148,8 +149,8 @@ fn a_hang_of_the_whole_runtime_blames_no_container() {
     quiet(&RULE, &evidence(&lines, None));
     // A daemon that answers nothing at all is no container's fault either.
     let mut daemon = daemon_with(vec![sandbox(ID, None)]);
-    daemon.ping = probe(Outcome::TimedOut, 3000);
-    daemon.list = probe(Outcome::TimedOut, 3000);
+    *daemon.probe_mut(Call::Ping) = probe(Outcome::TimedOut, 3000);
+    *daemon.probe_mut(Call::List) = probe(Outcome::TimedOut, 3000);
     quiet(&RULE, &evidence(&[], Some(daemon)));
 }
 
@@ -332,7 +333,7 @@ fn two_blips_of_the_runtime_do_not_excuse_a_hang_between_them() {
 /// A daemon whose stacks were taken while the inspects of these were pending.
 fn with_stacks(mut daemon: Runtime, dump: &str, pending: &[&str]) -> Runtime {
     let path = format!("{}/fixtures/stacks/{dump}.txt", env!("CARGO_MANIFEST_DIR"));
-    daemon.stacks = Some(crate::runtime::PendingStacks {
+    daemon.docker_mut().stacks = Some(crate::runtime::PendingStacks {
         stacks: crate::runtime::stacks::Stacks::read(&std::fs::read(path).unwrap()),
         pending: pending
             .iter()
@@ -388,7 +389,7 @@ fn minutes_beyond_the_containers_age_are_not_told() {
         let mut hung = sandbox(ID, None);
         hung.created = Some(at(created));
         let mut daemon = daemon_with(vec![hung, sandbox(OTHER, Some("running"))]);
-        daemon.stacks = Some(crate::runtime::PendingStacks {
+        daemon.docker_mut().stacks = Some(crate::runtime::PendingStacks {
             stacks: crate::runtime::stacks::Stacks::read(dump.as_bytes()),
             pending: vec![ContainerId::parse(ID).unwrap()],
         });

@@ -1,4 +1,5 @@
 use super::*;
+use crate::runtime::Call;
 use crate::{
     finding::{Confidence, Severity},
     rules::hung_runtime::RULE,
@@ -14,13 +15,8 @@ fn list_deadline(time: &str) -> String {
 #[test]
 fn a_daemon_that_answers_nothing_is_hung() {
     let mut daemon = daemon_with(Vec::new());
-    for probed in [
-        &mut daemon.ping,
-        &mut daemon.version_probe,
-        &mut daemon.info,
-        &mut daemon.list,
-    ] {
-        *probed = probe(Outcome::TimedOut, 3000);
+    for probed in Call::OWN {
+        *daemon.probe_mut(probed) = probe(Outcome::TimedOut, 3000);
     }
     let found = only(&RULE, &evidence(&[], Some(daemon)));
     assert_eq!(
@@ -33,8 +29,8 @@ fn a_daemon_that_answers_nothing_is_hung() {
 #[test]
 fn version_and_info_alone_point_to_containerd() {
     let mut daemon = daemon_with(vec![sandbox(ID, Some("running"))]);
-    daemon.version_probe = probe(Outcome::TimedOut, 3000);
-    daemon.info = probe(Outcome::TimedOut, 3000);
+    *daemon.probe_mut(Call::Version) = probe(Outcome::TimedOut, 3000);
+    *daemon.probe_mut(Call::Info) = probe(Outcome::TimedOut, 3000);
     let found = only(&RULE, &evidence(&[], Some(daemon)));
     assert_eq!(found.subjects[0].name.as_deref(), Some("containerd"));
 }
@@ -50,8 +46,8 @@ fn a_restart_of_containerd_that_may_take_docker_along_says_so() {
         (Some(true), "containers go on running; calls in flight fail"),
     ] {
         let mut daemon = daemon_with(vec![sandbox(ID, Some("running"))]);
-        daemon.version_probe = probe(Outcome::TimedOut, 3000);
-        daemon.live_restore = live_restore;
+        *daemon.probe_mut(Call::Version) = probe(Outcome::TimedOut, 3000);
+        daemon.docker_mut().live_restore = live_restore;
         let found = only(&RULE, &evidence(&[], Some(daemon)));
         let mut remedies = found.remedies.iter();
         let restart = remedies
@@ -64,7 +60,7 @@ fn a_restart_of_containerd_that_may_take_docker_along_says_so() {
 #[test]
 fn log_and_daemon_together_confirm() {
     let mut daemon = daemon_with(Vec::new());
-    daemon.list = probe(Outcome::TimedOut, 3000);
+    *daemon.probe_mut(Call::List) = probe(Outcome::TimedOut, 3000);
     let found = only(&RULE, &evidence(&[list_deadline("03:37:50")], Some(daemon)));
     assert_eq!(found.confidence, Confidence::Confirmed);
 }
@@ -113,13 +109,8 @@ fn list_deadlines_last_until_a_sign_of_recovery() {
 #[test]
 fn a_daemon_that_refuses_is_another_finding() {
     let mut daemon = daemon_with(Vec::new());
-    for probed in [
-        &mut daemon.ping,
-        &mut daemon.version_probe,
-        &mut daemon.info,
-        &mut daemon.list,
-    ] {
-        *probed = probe(Outcome::Refused, 1);
+    for probed in Call::OWN {
+        *daemon.probe_mut(probed) = probe(Outcome::Refused, 1);
     }
     quiet(&RULE, &evidence(&[], Some(daemon)));
 }
@@ -135,7 +126,7 @@ fn containers_that_were_not_asked_prove_nothing_of_the_daemon() {
 #[test]
 fn a_silent_ping_alone_is_no_failed_list() {
     let mut daemon = daemon_with(vec![sandbox(ID, Some("running"))]);
-    daemon.ping = probe(Outcome::TimedOut, 3000);
+    *daemon.probe_mut(Call::Ping) = probe(Outcome::TimedOut, 3000);
     let found = only(&RULE, &evidence(&[], Some(daemon)));
     assert!(
         !found.explanation.contains("cannot list"),
@@ -160,9 +151,9 @@ sync.(*Mutex).Lock(0x5)
 github.com/docker/docker/daemon.(*Daemon).ContainerInspect(0x1)
 ";
     let mut daemon = daemon_with(vec![sandbox(ID, Some("running"))]);
-    daemon.version_probe = probe(Outcome::TimedOut, 3000);
-    daemon.info = probe(Outcome::TimedOut, 3000);
-    daemon.stacks = Some(crate::runtime::PendingStacks {
+    *daemon.probe_mut(Call::Version) = probe(Outcome::TimedOut, 3000);
+    *daemon.probe_mut(Call::Info) = probe(Outcome::TimedOut, 3000);
+    daemon.docker_mut().stacks = Some(crate::runtime::PendingStacks {
         stacks: crate::runtime::stacks::Stacks::read(dump.as_bytes()),
         pending: Vec::new(),
     });
@@ -179,7 +170,7 @@ fn a_list_error_that_passed_does_not_confirm_a_slow_list_now() {
         ready("03:00:00"),
     ];
     let mut daemon = daemon_with(Vec::new());
-    daemon.list = probe(Outcome::TimedOut, 3000);
+    *daemon.probe_mut(Call::List) = probe(Outcome::TimedOut, 3000);
     assert_eq!(
         only(&RULE, &evidence(&lines, Some(daemon))).confidence,
         Confidence::Suspected

@@ -1,4 +1,5 @@
 use super::*;
+use crate::runtime::Call;
 use crate::{
     finding::{Confidence, Severity},
     node::Version,
@@ -10,10 +11,11 @@ fn with_versions(containers: Vec<Container>, versions: &[(&str, &str)]) -> Runti
     let mut daemon = daemon_with(containers);
     for (name, version) in versions {
         match *name {
-            "docker" => daemon.version = Some((*version).to_owned()),
-            "kernel" => daemon.kernel = Some((*version).to_owned()),
+            "docker" => daemon.versions.daemon = Some((*version).to_owned()),
+            "kernel" => daemon.versions.kernel = Some((*version).to_owned()),
             name => drop(
                 daemon
+                    .versions
                     .components
                     .insert(name.to_owned(), (*version).to_owned()),
             ),
@@ -51,8 +53,8 @@ fn another_reason_for_the_hang_takes_the_blame_and_a_runtime_that_hangs_is_none(
     }]));
     assert_eq!(only(&RULE, &frozen).severity, Severity::Info);
     let mut daemon = with_versions(hung(), &rc93);
-    for call in [&mut daemon.info, &mut daemon.version_probe] {
-        *call = probe(Outcome::TimedOut, 3000);
+    for call in [Call::Info, Call::Version] {
+        *daemon.probe_mut(call) = probe(Outcome::TimedOut, 3000);
     }
     let silent = evidence(&[], Some(daemon));
     let hangs = |it: &Finding| it.id == "hung-runtime" && it.active;

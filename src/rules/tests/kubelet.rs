@@ -1,4 +1,5 @@
 use super::*;
+use crate::runtime::Call;
 use crate::{
     finding::{Confidence, Severity},
     kubelet::{Answer, Kubelet, Query},
@@ -95,7 +96,7 @@ fn what_docker_does_not_answer_is_confirmed_by_the_kubelets_lag() {
     quiet(&pleg_unexplained::RULE, &evidence);
 
     let mut silent = daemon_with(Vec::new());
-    silent.list = probe(Outcome::TimedOut, 3000);
+    *silent.probe_mut(Call::List) = probe(Outcome::TimedOut, 3000);
     let both = only(&hung_runtime::RULE, &with(late(), &[], Some(silent)));
     assert_eq!(both.confidence, Confidence::Confirmed);
 }
@@ -110,7 +111,7 @@ fn where_several_hang_or_lists_answer_the_lag_confirms_none() {
     }
     // Version hangs and lists answer: that is not what the relist waits for.
     let mut partly = daemon_with(Vec::new());
-    partly.version_probe = probe(Outcome::TimedOut, 3000);
+    *partly.probe_mut(Call::Version) = probe(Outcome::TimedOut, 3000);
     let found = only(&hung_runtime::RULE, &with(late(), &[], Some(partly)));
     assert_eq!(found.confidence, Confidence::Suspected);
     assert!(

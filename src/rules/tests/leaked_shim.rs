@@ -1,4 +1,5 @@
 use super::*;
+use crate::runtime::Call;
 use crate::{
     finding::{Confidence, Risk},
     rules::leaked_shim::RULE,
@@ -206,7 +207,7 @@ fn another_containerds_or_the_kubelets_own_shims_are_not_dockers_to_know() {
 #[test]
 fn a_list_that_failed_proves_no_container_unknown() {
     let mut story = story(Vec::new(), machine(vec![shim(OTHER)]));
-    story.runtime.as_mut().unwrap().list = probe(Outcome::TimedOut, 3000);
+    *story.runtime.as_mut().unwrap().probe_mut(Call::List) = probe(Outcome::TimedOut, 3000);
     quiet(&RULE, &story);
 }
 

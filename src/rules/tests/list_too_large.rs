@@ -9,10 +9,7 @@ fn too_large(time: &str) -> String {
 }
 
 fn daemon_listing(bytes: u64) -> Runtime {
-    Runtime {
-        list_bytes: bytes,
-        ..daemon_with(Vec::new())
-    }
+    daemon_with(Vec::new()).with_list_bytes(bytes)
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::{
 
 fn with_stacks(mut daemon: Runtime, dump: &str) -> Runtime {
     let path = format!("{}/fixtures/stacks/{dump}.txt", env!("CARGO_MANIFEST_DIR"));
-    daemon.stacks = Some(PendingStacks {
+    daemon.docker_mut().stacks = Some(PendingStacks {
         stacks: Stacks::read(&std::fs::read(path).unwrap()),
         pending: vec![ContainerId::parse(ID).unwrap()],
     });
@@ -17,7 +17,7 @@ fn with_stacks(mut daemon: Runtime, dump: &str) -> Runtime {
 /// A daemon whose containers' output goes there by default, one of which does not answer.
 fn daemon_of(driver: Option<&str>) -> Runtime {
     let mut daemon = daemon_with(vec![sandbox(ID, None), sandbox(OTHER, Some("running"))]);
-    daemon.log_driver = driver.map(str::to_owned);
+    daemon.docker_mut().log_driver = driver.map(str::to_owned);
     daemon
 }
 
@@ -111,7 +111,7 @@ fn another_known_reason_and_a_node_that_is_well_leave_the_driver_alone() {
     held.host = Some(host(vec![create]));
     quiet(&RULE, &held);
     let mut well = daemon_with(vec![sandbox(ID, Some("running"))]);
-    well.log_driver = Some("fluentd".to_owned());
+    well.docker_mut().log_driver = Some("fluentd".to_owned());
     quiet(&RULE, &evidence(&[], Some(well)));
     // From a log alone nothing is known of a driver.
     quiet(&RULE, &evidence(&[status_deadline("03:58:00", ID)], None));
@@ -119,11 +119,11 @@ fn another_known_reason_and_a_node_that_is_well_leave_the_driver_alone() {
 
 #[test]
 fn dockers_default_says_nothing_of_a_container_that_does_not_answer() {
-    use crate::rules::{Judged, Scene};
+    use crate::rules::support::old_form::{Judged, Scene};
     let judge = |daemon| {
         let evidence = evidence(&[], Some(daemon));
         let primary = only(&crate::rules::hung_container::RULE, &evidence);
-        (RULE.bearing.judge)(&Scene::of(&evidence, &primary))
+        (RULE.bearing.judge)(&Scene::of(Trouble::new(&evidence, &primary)))
     };
     let judged = judge(daemon_of(Some("json-file")));
     assert!(matches!(judged, Judged::Open { .. }), "{judged:?}");

@@ -1,17 +1,13 @@
 use super::*;
+use crate::runtime::Call;
 use crate::{finding::Confidence, rules::runtime_down::RULE};
 
 const REFUSED: &str = "rpc error: code = Unavailable desc = connection error: desc = \"transport: Error while dialing dial unix /run/containerd/containerd.sock: connect: connection refused\"";
 
 fn down() -> Runtime {
     let mut daemon = daemon_with(Vec::new());
-    for probed in [
-        &mut daemon.ping,
-        &mut daemon.version_probe,
-        &mut daemon.info,
-        &mut daemon.list,
-    ] {
-        *probed = probe(Outcome::Refused, 1);
+    for probed in Call::OWN {
+        *daemon.probe_mut(probed) = probe(Outcome::Refused, 1);
     }
     daemon
 }

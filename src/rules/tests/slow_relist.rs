@@ -1,4 +1,5 @@
 use super::*;
+use crate::runtime::Call;
 use crate::{
     finding::{Confidence, Severity},
     rules::slow_relist::RULE,
@@ -35,10 +36,9 @@ fn pods(number: u32, list: u64, inspect: u64) -> Runtime {
         probe: probe(Outcome::Answered, inspect),
         ..sandbox(&format!("{n:064x}"), Some("running"))
     });
-    Runtime {
-        list: probe(Outcome::Answered, list),
-        ..daemon_with(sandboxes.collect())
-    }
+    let mut daemon = daemon_with(sandboxes.collect());
+    *daemon.probe_mut(Call::List) = probe(Outcome::Answered, list);
+    daemon
 }
 
 #[test]

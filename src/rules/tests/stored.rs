@@ -1,6 +1,7 @@
 //! Docker is silent, and its files are read: what each rule may and may not conclude from them.
 
 use super::*;
+use crate::runtime::Call;
 use crate::{
     finding::{Confidence, Severity},
     node::{OciCommand, Thread, mount::mountinfo},
@@ -40,20 +41,15 @@ fn with_life(mut container: Container, life: Life) -> Container {
 
 /// A daemon whose every call ends so, and whose files name these containers.
 fn silent(outcome: Outcome, containers: Vec<Container>) -> Runtime {
-    let failed = || probe(outcome, 3000);
-    Runtime {
-        ping: failed(),
-        version_probe: failed(),
-        info: failed(),
-        list: failed(),
-        disk: Some(Disk {
-            root: "/var/lib/docker".to_owned(),
-            whole: true,
-            containers: containers.len(),
-            live_restore: None,
-        }),
-        ..daemon_with(containers)
-    }
+    let disk = Disk {
+        root: "/var/lib/docker".to_owned(),
+        whole: true,
+        containers: containers.len(),
+        live_restore: None,
+    };
+    let mut daemon = daemon_with(containers).with_own_calls(&probe(outcome, 3000));
+    daemon.docker_mut().disk = Some(disk);
+    daemon
 }
 
 fn busy(time: &str) -> String {
@@ -152,7 +148,7 @@ fn a_daemon_that_is_down_tells_what_runs_on() {
             with_life(stored(OTHER, "running"), lives[1]),
         ];
         let mut runtime = silent(Outcome::Refused, containers);
-        runtime.disk.as_mut().unwrap().live_restore = live_restore;
+        runtime.docker_mut().disk.as_mut().unwrap().live_restore = live_restore;
         let found = only(&runtime_down::RULE, &evidence(&[], Some(runtime)));
         assert_eq!(found.confidence, Confidence::Suspected);
         found.explanation
@@ -192,7 +188,7 @@ fn files_do_not_make_a_daemon_answer_or_hang() {
         .collect();
     containers.push(stored(ID, "running"));
     let mut runtime = daemon_with(containers);
-    runtime.list = probe(Outcome::Error, 1);
+    *runtime.probe_mut(Call::List) = probe(Outcome::Error, 1);
     let found = only(&hung_runtime::RULE, &evidence(&[], Some(runtime)));
     assert!(
         found

@@ -61,7 +61,7 @@ impl Docker {
         let asked: FuturesUnordered<_> = ask.again.iter().take(ABREAST).map(asked).collect();
         Runtime {
             containers: asked.collect().await,
-            ..Runtime::unasked("docker", ask.endpoint, (ask.now, ask.probe_timeout))
+            ..Self::unasked(ask)
         }
     }
 

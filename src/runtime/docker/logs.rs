@@ -1,17 +1,15 @@
 //! Reads a container's log through the API, as `docker logs` does: for the kubelet that is itself a container.
 
-use super::{Docker, Outcome, Probe, block_on, bollard_over, is_name, not_started};
+use super::{Docker, Outcome, Probe, block_on, is_name, not_started};
 use crate::io::http;
 use crate::syntax::time::Time;
-use bollard::query_parameters::LogsOptionsBuilder;
-use futures_util::StreamExt as _;
 use std::time::Duration;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 /// Bytes that a line is taken to have, since the API can be asked for the last lines only, not for the last bytes.
 /// Kubelets' lines have 180 to 260 on the average, Docker's time stamp included; twice that, because what exceeds
 /// the limit would be the newest lines.
-const LINE: u64 = 512;
+const LINE_BYTES: u64 = 512;
 
 /// Which part of a container's log to read.
 #[derive(Clone, Copy, Debug)]
@@ -75,19 +73,10 @@ impl Docker {
         log: &mut ContainerLog,
     ) -> Probe {
         let started = Instant::now();
-        let deadline = started + request.timeout;
-        let end = timeout_at(deadline, self.pour(request, deadline, sink, log))
-            .await
-            .unwrap_or(Err(http::Failure::SILENCE));
-        let (outcome, error) = match end {
-            Ok(()) => (Outcome::Answered, None),
-            Err(http::Failure { outcome, error }) => (outcome, error),
-        };
-        Probe {
-            outcome,
-            took: started.elapsed(),
-            error,
-        }
+        let end = self
+            .pour(request, started + request.timeout, sink, log)
+            .await;
+        http::probe(started.elapsed(), end).0
     }
 
     async fn pour(
@@ -101,39 +90,71 @@ impl Docker {
             let words = format!("{:?} is no container's name", request.name);
             return Err(http::Failure::new(Outcome::Gone, words));
         }
-        let tail = request.max_bytes.map(|bytes| (bytes / LINE).max(1));
-        let since = request.since.map_or(0, |since| since.timestamp().max(0));
-        let options = LogsOptionsBuilder::new()
-            .stdout(true)
-            .stderr(true)
-            .timestamps(true)
-            .since(i32::try_from(since).unwrap_or(i32::MAX))
-            .tail(&tail.map_or_else(|| "all".to_owned(), |lines| lines.to_string()))
-            .build();
-        let of = |error| bollard_over::failure(&error).0;
-        let docker = bollard_over::bollard(self.socket(), deadline).map_err(of)?;
-        let mut pieces = std::pin::pin!(docker.logs(request.name, Some(options)));
-        while let Some(piece) = pieces.next().await {
-            let piece = piece.map_err(of)?.into_bytes();
-            if request
-                .max_bytes
-                .is_some_and(|most| log.bytes + piece.len() as u64 > most)
-            {
-                return Ok(());
+        let tail = request.max_bytes.map(|bytes| (bytes / LINE_BYTES).max(1));
+        let path = format!(
+            "/containers/{}/logs?follow=false&stdout=true&stderr=true&since={}&until=0&timestamps=true&tail={}",
+            request.name,
+            request.since.map_or(0, |since| since.timestamp().max(0)),
+            tail.map_or_else(|| "all".to_owned(), |lines| lines.to_string()),
+        );
+        let mut frames = Frames::default();
+        let mut emit = |piece: &[u8]| {
+            let limit = request.max_bytes.unwrap_or(u64::MAX);
+            if log.bytes + piece.len() as u64 > limit {
+                return false;
             }
             log.bytes += piece.len() as u64;
-            log.lines += memchr::memchr_iter(b'\n', &piece).count() as u64;
+            log.lines += memchr::memchr_iter(b'\n', piece).count() as u64;
             log.older_left = tail.is_some_and(|tail| log.lines >= tail);
-            if !sink(&piece) {
-                return Ok(());
-            }
-            // A stream that always has a piece ready never yields to the timer.
-            tokio::task::yield_now().await;
-            if Instant::now() >= deadline {
-                return Err(http::Failure::SILENCE);
-            }
-        }
-        log.ended = true;
+            sink(piece)
+        };
+        let push = &mut |bytes: &[u8]| frames.push(bytes, &mut emit);
+        let ended = http::stream(self.peer(), &path, deadline, push).await?;
+        log.ended = ended && frames.finish(&mut emit);
         Ok(())
+    }
+}
+
+/// Takes apart a container's output: frames of 8 bytes (stream, 0, 0, 0, length) and text, or, where it has a terminal,
+/// the text alone (moby api/types/container: multiplexed and raw stream).
+#[derive(Default)]
+struct Frames {
+    pending: Vec<u8>,
+    is_raw: Option<bool>,
+}
+
+impl Frames {
+    /// Emits what is whole by now; false once no more is wanted.
+    fn push(&mut self, bytes: &[u8], emit: &mut dyn FnMut(&[u8]) -> bool) -> bool {
+        self.pending.extend_from_slice(bytes);
+        let mut at = 0;
+        let mut goes_on = true;
+        while goes_on && let Some((start, end)) = self.next(at) {
+            goes_on = emit(&self.pending[start..end]);
+            at = end;
+        }
+        self.pending.drain(..at);
+        goes_on
+    }
+
+    /// Emits a last line without an end; false where a frame broke off, or no more is wanted.
+    fn finish(self, emit: &mut dyn FnMut(&[u8]) -> bool) -> bool {
+        self.pending.is_empty() || (self.is_raw != Some(false) && emit(&self.pending))
+    }
+
+    /// Returns where the next piece from `at` on begins and ends.
+    fn next(&mut self, at: usize) -> Option<(usize, usize)> {
+        let rest = &self.pending[at..];
+        let head: [u8; 8] = rest.get(..8)?.try_into().ok()?;
+        if *self
+            .is_raw
+            .get_or_insert(head[0] > 3 || head[1..4] != [0; 3])
+        {
+            let line = memchr::memchr(b'\n', rest)? + 1;
+            return Some((at, at + line));
+        }
+        let [.., a, b, c, d] = head;
+        let length = usize::try_from(u32::from_be_bytes([a, b, c, d])).ok()?;
+        (rest.len() >= 8 + length).then_some((at + 8, at + 8 + length))
     }
 }

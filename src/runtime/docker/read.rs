@@ -1,7 +1,6 @@
 //! Docker's JSON, read leniently: unknown states, missing names and null labels never lose a container.
 //!
-//! Typed structs would refuse the whole list for one odd word in it (bollard's do, with a state they do not
-//! know); here each field stands for itself. Fields are those of the Engine API's ContainerSummary and
+//! Typed structs would refuse the whole list for one odd word in it; here each field stands for itself. Fields are those of the Engine API's ContainerSummary and
 //! ContainerInspectResponse.
 
 use super::{Container, Inspected, State};

@@ -1,4 +1,4 @@
-//! A daemon's answers from a folder or a capture, replayed without waiting: what `tape` keeps.
+//! A daemon's answers from a folder or a capture, replayed without waiting: what `transcript` keeps.
 //!
 //! `index` has a line for each call: path, outcome (`answered`, `timed_out`, `refused`, `missing`, `denied`, `gone`,
 //! `error`, `not_probed`), HTTP status, milliseconds, file of the body, or of the words where it failed (or the JSON
@@ -9,7 +9,7 @@
 
 use super::{Outcome, Probe};
 use crate::{
-    io::http::{Answer, failed, unhappy},
+    io::http::{Answer, unhappy},
     syntax::id::ContainerId,
 };
 use anyhow::{Context as _, bail};
@@ -100,12 +100,12 @@ impl Recording {
     /// Returns what the daemon answered to this path.
     pub(super) fn answer(&self, path: &str) -> Answer {
         let Some(recorded) = self.answers.get(path) else {
-            return failed(unhappy(StatusCode::NOT_FOUND, b""), Duration::ZERO);
+            return Answer::new(Duration::ZERO, Err(unhappy(StatusCode::NOT_FOUND, b"")));
         };
         let took = recorded.took;
         let status = StatusCode::from_u16(recorded.status).unwrap_or(StatusCode::OK);
         if recorded.outcome == Outcome::Answered && !status.is_success() {
-            return failed(unhappy(status, &recorded.body), took);
+            return Answer::new(took, Err(unhappy(status, &recorded.body)));
         }
         let words = String::from_utf8_lossy(&recorded.body);
         let error = match recorded.outcome {

@@ -4,20 +4,26 @@
 //! (moby daemon/delete.go), so force is never sent; nor are volumes or links removed. Whether a removal is
 //! wanted is decided elsewhere.
 
-use super::{Docker, Outcome, Probe, block_on, bollard_over, not_started};
-use crate::io::http;
-use crate::syntax::id::ContainerId;
-use bollard::query_parameters::RemoveContainerOptions;
+use super::{Docker, block_on, not_started};
+use crate::{
+    io::{http, probe::Probe},
+    syntax::id::ContainerId,
+};
+use hyper::Method;
 use std::time::Duration;
-use tokio::time::{Instant, timeout_at};
+
+/// Most bytes read of a refusal.
+const MAX_REFUSAL_BYTES: usize = 1 << 20;
 
 /// How a removal ended. Not answered means just that: it may still happen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Removal {
-    /// How the call ended; `Gone` where the container was not there, the daemon's words in `error`.
+    /// How the call ended; `Gone` where the container was not there.
     pub probe: Probe,
     /// The answer's HTTP status: 204 removed, 409 running or being removed already, 500 tried and failed.
     pub status: Option<u16>,
+    /// The daemon's own words, if it refused with any.
+    pub message: Option<String>,
 }
 
 impl Docker {
@@ -26,42 +32,20 @@ impl Docker {
         block_on(self.removed(id, timeout)).unwrap_or_else(|error| Removal {
             probe: not_started(&error),
             status: None,
+            message: None,
         })
     }
 
     async fn removed(&self, id: &ContainerId, timeout: Duration) -> Removal {
-        const OPTIONS: RemoveContainerOptions = RemoveContainerOptions {
-            v: false,
-            force: false,
-            link: false,
-        };
-        let started = Instant::now();
-        let deadline = started + timeout;
-        let call = async {
-            bollard_over::bollard(self.socket(), deadline)?
-                .remove_container(id.as_str(), Some(OPTIONS))
-                .await
-        };
-        let (end, status) = match timeout_at(deadline, call).await {
-            Ok(Ok(())) => (Ok(()), Some(204)),
-            Ok(Err(error)) => {
-                let (failure, status) = bollard_over::failure(&error);
-                (Err(failure), status)
-            }
-            Err(_) => (Err(http::Failure::SILENCE), None),
-        };
-        let took = started.elapsed();
-        let (outcome, error) = match end {
-            Ok(()) => (Outcome::Answered, None),
-            Err(http::Failure { outcome, error }) => (outcome, error),
-        };
+        let path = format!("/containers/{id}?v=false&force=false&link=false");
+        let request = (Method::DELETE, path.as_str());
+        let (took, reply) = http::exchange(self.peer(), request, timeout, MAX_REFUSAL_BYTES).await;
+        let refusal = reply.as_ref().ok().filter(|it| !it.status.is_success());
+        let message = refusal.map(|reply| http::message(&reply.body));
         Removal {
-            probe: Probe {
-                outcome,
-                took,
-                error,
-            },
-            status,
+            status: reply.as_ref().ok().map(|reply| reply.status.as_u16()),
+            message: message.filter(|message| !message.is_empty()),
+            probe: http::probe(took, reply.and_then(http::succeeded)).0,
         }
     }
 }

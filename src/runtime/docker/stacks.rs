@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep_until};
 /// Where dockerd serves them (moby api/server/router/debug).
 pub(super) const PATH: &str = "/debug/pprof/goroutine?debug=2";
 /// Most bytes read of them: 100,000 goroutines that wait for one lock have some 300 MiB, and the first tell enough.
-const LARGEST: usize = 64 << 20;
+const MAX_STACKS_BYTES: usize = 64 << 20;
 /// How often to see whether a call has become late.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
@@ -116,8 +116,8 @@ impl Docker {
                 let came = came.unwrap_or((answer.body.len() as u64, true));
                 let (_, whole) = came;
                 let pending = recording.pending();
-                if let Some(tape) = &self.tape {
-                    tape.stacks(&answer.probe, answer.body.clone(), came, &pending);
+                if let Some(transcript) = &self.transcript {
+                    transcript.stacks(&answer.probe, answer.body.clone(), came, &pending);
                 }
                 let mut reader = Reader::default();
                 reader.push(&answer.body);
@@ -161,17 +161,28 @@ impl Docker {
 
     async fn stacks(&self, pending: Vec<ContainerId>) -> Taken {
         let (mut reader, mut kept) = (Reader::default(), Vec::new());
-        let (probe, whole) =
-            http::stream(self.peer(), PATH, self.timeout / 2, LARGEST, &mut |bytes| {
-                reader.push(bytes);
-                if self.tape.is_some() {
-                    kept.extend_from_slice(bytes);
-                }
-            })
-            .await;
-        if let Some(tape) = &self.tape {
+        let (started, mut left) = (Instant::now(), MAX_STACKS_BYTES);
+        let mut take = |bytes: &[u8]| {
+            let bytes = &bytes[..bytes.len().min(left)];
+            left -= bytes.len();
+            reader.push(bytes);
+            if self.transcript.is_some() {
+                kept.extend_from_slice(bytes);
+            }
+            left > 0
+        };
+        let deadline = started + self.timeout / 2;
+        let end = http::stream(self.peer(), PATH, deadline, &mut take).await;
+        let whole = matches!(end, Ok(true));
+        // What came before it broke off tells enough.
+        let end = end.or_else(|failure| match left < MAX_STACKS_BYTES {
+            true => Ok(false),
+            false => Err(failure),
+        });
+        let (probe, _) = http::probe(started.elapsed(), end);
+        if let Some(transcript) = &self.transcript {
             let came = (kept.len() as u64, whole);
-            tape.stacks(&probe, kept, came, &pending);
+            transcript.stacks(&probe, kept, came, &pending);
         }
         Taken {
             probe,

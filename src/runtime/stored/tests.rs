@@ -1,4 +1,5 @@
 use super::*;
+use crate::runtime::RuntimeKind;
 use crate::{io::probe::Probe, node::DEFAULT_ENDPOINT, runtime::ContainerKind};
 use serde_json::json;
 use std::time::Duration;
@@ -169,28 +170,13 @@ fn silent(list: Outcome, containers: Vec<Container>) -> Runtime {
         took: Duration::ZERO,
         error: None,
     };
+    let asked_at = DateTime::parse_from_rfc3339("2026-11-30T04:00:00Z").unwrap();
+    let timeout = Duration::from_secs(3);
     Runtime {
-        kind: "docker",
-        endpoint: DEFAULT_ENDPOINT.to_owned(),
-        socket_missing: false,
-        asked_at: DateTime::parse_from_rfc3339("2026-11-30T04:00:00Z").unwrap(),
-        probe_timeout: Duration::from_secs(3),
-        version: None,
-        components: BTreeMap::new(),
-        kernel: None,
-        api_version: None,
-        ping: probe(list),
-        version_probe: probe(list),
-        info: probe(list),
-        live_restore: None,
-        log_driver: None,
-        list: probe(list),
-        list_bytes: 0,
         containers,
-        disk: None,
-        stacks: None,
-        stacks_probe: Probe::NONE,
+        ..Runtime::new(RuntimeKind::Docker, DEFAULT_ENDPOINT, asked_at, timeout)
     }
+    .with_own_calls(&probe(list))
 }
 
 #[test]

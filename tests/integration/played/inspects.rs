@@ -5,7 +5,7 @@ use crate::support::replay::{Play, Played};
 use plegdoctor::{
     io::probe::Outcome,
     runtime::{
-        Container,
+        Call, Container,
         docker::{Ask, LogRequest},
     },
     syntax::id::ContainerId,
@@ -94,7 +94,7 @@ fn inspecting_stops_when_its_time_is_up() {
         inspect_budget: budget,
         again: &[],
         stacks_anyway: false,
-        tape: None,
+        transcript: None,
         probe_timeout: Duration::from_secs(5),
         ..ask(&endpoint, &[])
     });
@@ -132,7 +132,7 @@ fn without_a_list_the_logs_ids_are_inspected_all_the_same() {
         "{:?}",
         started.elapsed()
     );
-    assert_eq!(runtime.list.outcome, Outcome::TimedOut);
+    assert_eq!(runtime.probe(Call::List).outcome, Outcome::TimedOut);
     let ends: Vec<(&str, Outcome)> = runtime
         .containers
         .iter()
@@ -169,12 +169,12 @@ fn requests_carry_no_version_and_each_has_its_own_connection() {
     let endpoint = played.endpoint();
     let runtime = asked(&ask(&endpoint, &[]));
     assert_eq!(
-        runtime.api_version.as_deref(),
+        runtime.versions.api.as_deref(),
         Some("1.41"),
         "from the ping's head"
     );
     assert_eq!(
-        runtime.version.as_deref(),
+        runtime.versions.daemon.as_deref(),
         Some("20.10.24"),
         "from the ping's head"
     );

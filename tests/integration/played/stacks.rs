@@ -61,7 +61,7 @@ fn gaps(runtime: Runtime) -> Vec<String> {
 fn a_daemon_that_answers_all_is_not_asked_for_its_stacks() {
     let (runtime, times) = with(inspection(), Play::ok(start()));
     assert_eq!(
-        (times, runtime.stacks_probe.outcome),
+        (times, runtime.docker().stacks_probe.outcome),
         (0, Outcome::NotProbed)
     );
     assert_eq!(gaps(runtime), [""; 0]);
@@ -71,10 +71,11 @@ fn a_daemon_that_answers_all_is_not_asked_for_its_stacks() {
 fn stacks_are_taken_once_while_the_inspect_is_pending() {
     let (runtime, times) = with(Play::Never, Play::ok(start()));
     assert_eq!(
-        (times, runtime.stacks_probe.outcome),
+        (times, runtime.docker().stacks_probe.outcome),
         (1, Outcome::Answered)
     );
     let taken = runtime
+        .docker()
         .stacks
         .clone()
         .unwrap_or_else(|| panic!("{runtime:?}"));
@@ -87,8 +88,8 @@ fn stacks_are_taken_once_while_the_inspect_is_pending() {
 fn what_answers_late_but_answers_needs_no_stacks() {
     let late = Play::After(Duration::from_millis(300), Box::new(inspection()));
     let (runtime, times) = with(late, Play::ok(start()));
-    assert_eq!((times, runtime.stacks), (1, None));
-    assert_eq!(runtime.stacks_probe.outcome, Outcome::NotProbed);
+    assert_eq!((times, &runtime.docker().stacks), (1, &None));
+    assert_eq!(runtime.docker().stacks_probe.outcome, Outcome::NotProbed);
 }
 
 #[test]
@@ -112,7 +113,10 @@ fn stacks_that_cannot_be_had_are_a_gap() {
     ] {
         let (runtime, _) = with(Play::Never, play);
         assert_eq!(
-            (&runtime.stacks, runtime.stacks_probe.outcome),
+            (
+                &runtime.docker().stacks,
+                runtime.docker().stacks_probe.outcome
+            ),
             (&None, outcome)
         );
         let gaps = gaps(runtime);
@@ -126,7 +130,11 @@ fn stacks_that_never_end_are_read_as_far_as_they_come_and_name_nobody() {
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n{text}\n");
     let endless = Play::Trickle(head.into_bytes(), b'x', Duration::from_millis(20));
     let (runtime, _) = with(Play::Never, endless);
-    let taken = runtime.stacks.unwrap_or_else(|| panic!("no stacks"));
+    let taken = runtime
+        .docker()
+        .stacks
+        .clone()
+        .unwrap_or_else(|| panic!("no stacks"));
     assert!(!taken.stacks.whole);
     assert!(!taken.stacks.hanging().is_empty());
     assert_eq!(taken.stacks.our_lock(), None);

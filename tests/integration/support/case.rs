@@ -176,7 +176,7 @@ fn table(
             text.push(more);
             lines.next();
         }
-        if text.len() > 1 && text.remove(0) != "" {
+        if text.len() > 1 && !text.remove(0).is_empty() {
             return Err(wrong());
         }
         let mut text = text.join("\n").replace(NUL, "\0");

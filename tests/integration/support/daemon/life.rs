@@ -16,6 +16,9 @@ use std::{
     time::Duration,
 };
 
+/// Where dockerd looks for the machine's containerd: it starts one of its own only where there is none.
+const MACHINES: &str = "/run/containerd/containerd.sock";
+
 impl Daemon {
     /// Starts a daemon without containers.
     pub(crate) fn start() -> Self {
@@ -77,6 +80,9 @@ impl Daemon {
             http::ask(&self.socket(), "GET", "/version", b"", patience)
                 .is_ok_and(|reply| reply.status == 200)
         };
+        if self.containerd_pid().is_none() && Path::new(MACHINES).exists() {
+            spawn_containerd(self.root.path());
+        }
         let up = || self.containerd_pid().is_some() && answers();
         assert!(wait_until(PATIENCE, up), "containerd must come up");
     }
@@ -86,6 +92,16 @@ impl Daemon {
         let mut dockerd = self.dockerd.borrow_mut();
         let _ = dockerd.kill();
         dockerd.wait().unwrap();
+        self.end_containerd();
+    }
+
+    /// Ends containerd with its dockerd, if the kernel did not.
+    fn end_containerd(&self) {
+        let gone = || {
+            let left = self.containerd_pid();
+            left.inspect(|&pid| signal(pid, "KILL")).is_none()
+        };
+        assert!(wait_until(PATIENCE, gone) || thread::panicking());
     }
 
     /// Stops dockerd in order, if it runs, and starts it again.
@@ -106,6 +122,7 @@ impl Daemon {
             let _ = dockerd.kill();
             let _ = dockerd.wait();
         }
+        self.end_containerd();
     }
 
     /// Returns dockerd's number while it is dockerd's: once it is waited for, it may become anybody's.
@@ -236,7 +253,12 @@ fn spawn(root: &Path) -> Child {
         .append(true)
         .open(root.join("dockerd.log"))
         .unwrap();
-    Command::new("dockerd")
+    let mut command = Command::new("dockerd");
+    if Path::new(MACHINES).exists() {
+        spawn_containerd(root);
+        command.args(["--containerd", &at("x/containerd/containerd.sock")]);
+    }
+    command
         .args(["--host", &format!("unix://{}", at("docker.sock"))])
         .args([
             "--config-file",
@@ -265,6 +287,24 @@ fn spawn(root: &Path) -> Child {
         .stderr(log)
         .spawn()
         .unwrap()
+}
+
+/// Starts a containerd as dockerd would.
+fn spawn_containerd(root: &Path) {
+    let folder = root.join("x/containerd");
+    fs::create_dir_all(&folder).unwrap();
+    let settings = r#"version = 2
+root = "ROOT/data/containerd/daemon"
+state = "ROOT/x/containerd/daemon"
+disabled_plugins = ["io.containerd.grpc.v1.cri"]
+"#;
+    let settings = settings.replace("ROOT", root.to_str().unwrap());
+    fs::write(folder.join("containerd.toml"), settings).unwrap();
+    // Its parent is soon gone: so it leaves no zombie.
+    let script = "containerd --config $0/containerd.toml --address $0/containerd.sock >>$0/log 2>&1 & echo $! >$0/containerd.pid";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).arg(&folder).stdin(Stdio::null());
+    assert!(shell.status().unwrap().success());
 }
 
 /// Writes the OCI runtime: runc, but for two things. It hangs on whatever has a line of the file `hang` in its

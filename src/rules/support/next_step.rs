@@ -1,19 +1,20 @@
 //! What would confirm a suspicion that stands on a log alone, as the first thing to do.
 
-use super::{engine::Setup, is_cause, pleg_unexplained};
+use super::runtime_stack::Setup;
 use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, SubjectKind},
+    rules::is_cause,
 };
 
 /// Puts it before the remedies of what is suspected and holds now, where nothing but a log was there.
-pub(super) fn offer(evidence: &Evidence, findings: &mut [Finding]) {
+pub(crate) fn offer(evidence: &Evidence, findings: &mut [Finding]) {
     let Evidence { runtime, host, .. } = evidence;
     if runtime.is_some() || host.is_some() {
         return;
     }
     let open = |finding: &&mut Finding| {
-        let cause = is_cause(finding) || finding.id == pleg_unexplained::RULE.id;
+        let cause = is_cause(finding) || finding.id == "pleg-unexplained";
         cause && finding.active && finding.confidence == Confidence::Suspected
     };
     for finding in findings.iter_mut().filter(open) {

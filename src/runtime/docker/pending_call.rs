@@ -14,7 +14,7 @@ use std::{
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Call {
+pub enum Request {
     /// Inspect that container.
     Inspect(ContainerId),
     /// `GET /_ping`: dockerd by itself.
@@ -25,7 +25,7 @@ pub enum Call {
 
 /// A call in flight, or answered.
 #[derive(Debug)]
-pub struct OpenCall {
+pub struct PendingCall {
     began: Instant,
     answers: Receiver<Answered>,
     answer: Option<Answered>,
@@ -47,7 +47,7 @@ impl Docker {
     ///
     /// # Errors
     /// The system refuses a thread.
-    pub fn open_call(&self, call: &Call, patience: Duration) -> io::Result<OpenCall> {
+    pub fn open_call(&self, call: &Request, patience: Duration) -> io::Result<PendingCall> {
         let docker = Self {
             timeout: patience,
             ..self.clone()
@@ -66,28 +66,28 @@ impl Docker {
                     container,
                 });
             })?;
-        Ok(OpenCall {
+        Ok(PendingCall {
             began,
             answers,
             answer: None,
         })
     }
 
-    fn made(&self, call: &Call) -> (Probe, Option<Container>) {
+    fn made(&self, call: &Request) -> (Probe, Option<Container>) {
         let path = match call {
-            Call::Inspect(id) => {
+            Request::Inspect(id) => {
                 let container = self.inspect(id);
                 return (container.probe.clone(), Some(container));
             }
-            Call::Ping => "/_ping",
-            Call::Version => "/version",
+            Request::Ping => "/_ping",
+            Request::Version => "/version",
         };
         let probe = block_on(self.asked(path)).map(|answer| answer.probe);
         (probe.unwrap_or_else(|error| not_started(&error)), None)
     }
 }
 
-impl OpenCall {
+impl PendingCall {
     /// Returns how it ended, if it does so within `limit`.
     pub fn wait(&mut self, limit: Duration) -> Option<&Answered> {
         if self.answer.is_none() {

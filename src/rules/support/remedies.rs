@@ -9,15 +9,15 @@ use crate::{
     },
     io::probe::Outcome,
     node::DEFAULT_ENDPOINT,
-    runtime::Runtime,
+    runtime::{Call, Runtime},
     syntax::id::ContainerId,
 };
 
-pub(super) use super::engine::{Engine, Setup, engine};
+pub(crate) use super::runtime_stack::{Engine, Setup, engine};
 use std::collections::BTreeSet;
 
 /// Returns a remedy that plegdoctor itself does not apply.
-pub(super) fn remedy(
+pub(crate) fn remedy(
     title: impl Into<String>,
     risk: Risk,
     command: impl Into<String>,
@@ -33,7 +33,7 @@ pub(super) fn remedy(
 }
 
 /// Returns the remedy that keeps the daemon's stacks before anything is restarted.
-pub(super) fn save_stacks(evidence: &Evidence) -> Remedy {
+pub(crate) fn save_stacks(evidence: &Evidence) -> Remedy {
     let signal = |daemon: &str| format!("kill -USR1 $(pidof {daemon})");
     let (command, place) = match engine(evidence) {
         Engine::Docker => (
@@ -59,7 +59,7 @@ pub(super) fn save_stacks(evidence: &Evidence) -> Remedy {
 }
 
 /// Returns the look at the OCI runtime process that may hold a container, by its short id; of several, by theirs with a `|` between.
-pub(super) fn see_runtime_process(short: &str) -> Remedy {
+pub(crate) fn see_runtime_process(short: &str) -> Remedy {
     let listed = match short.contains('|') {
         true => format!("grep -lE '{short}'"),
         false => format!("grep -l {short}"),
@@ -76,7 +76,7 @@ pub(super) fn see_runtime_process(short: &str) -> Remedy {
 
 /// Returns the look that tells whose a container or sandbox is, by its short id, where neither log nor runtime did. It
 /// asks the container itself nothing: it may not answer.
-pub(super) fn see_whose(evidence: &Evidence, short: &str) -> Remedy {
+pub(crate) fn see_whose(evidence: &Evidence, short: &str) -> Remedy {
     let command = match engine(evidence) {
         Engine::Docker => format!(
             "{} ps -a --no-trunc --format '{{{{.ID}}}} {{{{.Names}}}}' | grep {short}",
@@ -104,7 +104,7 @@ pub(super) fn see_whose(evidence: &Evidence, short: &str) -> Remedy {
 /// Returns the remedy that ends the OCI runtime process of a container, by its short id (of several as above). `runc init`,
 /// which is what mostly hangs, is known by its cgroup alone. A shim's command line names the id too, and killing the shim
 /// would lose the container: the pattern matches from the line's start.
-pub(super) fn end_runtime_process(short: &str) -> Remedy {
+pub(crate) fn end_runtime_process(short: &str) -> Remedy {
     let several = short.contains('|');
     let (named, found) = match several {
         true => (format!("({short})"), format!("grep -qE '{short}'")),
@@ -127,7 +127,7 @@ pub(super) fn end_runtime_process(short: &str) -> Remedy {
 }
 
 /// Returns the restart of a unit, if it is this machine's usual daemon that was asked.
-pub(super) fn restart(evidence: &Evidence, unit: Unit) -> Vec<Action> {
+pub(crate) fn restart(evidence: &Evidence, unit: Unit) -> Vec<Action> {
     match named_endpoint(evidence) {
         Some(_) => Vec::new(),
         None => vec![Action::RestartUnit { unit }],
@@ -137,15 +137,21 @@ pub(super) fn restart(evidence: &Evidence, unit: Unit) -> Vec<Action> {
 /// Returns whether containers outlive Docker, as far as it or its files tell.
 fn live_restore(runtime: Option<&Runtime>) -> Option<bool> {
     let runtime = runtime?;
-    let stored = || runtime.disk.as_ref().and_then(|disk| disk.live_restore);
-    runtime.live_restore.or_else(stored)
+    let stored = || {
+        runtime
+            .docker()
+            .disk
+            .as_ref()
+            .and_then(|disk| disk.live_restore)
+    };
+    runtime.docker().live_restore.or_else(stored)
 }
 
 /// Returns what a restart of Docker costs, as far as Docker or its files tell.
 fn cost_of_restart(runtime: Option<&Runtime>) -> String {
     match (runtime, live_restore(runtime)) {
         (Some(runtime), Some(false)) => {
-            let running = match (runtime.list.outcome, runtime.running()) {
+            let running = match (runtime.probe(Call::List).outcome, runtime.running()) {
                 (Outcome::Answered, 1) => "; 1 runs now".to_owned(),
                 (Outcome::Answered, running) => format!("; {running} run now"),
                 _ => String::new(),
@@ -158,7 +164,7 @@ fn cost_of_restart(runtime: Option<&Runtime>) -> String {
 }
 
 /// Returns what a restart of containerd costs: with Docker above it more than itself, where systemd binds the two.
-pub(super) fn cost_of_containerd(evidence: &Evidence) -> String {
+pub(crate) fn cost_of_containerd(evidence: &Evidence) -> String {
     let alone = "containers go on running; calls in flight fail";
     let runtime = evidence.runtime.as_ref();
     if engine(evidence) != Engine::Docker || live_restore(runtime) == Some(true) {
@@ -175,7 +181,7 @@ pub(super) fn cost_of_containerd(evidence: &Evidence) -> String {
 }
 
 /// Returns what a restart of that unit costs.
-pub(super) fn cost_of_unit(evidence: &Evidence, unit: Unit) -> String {
+pub(crate) fn cost_of_unit(evidence: &Evidence, unit: Unit) -> String {
     match unit {
         Unit::Docker => cost_of_restart(evidence.runtime.as_ref()),
         Unit::Containerd => cost_of_containerd(evidence),
@@ -184,7 +190,7 @@ pub(super) fn cost_of_unit(evidence: &Evidence, unit: Unit) -> String {
 }
 
 /// Returns the remedy of last resort.
-pub(super) fn restart_runtime(evidence: &Evidence) -> Remedy {
+pub(crate) fn restart_runtime(evidence: &Evidence) -> Remedy {
     const GO_ON: &str =
         "containers go on running; calls in flight fail, and the evidence is destroyed";
     let docker = cost_of_restart(evidence.runtime.as_ref());
@@ -224,7 +230,7 @@ fn unit(evidence: &Evidence) -> Option<Unit> {
 }
 
 /// Returns the look at why the runtime ended.
-pub(super) fn look_why_it_ended(evidence: &Evidence) -> Remedy {
+pub(crate) fn look_why_it_ended(evidence: &Evidence) -> Remedy {
     let units = Setup::of(evidence).units();
     let (status, journals) = (units.status(), units.of_journal());
     remedy(
@@ -236,7 +242,7 @@ pub(super) fn look_why_it_ended(evidence: &Evidence) -> Remedy {
 }
 
 /// Returns the remedy that starts the runtime.
-pub(super) fn start_runtime(evidence: &Evidence) -> Remedy {
+pub(crate) fn start_runtime(evidence: &Evidence) -> Remedy {
     let setup = Setup::of(evidence);
     let verb = match setup.is_one() {
         // The kubelet within it runs: only its child is gone.
@@ -274,7 +280,7 @@ pub(super) fn start_runtime(evidence: &Evidence) -> Remedy {
 
 /// Returns the remedies that remove the stopped containers of pods that are gone, with a look before; `None` where
 /// only Docker's clean-up is known and the node has another runtime.
-pub(super) fn clean_exited(evidence: &Evidence) -> Option<Vec<Remedy>> {
+pub(crate) fn clean_exited(evidence: &Evidence) -> Option<Vec<Remedy>> {
     let request = Request {
         exited: true,
         ..Request::default()
@@ -295,7 +301,7 @@ pub(super) fn clean_exited(evidence: &Evidence) -> Option<Vec<Remedy>> {
 }
 
 /// Returns the remedies that remove dead containers; `None` as for `clean_exited`.
-pub(super) fn clean_dead(evidence: &Evidence) -> Option<Vec<Remedy>> {
+pub(crate) fn clean_dead(evidence: &Evidence) -> Option<Vec<Remedy>> {
     let told = evidence.runtime.iter().flat_map(Runtime::told);
     let dead = told.filter(|container| container.is_dead());
     clean(
@@ -334,7 +340,7 @@ fn clean(
 }
 
 /// Returns the remedy that bounds how many dead containers the kubelet keeps, with what it is set to now.
-pub(super) fn bound_dead_containers(evidence: &Evidence) -> Remedy {
+pub(crate) fn bound_dead_containers(evidence: &Evidence) -> Remedy {
     let set = evidence
         .host
         .as_ref()
@@ -363,7 +369,7 @@ pub(super) fn bound_dead_containers(evidence: &Evidence) -> Remedy {
 }
 
 /// Returns the look at how many containers a containerd has, which its CRI cannot list any more.
-pub(super) fn count_containers(evidence: &Evidence) -> Remedy {
+pub(crate) fn count_containers(evidence: &Evidence) -> Remedy {
     remedy(
         "See how many containers there are (crictl runs into the same limit)",
         Risk::Safe,
@@ -376,7 +382,7 @@ pub(super) fn count_containers(evidence: &Evidence) -> Remedy {
 }
 
 /// Returns the remedy that stops one container or sandbox.
-pub(super) fn stop_container(evidence: &Evidence, id: &ContainerId) -> Remedy {
+pub(crate) fn stop_container(evidence: &Evidence, id: &ContainerId) -> Remedy {
     let command = match engine(evidence) {
         Engine::Containerd | Engine::Crio => {
             let (crictl, id) = (Setup::of(evidence).crictl(), id.short());
@@ -395,7 +401,7 @@ pub(super) fn stop_container(evidence: &Evidence, id: &ContainerId) -> Remedy {
 }
 
 /// Returns how to call the docker command line for the daemon that was asked.
-pub(super) fn docker_command(evidence: &Evidence) -> String {
+pub(crate) fn docker_command(evidence: &Evidence) -> String {
     match named_endpoint(evidence) {
         Some(endpoint) => format!("docker -H {endpoint}"),
         None => "docker".to_owned(),

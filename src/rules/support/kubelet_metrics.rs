@@ -1,20 +1,21 @@
 //! What the kubelet itself says of its relist, for several rules: an age beyond the limit is an unhealthy PLEG, with or
 //! without a log, and supports whatever explains it.
 
-use super::is_cause;
+use crate::runtime::Call;
 use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Severity},
     io::probe::Outcome,
     kubelet::{Age, Kubelet, Seen},
+    rules::is_cause,
     syntax::{citation::Citation, duration},
 };
 
 /// What metrics are called where they are cited.
-pub(super) const METRICS: &str = "kubelet metrics";
+pub(crate) const METRICS: &str = "kubelet metrics";
 
 /// Returns what the kubelet says, if it is the one that the rest is about.
-pub(super) fn of(evidence: &Evidence) -> Option<&Kubelet> {
+pub(crate) fn of(evidence: &Evidence) -> Option<&Kubelet> {
     let kubelet = evidence.kubelet.as_ref()?;
     let theirs = kubelet
         .metrics
@@ -26,7 +27,7 @@ pub(super) fn of(evidence: &Evidence) -> Option<&Kubelet> {
 }
 
 /// Returns a citation of what the metrics say.
-pub(super) fn cite(kubelet: &Kubelet, text: String) -> Citation {
+pub(crate) fn cite(kubelet: &Kubelet, text: String) -> Citation {
     Citation {
         is_call: true,
         source: METRICS.to_owned().into(),
@@ -37,7 +38,7 @@ pub(super) fn cite(kubelet: &Kubelet, text: String) -> Citation {
 }
 
 /// Returns in words how long ago the last relist that listed began.
-pub(super) fn lag(kubelet: &Kubelet, age: Age) -> String {
+pub(crate) fn lag(kubelet: &Kubelet, age: Age) -> String {
     let never = kubelet
         .metrics
         .as_ref()
@@ -56,7 +57,7 @@ pub(super) fn lag(kubelet: &Kubelet, age: Age) -> String {
 
 /// Adds to the active causes that the kubelet's own metrics show the PLEG unhealthy, where they do. Those that stand on
 /// Docker's answers alone have their second source then, if it says what they do.
-pub(super) fn support(evidence: &Evidence, findings: &mut [Finding]) {
+pub(crate) fn support(evidence: &Evidence, findings: &mut [Finding]) {
     let Some((kubelet, age)) = of(evidence).and_then(|kubelet| Some((kubelet, kubelet.overdue()?)))
     else {
         return;
@@ -90,10 +91,10 @@ fn agrees(evidence: &Evidence, id: &str, only_one: bool) -> bool {
     let Some(runtime) = &evidence.runtime else {
         return false;
     };
-    let listed = runtime.list.outcome;
+    let listed = runtime.probe(Call::List).outcome;
     let mut inspects = runtime.containers.iter().map(|it| it.probe.outcome);
     match id {
-        "runtime-down" => runtime.ping.outcome == Outcome::Refused,
+        "runtime-down" => runtime.probe(Call::Ping).outcome == Outcome::Refused,
         "hung-runtime" => listed == Outcome::TimedOut,
         // Lists answer, so that it is a status call that the relist waits for.
         "hung-container" => {

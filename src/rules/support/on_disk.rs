@@ -1,6 +1,6 @@
 //! What several rules tell of containers that only Docker's files name: as it last wrote them, perhaps stale.
 
-use super::{clock, count};
+use super::wording::{clock, count};
 use crate::{
     evidence::Evidence,
     runtime::{
@@ -11,21 +11,21 @@ use crate::{
 };
 
 /// Returns Docker's files and the containers that they name, where they stand for a list that did not come.
-pub(super) fn listed(evidence: &Evidence) -> Option<(&Disk, Vec<&Stored>)> {
+pub(crate) fn listed(evidence: &Evidence) -> Option<(&Disk, Vec<&Stored>)> {
     let runtime = evidence.runtime.as_ref()?;
-    let disk = runtime.disk.as_ref().filter(|disk| disk.whole)?;
+    let disk = runtime.docker().disk.as_ref().filter(|disk| disk.whole)?;
     let stored = runtime.containers.iter();
     Some((disk, stored.filter_map(|it| it.disk.as_ref()).collect()))
 }
 
 /// Returns how many of them are said to be stopped.
-pub(super) fn stopped(stored: &[&Stored]) -> usize {
+pub(crate) fn stopped(stored: &[&Stored]) -> usize {
     let stopped = |stored: &&&Stored| !stored.state.running;
     stored.iter().filter(stopped).count()
 }
 
 /// Returns what Docker last wrote of a container, as proof.
-pub(super) fn cite(evidence: &Evidence, container: &Container) -> Option<Citation> {
+pub(crate) fn cite(evidence: &Evidence, container: &Container) -> Option<Citation> {
     let stored = container.disk.as_ref()?;
     let error = match stored.state.error.as_str() {
         "" => String::new(),
@@ -41,7 +41,7 @@ pub(super) fn cite(evidence: &Evidence, container: &Container) -> Option<Citatio
 }
 
 /// Returns "state running, written at 03:12:01, but its process 2261 is gone".
-pub(super) fn told(evidence: &Evidence, stored: &Stored) -> String {
+pub(crate) fn told(evidence: &Evidence, stored: &Stored) -> String {
     let state = &stored.state.state;
     let written = match stored.written {
         Some(written) => format!(", written at {}", clock(evidence, Some(written))),
@@ -56,7 +56,7 @@ pub(super) fn told(evidence: &Evidence, stored: &Stored) -> String {
 }
 
 /// Returns how many containers Docker last wrote down, and what has become of those that ran: one or two sentences.
-pub(super) fn summed_up(disk: &Disk, stored: &[&Stored]) -> String {
+pub(crate) fn summed_up(disk: &Disk, stored: &[&Stored]) -> String {
     let all = count(stored.len(), "container");
     let ran: Vec<_> = stored.iter().filter(|one| one.state.running).collect();
     let lives = |life: Life| ran.iter().filter(|one| one.life == life).count();

@@ -14,11 +14,11 @@ use chrono::TimeDelta;
 use std::{sync::Arc, time::Duration};
 
 /// An OCI runtime command is done within seconds, on a loaded node too; one of this age is stuck.
-pub(super) const STUCK: Duration = Duration::from_secs(30);
+pub(crate) const STUCK: Duration = Duration::from_secs(30);
 
 /// What holds a container's lock.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Holder<'a> {
+pub(crate) enum Holder<'a> {
     /// A run of the OCI runtime for that container.
     Runtime(&'a Process),
     /// A thread of the daemon itself: no OCI runtime runs, but this waits for a file system.
@@ -27,20 +27,20 @@ pub(super) enum Holder<'a> {
 
 /// A task that sleeps: a thread of a process, or the process itself where its threads were not looked at.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Task<'a> {
-    pub(super) process: &'a Process,
-    pub(super) tid: u32,
-    pub(super) state: State,
+pub(crate) struct Task<'a> {
+    pub(crate) process: &'a Process,
+    pub(crate) tid: u32,
+    pub(crate) state: State,
     /// The function of the kernel that it sleeps in.
-    pub(super) wchan: Option<&'a str>,
+    pub(crate) wchan: Option<&'a str>,
     /// Its kernel stack, the innermost function first.
-    pub(super) stack: &'a [String],
+    pub(crate) stack: &'a [String],
     /// Whether it was watched and did not wake up.
-    pub(super) still: bool,
+    pub(crate) still: bool,
 }
 
 /// Returns those of a process's tasks that may wait in the kernel for something outside of it.
-pub(super) fn tasks(process: &Process) -> impl Iterator<Item = Task<'_>> {
+pub(crate) fn tasks(process: &Process) -> impl Iterator<Item = Task<'_>> {
     let threads = process.threads.waiting.iter().map(move |thread| Task {
         process,
         tid: thread.tid,
@@ -61,13 +61,13 @@ pub(super) fn tasks(process: &Process) -> impl Iterator<Item = Task<'_>> {
 }
 
 /// Returns the OCI runtime process that works on a container.
-pub(super) fn of_container<'a>(evidence: &'a Evidence, id: &ContainerId) -> Option<Holder<'a>> {
+pub(crate) fn of_container<'a>(evidence: &'a Evidence, id: &ContainerId) -> Option<Holder<'a>> {
     let host = evidence.host.as_ref()?;
     host.oci_processes(id).first().copied().map(Holder::Runtime)
 }
 
 /// Returns the thread of dockerd that waits for a file system, if there is one.
-pub(super) fn waiting_thread(evidence: &Evidence) -> Option<Holder<'_>> {
+pub(crate) fn waiting_thread(evidence: &Evidence) -> Option<Holder<'_>> {
     let dockerd = dockerd(evidence, evidence.host.as_ref()?)?;
     // One that was not seen to stay asleep may only be slow.
     let waiting = dockerd.threads.waiting.iter();
@@ -77,7 +77,7 @@ pub(super) fn waiting_thread(evidence: &Evidence) -> Option<Holder<'_>> {
 }
 
 /// Returns the dockerd that was asked, or the usual one.
-pub(super) fn dockerd<'a>(evidence: &Evidence, host: &'a Host) -> Option<&'a Process> {
+pub(crate) fn dockerd<'a>(evidence: &Evidence, host: &'a Host) -> Option<&'a Process> {
     match &evidence.runtime {
         Some(runtime) => host.dockerd(&runtime.endpoint),
         // Nobody says which one the kubelet drives; one alone leaves no choice.
@@ -104,12 +104,12 @@ pub(crate) fn daemons(evidence: &Evidence) -> Vec<&Process> {
 
 impl Holder<'_> {
     /// Returns whether it has held for longer than any ordinary work takes. A thread's age says nothing.
-    pub(super) fn is_stuck(&self) -> bool {
+    pub(crate) fn is_stuck(&self) -> bool {
         self.age().is_some_and(|age| age >= STUCK)
     }
 
     /// Returns how long an OCI runtime process has run.
-    pub(super) fn age(&self) -> Option<Duration> {
+    pub(crate) fn age(&self) -> Option<Duration> {
         match self {
             Self::Runtime(process) => process.age,
             Self::Thread(..) => None,
@@ -117,7 +117,7 @@ impl Holder<'_> {
     }
 
     /// Returns the process to end, if ending one process is the cure.
-    pub(super) fn pid(&self) -> Option<u32> {
+    pub(crate) fn pid(&self) -> Option<u32> {
         match self {
             Self::Runtime(process) => Some(process.pid),
             Self::Thread(..) => None,
@@ -126,7 +126,7 @@ impl Holder<'_> {
 
     /// Returns the action that ends it, if that is an OCI runtime process whose words and container are known: what
     /// can't be told again right before is not ended.
-    pub(super) fn end(&self) -> Option<Action> {
+    pub(crate) fn end(&self) -> Option<Action> {
         match self {
             Self::Runtime(process) => Some(Action::EndProcess(RuntimeProcess {
                 pid: process.pid,
@@ -139,7 +139,7 @@ impl Holder<'_> {
     }
 
     /// Returns what is told of it, as a sentence.
-    pub(super) fn told(&self) -> String {
+    pub(crate) fn told(&self) -> String {
         match self {
             Self::Runtime(process) => {
                 let command = match process.role {
@@ -167,7 +167,7 @@ impl Holder<'_> {
     }
 
     /// Returns it as proof.
-    pub(super) fn cite(&self, evidence: &Evidence) -> Citation {
+    pub(crate) fn cite(&self, evidence: &Evidence) -> Citation {
         let (source, text) = match self {
             Self::Runtime(process) => cited(process),
             Self::Thread(daemon, thread) => (
@@ -185,7 +185,7 @@ impl Holder<'_> {
     }
 
     /// Returns it as a subject, which belongs to container `id`.
-    pub(super) fn subject(&self, id: &ContainerId) -> Subject {
+    pub(crate) fn subject(&self, id: &ContainerId) -> Subject {
         let process = match self {
             Self::Runtime(process) | Self::Thread(process, _) => process,
         };
@@ -200,7 +200,7 @@ impl Holder<'_> {
     }
 
     /// Returns the remedy that looks at it again, and at `others` like it.
-    pub(super) fn look(&self, others: &[Holder]) -> Remedy {
+    pub(crate) fn look(&self, others: &[Holder]) -> Remedy {
         let pid = |holder: &Holder| match holder {
             Holder::Runtime(process) => Some(process.pid.to_string()),
             Holder::Thread(..) => None,
@@ -234,7 +234,7 @@ impl Holder<'_> {
 }
 
 /// Returns what was seen of the host as a citation.
-pub(super) fn cite(evidence: &Evidence, source: impl Into<Arc<str>>, text: String) -> Citation {
+pub(crate) fn cite(evidence: &Evidence, source: impl Into<Arc<str>>, text: String) -> Citation {
     Citation {
         source: source.into(),
         // Nor is it a line of a log.
@@ -246,7 +246,7 @@ pub(super) fn cite(evidence: &Evidence, source: impl Into<Arc<str>>, text: Strin
 }
 
 /// Returns the source and the text of a citation of a process.
-pub(super) fn cited(process: &Process) -> (String, String) {
+pub(crate) fn cited(process: &Process) -> (String, String) {
     let age = process
         .age
         .map_or_else(String::new, |age| format!(", {} old", span(age)));
@@ -263,7 +263,7 @@ pub(super) fn cited(process: &Process) -> (String, String) {
 }
 
 /// Returns the remedy that ends OCI runtime processes.
-pub(super) fn end(holders: &[Holder<'_>]) -> Option<Remedy> {
+pub(crate) fn end(holders: &[Holder<'_>]) -> Option<Remedy> {
     let pids: Vec<_> = holders
         .iter()
         .filter_map(Holder::pid)
@@ -308,7 +308,7 @@ pub(super) fn end(holders: &[Holder<'_>]) -> Option<Remedy> {
 }
 
 /// Returns the action that lets a stopped daemon go on; none where nobody knows whether it is traced.
-pub(super) fn go_on(process: &Process) -> Vec<Action> {
+pub(crate) fn go_on(process: &Process) -> Vec<Action> {
     let action = Action::ContinueDaemon {
         pid: process.pid,
         start_ticks: process.start_ticks,
@@ -319,7 +319,7 @@ pub(super) fn go_on(process: &Process) -> Vec<Action> {
 }
 
 /// Returns "state S, in do_wait".
-pub(super) fn doing(state: State, wchan: Option<&str>) -> String {
+pub(crate) fn doing(state: State, wchan: Option<&str>) -> String {
     match wchan {
         Some(wchan) => format!("state {}, in {wchan}", state.letter()),
         None => format!("state {}", state.letter()),
@@ -344,7 +344,7 @@ fn stack(state: State, stack: &[String]) -> String {
 }
 
 /// Returns a duration for people, in whole seconds.
-pub(super) fn span(span: Duration) -> String {
+pub(crate) fn span(span: Duration) -> String {
     match span.as_secs() {
         seconds @ 0..60 => format!("{seconds}s"),
         seconds => {

@@ -1,19 +1,19 @@
 //! How much room the list of containers has, in words: for the rules that speak of many containers.
 
-use super::count;
+use super::{cite, wording::count};
 use crate::{
     runtime::{Runtime, room::Room},
-    syntax::duration,
+    syntax::{citation::Citation, duration},
 };
 use chrono::TimeDelta;
 
-pub(super) use crate::runtime::room::LIMIT;
+pub(crate) use crate::runtime::room::LIMIT;
 
 /// What is further off concerns nobody.
 const FAR: TimeDelta = TimeDelta::days(366);
 
 /// Returns how far the list is from its limit, how long a relist takes, and when it will be too long or too late.
-pub(super) fn told(runtime: &Runtime) -> Option<String> {
+pub(crate) fn told(runtime: &Runtime) -> Option<String> {
     let room = runtime.room()?;
     let Room {
         bytes, each, full, ..
@@ -59,4 +59,18 @@ fn lasting(time: TimeDelta) -> String {
         0 | 1 => duration::human(time),
         days => format!("{days} days"),
     }
+}
+
+/// How many of the listed containers do not run.
+pub(crate) fn stopped(runtime: &Runtime) -> usize {
+    let containers = runtime.containers.iter();
+    containers.filter(|it| !it.is_listed_running()).count()
+}
+
+/// How long the list is, as proof.
+pub(crate) fn cite_list(runtime: &Runtime) -> Citation {
+    let containers = count(runtime.containers.len(), "container");
+    let (stopped, bytes) = (stopped(runtime), runtime.list_bytes());
+    let text = format!("{containers}, {stopped} of them stopped, {bytes} bytes as JSON");
+    cite::call("docker list", runtime, text)
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::runtime::Call;
 use crate::{
     io::gap::Gap,
     kubelet::summary::Source,
@@ -6,19 +7,16 @@ use crate::{
 };
 
 /// What each rule says of this evidence, where it found nothing.
-fn judged(evidence: &Evidence) -> BTreeMap<&'static str, Judged> {
-    let findings = check_all(evidence);
+fn judged(evidence: &Evidence) -> BTreeMap<&'static str, Exclusion> {
+    let Evaluation { findings, absent } = evaluate(evidence);
     let primary = findings.iter().find(|it| it.active).unwrap_or(&findings[0]);
-    let scene = Scene::of(evidence, primary);
-    let open = RULES
-        .iter()
-        .filter(|rule| findings.iter().all(|it| it.id != rule.id));
-    open.map(|rule| (rule.id, (rule.bearing.judge)(&scene)))
-        .collect()
+    let trouble = Trouble::new(evidence, primary);
+    let excluded = |(rule, absent): &(&'static Rule, Absent)| (rule.id, trouble.exclude(absent));
+    absent.iter().map(excluded).collect()
 }
 
-fn is_out(judged: &Judged) -> bool {
-    matches!(judged, Judged::Out { .. })
+fn is_out(judged: &Exclusion) -> bool {
+    matches!(judged, Exclusion::RuledOut { .. })
 }
 
 fn out(evidence: &Evidence) -> Vec<&'static str> {
@@ -72,7 +70,7 @@ fn a_well_node_rules_all_causes_out() {
         Some(daemon_with(vec![sandbox(ID, Some("running"))])),
     );
     evidence.host = Some(well());
-    let causes = RULES.iter().filter(|rule| rule.explains);
+    let causes = RULES.iter().filter(|rule| explains_lag(rule.id));
     let others = [
         "dead-container",
         "memory-starved",
@@ -99,7 +97,7 @@ fn what_nobody_looked_at_is_open() {
         "systemd-unresponsive",
         "tasks-exhausted",
     ] {
-        let Judged::Open { decide, .. } = &judged[id] else {
+        let Exclusion::Unknown { decide, .. } = &judged[id] else {
             panic!("{id}: {:?}", judged[id])
         };
         assert!(decide.as_ref().unwrap().contains("plegdoctor"), "{id}");
@@ -108,14 +106,20 @@ fn what_nobody_looked_at_is_open() {
 
 #[test]
 fn each_rule_that_explains_a_lag_says_what_speaks_against_it() {
-    let evidence = evidence(&outage(), None);
-    let scene = Scene {
+    let evidence = evidence(&[], None);
+    let trouble = Trouble {
         evidence: &evidence,
         now: true,
         outage: None,
     };
-    for rule in RULES.iter().filter(|rule| rule.explains) {
-        assert_ne!((rule.bearing.judge)(&scene), Judged::Unasked, "{}", rule.id);
+    let case = Case {
+        evidence: &evidence,
+        findings: &[],
+    };
+    for rule in RULES.iter().filter(|rule| explains_lag(rule.id)) {
+        let (_, absent) = rule.evaluate(&case);
+        let said = trouble.exclude(&absent.unwrap());
+        assert_ne!(said, Exclusion::Silent, "{}", rule.id);
     }
 }
 
@@ -136,7 +140,7 @@ fn answers_of_now_say_nothing_of_what_is_over() {
         "container-pileup",
         "cni-hang",
     ] {
-        let open = matches!(&judged[id], Judged::Open { decide: None, .. });
+        let open = matches!(&judged[id], Exclusion::Unknown { decide: None, .. });
         assert!(open, "{id}: {:?}", judged[id]);
     }
 }
@@ -228,13 +232,8 @@ fn a_call_that_failed_so_in_the_outage_rules_nothing_out() {
 fn a_socket_that_refuses_and_one_that_takes_calls_tell_the_two_apart() {
     let with = |outcome| {
         let mut daemon = daemon_with(Vec::new());
-        for call in [
-            &mut daemon.ping,
-            &mut daemon.version_probe,
-            &mut daemon.info,
-            &mut daemon.list,
-        ] {
-            *call = probe(outcome, 3000);
+        for call in Call::OWN {
+            *daemon.probe_mut(call) = probe(outcome, 3000);
         }
         evidence(&[], Some(daemon))
     };
@@ -258,7 +257,7 @@ fn machine(evidence: &mut Evidence) -> &mut Host {
 #[track_caller]
 fn open(evidence: &Evidence, id: &str) -> String {
     match &judged(evidence)[id] {
-        Judged::Open { why, .. } => why.clone(),
+        Exclusion::Unknown { why, .. } => why.clone(),
         other => panic!("{id}: {other:?}"),
     }
 }
@@ -394,8 +393,8 @@ fn a_socket_that_systemd_holds_is_no_daemon() {
     let silent = |processes: Vec<Process>| {
         changed(|it| {
             let mut daemon = daemon_with(Vec::new());
-            for call in [&mut daemon.ping, &mut daemon.list] {
-                *call = probe(Outcome::TimedOut, 3000);
+            for call in [Call::Ping, Call::List] {
+                *daemon.probe_mut(call) = probe(Outcome::TimedOut, 3000);
             }
             it.runtime = Some(daemon);
             machine(it).processes = processes;
@@ -408,7 +407,7 @@ fn a_socket_that_systemd_holds_is_no_daemon() {
 
 /// What one rule says of this evidence, where it found nothing.
 #[track_caller]
-fn verdict(evidence: &Evidence, id: &str) -> Judged {
+fn verdict(evidence: &Evidence, id: &str) -> Exclusion {
     judged(evidence)
         .remove(id)
         .expect("the rule found something")
@@ -428,7 +427,7 @@ fn of_a_runtime_that_is_never_asked_its_own_tool_decides() {
     let mut told = evidence(&lines, None);
     for host in [None, Some(well())] {
         told.host = host;
-        let Judged::Open { decide, .. } = verdict(&told, "container-pileup") else {
+        let Exclusion::Unknown { decide, .. } = verdict(&told, "container-pileup") else {
             panic!("judged");
         };
         assert!(decide.unwrap().contains("crictl --timeout 120s ps -aq"));
@@ -461,13 +460,13 @@ fn lists_that_fail_at_once_rule_a_plugin_out_without_a_look_at_the_host() {
     // One list, or one status, may wait without an end.
     let silent = [&[1, 2, 3].map(ordinary)[..], &stale].concat();
     let open = verdict(&evidence(&silent, None), "cni-hang");
-    assert!(matches!(open, Judged::Open { .. }), "{open:?}");
+    assert!(matches!(open, Exclusion::Unknown { .. }), "{open:?}");
 }
 
 #[test]
 fn events_are_asked_for_only_where_a_runtime_sends_them() {
     let docker = changed(|_| {});
-    assert_eq!(verdict(&docker, "evented-pleg"), Judged::Unasked);
+    assert_eq!(verdict(&docker, "evented-pleg"), Exclusion::Silent);
     let lines = [&[of_containerd()][..], &outage()].concat();
     let told = evidence(&lines, None);
     assert!(is_out(&verdict(&told, "evented-pleg")));
@@ -478,7 +477,7 @@ fn events_are_asked_for_only_where_a_runtime_sends_them() {
     );
     let mut untold = evidence(&[of_containerd(), cut], None);
     let open = verdict(&untold, "evented-pleg");
-    assert!(matches!(open, Judged::Open { .. }), "{open:?}");
+    assert!(matches!(open, Exclusion::Unknown { .. }), "{open:?}");
     let mut host = well();
     host.kubelet_settings = Some(Settings {
         evented_pleg: Some(false),
@@ -529,12 +528,12 @@ fn shims_are_ruled_out_only_where_each_was_seen_beside_its_container() {
     let unseen = changed(|it| machine(it).whole = false);
     open(&unseen, "leaked-shim");
     let others = evidence(&[&[of_containerd()][..], &outage()].concat(), None);
-    assert_eq!(verdict(&others, "leaked-shim"), Judged::Unasked);
+    assert_eq!(verdict(&others, "leaked-shim"), Exclusion::Silent);
 }
 
 #[test]
 fn the_lock_of_iptables_is_asked_for_only_where_networks_fail() {
-    assert_eq!(verdict(&changed(|_| {}), "xtables-lock"), Judged::Unasked);
+    assert_eq!(verdict(&changed(|_| {}), "xtables-lock"), Exclusion::Silent);
     let network = |evidence: &mut Evidence| {
         let failed = format!(
             "StopPodSandbox \"{ID}\" from runtime service failed: rpc error: code = Unknown desc = networkPlugin cni failed to teardown pod \"web-2_default\" network: neither iptables-save nor iptables-restore returned"

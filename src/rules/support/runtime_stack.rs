@@ -1,7 +1,7 @@
 //! Which runtime this node's kubelet drives, the units that the two run in, and the commands that ask it. All that
 //! remedies and looks name comes from here; where no evidence tells, the alternatives are named.
 
-use super::runtime_down;
+use super::calls::REFUSED;
 use crate::{
     evidence::Evidence,
     kubelet::event::{ErrorClass, Event},
@@ -11,7 +11,7 @@ use crate::{
 
 /// The container runtimes whose commands differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Engine {
+pub(crate) enum Engine {
     Docker,
     Containerd,
     Crio,
@@ -21,7 +21,7 @@ pub(super) enum Engine {
 
 impl Engine {
     /// Returns whether it is known to be another runtime than Docker: one that plegdoctor does not ask.
-    pub(super) fn is_others(self) -> bool {
+    pub(crate) fn is_others(self) -> bool {
         matches!(self, Self::Containerd | Self::Crio)
     }
 }
@@ -45,38 +45,38 @@ enum Packed {
 
 /// The units of a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Units {
+pub(crate) struct Units {
     /// All that may concern, the one that the kubelet asks first.
-    pub(super) all: &'static [&'static str],
+    pub(crate) all: &'static [&'static str],
     /// A comment on the first one's name, where it may have another; begins with a blank.
-    pub(super) note: &'static str,
+    pub(crate) note: &'static str,
 }
 
 impl Units {
     /// Returns what systemd calls the one that the kubelet asks, with the comment: `docker # or containerd, or crio`.
-    pub(super) fn first(self) -> String {
+    pub(crate) fn first(self) -> String {
         let name = self.all.first().copied().unwrap_or("docker");
         format!("{name}{}", self.note)
     }
 
     /// Returns the look at how they are.
-    pub(super) fn status(self) -> String {
+    pub(crate) fn status(self) -> String {
         format!("systemctl status {} --no-pager", self.all.join(" "))
     }
 
     /// Returns the option that names them to journalctl: ` -u docker -u containerd`.
-    pub(super) fn of_journal(self) -> String {
+    pub(crate) fn of_journal(self) -> String {
         self.all.iter().map(|unit| format!(" -u {unit}")).collect()
     }
 }
 
 /// What is known of a node's runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Setup {
-    pub(super) engine: Engine,
+pub(crate) struct Setup {
+    pub(crate) engine: Engine,
     packed: Packed,
     /// Whether it is cri-dockerd, between the kubelet and Docker, that cannot be reached.
-    pub(super) lacks_cri_dockerd: bool,
+    pub(crate) lacks_cri_dockerd: bool,
 }
 
 /// Where k3s' and RKE2's containerd listens.
@@ -85,7 +85,7 @@ const SNAPS: &str = "unix:///var/snap/microk8s/common/run/containerd.sock";
 
 impl Setup {
     /// Returns what the evidence tells.
-    pub(super) fn of(evidence: &Evidence) -> Self {
+    pub(crate) fn of(evidence: &Evidence) -> Self {
         let refused = refused(evidence);
         let packed = packed(evidence, refused);
         Self {
@@ -96,7 +96,7 @@ impl Setup {
     }
 
     /// Returns the units of the runtime.
-    pub(super) fn units(self) -> Units {
+    pub(crate) fn units(self) -> Units {
         let (all, note): (&[_], _) = match (self.engine, self.packed) {
             (Engine::Docker, _) if self.lacks_cri_dockerd => {
                 (&["cri-docker", "docker", "containerd"], "")
@@ -117,7 +117,7 @@ impl Setup {
     }
 
     /// Returns the units that the kubelet runs in.
-    pub(super) fn own_units(self) -> Units {
+    pub(crate) fn own_units(self) -> Units {
         let (all, note): (&[_], _) = match self.packed {
             Packed::Apart => (&["kubelet"], ""),
             Packed::K3s => (&["k3s", "k3s-agent"], " # on an agent: k3s-agent"),
@@ -135,18 +135,18 @@ impl Setup {
     }
 
     /// Returns whether the runtime is a child of the program that the kubelet runs in, and restarts with it.
-    pub(super) fn is_one(self) -> bool {
+    pub(crate) fn is_one(self) -> bool {
         let apart = matches!(self.packed, Packed::Apart | Packed::MicroK8s);
         self.engine == Engine::Containerd && !apart
     }
 
     /// Returns whether the runtime runs in the unit of its own name.
-    pub(super) fn is_plain(self) -> bool {
+    pub(crate) fn is_plain(self) -> bool {
         self.engine == Engine::Docker || self.packed == Packed::Apart
     }
 
     /// Returns how to call crictl so that it asks this runtime.
-    pub(super) fn crictl(self) -> String {
+    pub(crate) fn crictl(self) -> String {
         match self.packed {
             Packed::Apart => "crictl".to_owned(),
             Packed::K3s | Packed::K3sAgent => "k3s crictl".to_owned(),
@@ -159,7 +159,7 @@ impl Setup {
     }
 
     /// Returns how to call containerd's own client.
-    pub(super) fn ctr(self) -> String {
+    pub(crate) fn ctr(self) -> String {
         match self.packed {
             Packed::Apart => "ctr".to_owned(),
             Packed::K3s | Packed::K3sAgent => "k3s ctr".to_owned(),
@@ -177,14 +177,14 @@ impl Setup {
 
     /// Returns a call of crictl that ends in any case, and tells whether it was answered. By itself crictl waits 2 s
     /// (kubernetes-sigs/cri-tools cmd/crictl/main.go), which a slow runtime needs as well.
-    pub(super) fn ask(self, call: &str) -> String {
+    pub(crate) fn ask(self, call: &str) -> String {
         let crictl = self.crictl();
         format!("timeout 15 {crictl} --timeout 10s {call} > /dev/null && echo answered")
     }
 }
 
 /// Returns the runtime that this node's kubelet drives.
-pub(super) fn engine(evidence: &Evidence) -> Engine {
+pub(crate) fn engine(evidence: &Evidence) -> Engine {
     if let Some(engine) = told(evidence) {
         return engine;
     }
@@ -199,7 +199,7 @@ pub(super) fn engine(evidence: &Evidence) -> Engine {
 }
 
 /// Returns the runtime that the log's lines or the kubelet's settings name.
-pub(super) fn told(evidence: &Evidence) -> Option<Engine> {
+pub(crate) fn told(evidence: &Evidence) -> Option<Engine> {
     let log = evidence.log.as_ref();
     if log.is_some_and(|log| log.uses_docker.is_some()) {
         return Some(Engine::Docker);
@@ -219,7 +219,7 @@ pub(super) fn told(evidence: &Evidence) -> Option<Engine> {
 }
 
 /// Returns whether Docker has containers of pods.
-pub(super) fn has_pods(runtime: &Runtime) -> bool {
+pub(crate) fn has_pods(runtime: &Runtime) -> bool {
     let mut told = runtime.told();
     told.any(|it| it.pod.is_some() || it.uid.is_some())
 }
@@ -244,7 +244,7 @@ fn by_socket(text: &str) -> Option<Engine> {
 fn refused(evidence: &Evidence) -> Option<&str> {
     let log = evidence.log.as_ref()?;
     let text = |event: &'_ Event| event.error.as_ref().is_some_and(|it| !it.is_of_network());
-    let groups = log.failed(runtime_down::CALLS, ErrorClass::Unavailable);
+    let groups = log.failed(REFUSED, ErrorClass::Unavailable);
     let last = groups
         .filter(|group| text(&group.last) && names_socket(&group.last))
         .max_by_key(|group| group.last.at)?;

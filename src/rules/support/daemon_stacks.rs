@@ -1,7 +1,7 @@
 //! The words for what a daemon's stacks tell, for the rules that cite them.
 
+use super::wording::count;
 use crate::{
-    rules::count,
     runtime::{
         Runtime,
         stacks::{Call, Guard, Verb, Wait},
@@ -13,7 +13,7 @@ use crate::{
 const NAMED: usize = 4;
 
 /// Returns `a start that has waited for containerd (tasks.Create) for at least 14 minutes`.
-pub(super) fn doing(call: &Call) -> String {
+pub(crate) fn doing(call: &Call) -> String {
     let (article, noun) = noun(call.verb);
     let what = waited_for(&call.waits);
     match (what, call.minutes) {
@@ -31,7 +31,7 @@ pub(super) fn doing(call: &Call) -> String {
 }
 
 /// Returns `a start that waits for containerd; 2 execs that …`, those alike counted together.
-pub(super) fn listed(calls: &[&Call]) -> String {
+pub(crate) fn listed(calls: &[&Call]) -> String {
     let mut kinds: Vec<(&Call, usize)> = Vec::new();
     for call in calls {
         let alike = kinds.iter_mut().find(|(first, _)| {
@@ -57,7 +57,7 @@ pub(super) fn listed(calls: &[&Call]) -> String {
 }
 
 /// Cites the goroutines of calls.
-pub(super) fn cite(runtime: &Runtime, calls: &[&Call]) -> Citation {
+pub(crate) fn cite(runtime: &Runtime, calls: &[&Call]) -> Citation {
     let goroutine = |call: &&Call| {
         let (outer, inner) = &call.functions;
         let minutes = match call.minutes {
@@ -85,7 +85,7 @@ pub(super) fn cite(runtime: &Runtime, calls: &[&Call]) -> Citation {
 }
 
 /// Returns what is waited for, in words; `None` if it is not known.
-pub(super) fn waited_for(wait: &Wait) -> Option<String> {
+pub(crate) fn waited_for(wait: &Wait) -> Option<String> {
     let name = match wait {
         Wait::Containerd(name)
         | Wait::LogDriver(name)
@@ -102,7 +102,7 @@ pub(super) fn waited_for(wait: &Wait) -> Option<String> {
 }
 
 /// Returns what is waited for, without which call, driver or function of it.
-pub(super) fn waited_for_kind(wait: &Wait) -> Option<&'static str> {
+pub(crate) fn waited_for_kind(wait: &Wait) -> Option<&'static str> {
     Some(match wait {
         Wait::Containerd(_) => "containerd",
         Wait::LogDriver(_) => "its log driver",

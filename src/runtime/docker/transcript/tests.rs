@@ -18,7 +18,7 @@ fn answer(outcome: Outcome, micros: u64, error: Option<&str>, body: &[u8]) -> An
 
 #[test]
 fn every_end_of_a_call_is_replayed_to_the_nanosecond_and_the_word() {
-    let tape = Tape::new(|_, body| body);
+    let transcript = Transcript::new(|_, body| body);
     let all = [
         ("/_ping", answer(Outcome::Answered, 1_234, None, b"OK")),
         ("/info", answer(Outcome::TimedOut, 3_000_123, None, b"")),
@@ -51,9 +51,9 @@ fn every_end_of_a_call_is_replayed_to_the_nanosecond_and_the_word() {
         ("/d", answer(Outcome::Error, 9, Some("HTTP 500"), b"")),
     ];
     for (path, answer) in &all {
-        tape.answer(path, answer, answer.body.len() as u64, false);
+        transcript.answer(path, answer, answer.body.len() as u64, false);
     }
-    let (files, left_out) = tape.files();
+    let (files, left_out) = transcript.files();
     assert_eq!(left_out, 0);
     let recording = Recording::open(&files).unwrap();
     for (path, answer) in &all {
@@ -66,7 +66,7 @@ fn every_end_of_a_call_is_replayed_to_the_nanosecond_and_the_word() {
 
 #[test]
 fn what_ping_said_of_the_daemon_and_a_missing_socket_are_kept() {
-    let tape = Tape::new(|_, body| body);
+    let transcript = Transcript::new(|_, body| body);
     let mut ping = answer(Outcome::Refused, 1, Some("there is no /x"), b"");
     for (name, value) in [
         ("api-version", "1.41"),
@@ -74,8 +74,8 @@ fn what_ping_said_of_the_daemon_and_a_missing_socket_are_kept() {
     ] {
         ping.headers.insert(name, HeaderValue::from_static(value));
     }
-    tape.answer("/_ping", &ping, ping.body.len() as u64, true);
-    let recording = Recording::open(&tape.files().0).unwrap();
+    transcript.answer("/_ping", &ping, ping.body.len() as u64, true);
+    let recording = Recording::open(&transcript.files().0).unwrap();
     assert!(recording.is_missing());
     let replayed = recording.answer("/_ping");
     assert_eq!(replayed.headers, ping.headers);
@@ -83,18 +83,18 @@ fn what_ping_said_of_the_daemon_and_a_missing_socket_are_kept() {
 
 #[test]
 fn a_stripped_body_keeps_its_length_and_a_dump_that_broke_off_says_so() {
-    let tape = Tape::new(|_, body| body[..2].to_vec());
+    let transcript = Transcript::new(|_, body| body[..2].to_vec());
     let list = answer(Outcome::Answered, 1, None, b"[1,2]");
-    tape.answer("/x", &list, 5, false);
+    transcript.answer("/x", &list, 5, false);
     let id = ContainerId::parse(&"b1".repeat(32)).unwrap();
     let probe = answer(Outcome::Answered, 1, None, b"").probe;
-    tape.stacks(
+    transcript.stacks(
         &probe,
         b"goroutine".to_vec(),
         (9, false),
         std::slice::from_ref(&id),
     );
-    let recording = Recording::open(&tape.files().0).unwrap();
+    let recording = Recording::open(&transcript.files().0).unwrap();
     assert_eq!(recording.answer("/x").body, b"[1");
     assert_eq!(recording.length("/x"), Some((5, true)));
     assert_eq!(recording.length(STACKS), Some((9, false)));
@@ -103,5 +103,5 @@ fn a_stripped_body_keeps_its_length_and_a_dump_that_broke_off_says_so() {
 
 #[test]
 fn nothing_asked_is_nothing_kept() {
-    assert!(Tape::new(|_, body| body).files().0.is_empty());
+    assert!(Transcript::new(|_, body| body).files().0.is_empty());
 }

@@ -11,21 +11,21 @@ use std::{
 };
 
 /// Most bytes that are kept of all bodies.
-const MOST: usize = 256 << 20;
+const MAX_BYTES: usize = 256 << 20;
 
 /// Returns what may be kept of the body of a path's answer.
-pub type Strip = fn(path: &str, body: Vec<u8>) -> Vec<u8>;
+pub type Sanitize = fn(path: &str, body: Vec<u8>) -> Vec<u8>;
 
 /// The calls that were made. Clones share it.
 #[derive(Clone, Debug)]
-pub struct Tape {
-    strip: Strip,
+pub struct Transcript {
+    sanitize: Sanitize,
     inner: Arc<Mutex<Inner>>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
-    calls: BTreeMap<String, Call>,
+    calls: BTreeMap<String, Recorded>,
     /// What `/_ping` said of the daemon.
     api_version: Option<String>,
     server: Option<String>,
@@ -36,7 +36,7 @@ struct Inner {
 }
 
 #[derive(Debug)]
-struct Call {
+struct Recorded {
     outcome: &'static str,
     took: Duration,
     body: Vec<u8>,
@@ -50,11 +50,11 @@ enum Length {
     BrokeOff(u64),
 }
 
-impl Tape {
-    /// Returns a tape that keeps of each body what `strip` leaves.
-    pub fn new(strip: Strip) -> Self {
+impl Transcript {
+    /// Returns a transcript that keeps of each body what `sanitize` leaves.
+    pub fn new(sanitize: Sanitize) -> Self {
         Self {
-            strip,
+            sanitize,
             inner: Arc::default(),
         }
     }
@@ -113,16 +113,16 @@ impl Tape {
             Outcome::NotProbed => "not_probed",
         };
         let body = match probe.outcome {
-            Outcome::Answered => (self.strip)(path, body),
+            Outcome::Answered => (self.sanitize)(path, body),
             _ => probe.error.clone().unwrap_or_default().into_bytes(),
         };
         let mut inner = self.inner();
-        if inner.bytes + body.len() > MOST {
+        if inner.bytes + body.len() > MAX_BYTES {
             inner.left_out += 1;
             return;
         }
         inner.bytes += body.len();
-        let call = Call {
+        let call = Recorded {
             outcome,
             took: probe.took,
             body,
