@@ -7,7 +7,7 @@ use super::{
 use crate::{
     evidence::Evidence,
     io::{files::Recorded, gap::Gap, packed::Packed, probe::Outcome, tap::Tap},
-    log::{Reel, Roll},
+    log::{LogRecorder, RecordedLog},
     runtime::{Runtime, docker::Transcript},
 };
 use std::{
@@ -24,7 +24,7 @@ const REASONS: usize = 20;
 #[derive(Debug)]
 pub struct Keep {
     /// The logs' bytes.
-    reel: Mutex<Reel>,
+    recorder: Mutex<LogRecorder>,
     /// Whether to ask for what explains nothing now, and may serve later.
     pub thorough: bool,
     /// Docker's answers.
@@ -64,7 +64,7 @@ impl Keep {
     /// Returns an empty one.
     pub fn new(privacy: Privacy) -> Self {
         Self {
-            reel: Mutex::default(),
+            recorder: Mutex::default(),
             thorough: false,
             transcript: Transcript::new(privacy.sanitizer()),
             host: Arc::default(),
@@ -112,8 +112,8 @@ impl Keep {
     }
 
     /// Returns where logs are kept.
-    pub fn reel(&self) -> MutexGuard<'_, Reel> {
-        lock(&self.reel)
+    pub fn log_recorder(&self) -> MutexGuard<'_, LogRecorder> {
+        lock(&self.recorder)
     }
 
     /// Returns all that was kept of the run that saw `evidence`. The manifest says what was kept; who made it and when
@@ -148,9 +148,9 @@ impl Keep {
         failures.for_each(|(path, why)| complain("host", format!("{path}: {why}")));
         let mut logs = BTreeMap::new();
         let mut log_files = Vec::new();
-        let rolls = std::mem::take(&mut lock(&self.reel).rolls);
-        for (at, roll) in rolls.into_iter().enumerate() {
-            let (file, pieces) = log_file(at, roll);
+        let recorded = std::mem::take(&mut lock(&self.recorder).logs);
+        for (at, log) in recorded.into_iter().enumerate() {
+            let (file, pieces) = log_file(at, log);
             if file.left_out > 0 {
                 let why = format!(
                     "{}: its first {} bytes found no room",
@@ -200,20 +200,20 @@ fn below(folder: &str, files: Recorded) -> impl Iterator<Item = (String, Vec<u8>
     files.into_iter().map(name)
 }
 
-fn log_file(at: usize, roll: Roll) -> (LogFile, VecDeque<Packed>) {
+fn log_file(at: usize, log: RecordedLog) -> (LogFile, VecDeque<Packed>) {
     let file = match at {
         0 => "kubelet.log".to_owned(),
         at => format!("kubelet-{}.log", at + 1),
     };
     let file = LogFile {
         file,
-        name: roll.name,
-        picked: roll.picked,
-        from: roll.from.word().to_owned(),
-        skips: roll.skips,
-        left_out: roll.left_out,
+        name: log.name,
+        picked: log.picked,
+        from: log.from.word().to_owned(),
+        skips: log.skips,
+        left_out: log.left_out,
     };
-    (file, roll.pieces)
+    (file, log.pieces)
 }
 
 /// Returns which of Docker's calls were not answered.

@@ -6,7 +6,7 @@
 
 use crate::{
     io::gap::Gap,
-    log::{Opening, Recorded},
+    log::{ReadFrom, ReplayedLog},
     syntax::time::Time,
 };
 use anyhow::{Context as _, bail};
@@ -188,11 +188,11 @@ impl LogFile {
     ///
     /// # Errors
     /// `from` is none of the known words.
-    pub fn recorded<'a>(&'a self, bytes: &'a [u8]) -> anyhow::Result<Recorded<'a>> {
-        let Some(from) = Opening::from_word(&self.from) else {
+    pub fn recorded<'a>(&'a self, bytes: &'a [u8]) -> anyhow::Result<ReplayedLog<'a>> {
+        let Some(from) = ReadFrom::from_word(&self.from) else {
             bail!("its {NAME} makes no sense: logs: from {:?}", self.from);
         };
-        Ok(Recorded {
+        Ok(ReplayedLog {
             name: &self.name,
             picked: self.picked,
             from,

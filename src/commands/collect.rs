@@ -4,7 +4,7 @@ use super::{diagnose, progress::Progress};
 use crate::{
     capture::{Keep, Kept, Privacy, Saving},
     cli::{self, CollectArgs},
-    log::Gauge,
+    log::ScanProgress,
 };
 use anyhow::Context as _;
 use indicatif::HumanBytes;
@@ -21,8 +21,8 @@ pub fn run(mut args: CollectArgs, out: &mut dyn Write) -> anyhow::Result<ExitCod
     // A name that is taken is told before anything is asked.
     let saving = Saving::begin(&args.output)?;
     args.look.log.since.get_or_insert_with(|| SPAN.to_owned());
-    let gauge = Gauge::default();
-    let progress = Progress::of_all(&gauge);
+    let scan = ScanProgress::default();
+    let progress = Progress::of_all(&scan);
     let say = progress.teller();
     let watcher = progress.teller();
     let privacy = match args.with_workloads {
@@ -30,7 +30,7 @@ pub fn run(mut args: CollectArgs, out: &mut dyn Write) -> anyhow::Result<ExitCod
         false => Privacy::Reserved,
     };
     let keep = Keep::new(privacy).thorough(Box::new(move |part| watcher(doing(part))));
-    let evidence = diagnose::watched(&args.look, Some(&keep), &gauge)?;
+    let evidence = diagnose::watched(&args.look, Some(&keep), &scan)?;
     say("writing");
     let mut kept = keep.finish(&evidence);
     sign(&mut kept, "collect");

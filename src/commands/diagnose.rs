@@ -6,7 +6,7 @@ use crate::{
     cli::{self, DiagnoseArgs, LookArgs},
     commands::observe::{gather, replay},
     evidence::Evidence,
-    log::Gauge,
+    log::ScanProgress,
     render::{self, Style},
     report,
     runtime::{disk, docker},
@@ -55,26 +55,26 @@ fn evidence(args: &DiagnoseArgs, keep: Option<&Keep>) -> anyhow::Result<Evidence
 /// # Errors
 /// As `run`.
 pub(super) fn seen(args: &LookArgs, keep: Option<&Keep>) -> anyhow::Result<Evidence> {
-    let gauge = Gauge::default();
-    let _progress = Progress::of_log(&gauge);
-    watched(args, keep, &gauge)
+    let scan = ScanProgress::default();
+    let _progress = Progress::of_log(&scan);
+    watched(args, keep, &scan)
 }
 
-/// As `seen`; how far the log is read shows on `gauge`.
+/// As `seen`; how far the log is read shows on `scan`.
 ///
 /// # Errors
 /// As `run`.
 pub(super) fn watched(
     args: &LookArgs,
     keep: Option<&Keep>,
-    gauge: &Gauge,
+    scan: &ScanProgress,
 ) -> anyhow::Result<Evidence> {
     let read_files = |place: &_, ids: Option<&[_]>| disk::read(place, ids, disk::PATIENCE);
     gather(
         args,
         &args.log.moments()?,
         keep,
-        gauge,
+        scan,
         &docker::probe,
         &read_files,
     )

@@ -8,7 +8,7 @@ use crate::{
     cli::{self, EventsArgs},
     commands::observe,
     kubelet::event::{Event, Weight},
-    log::{self, Along, DockerFiles, DockerLog, Gauge, Reading, Sink},
+    log::{self, DockerFiles, DockerLog, FollowHooks, Reading, ScanProgress, Sink},
     remedy::apply::Interrupts,
     render::{json, layout},
 };
@@ -56,8 +56,8 @@ fn read(args: &EventsArgs, sink: &mut dyn Sink) -> anyhow::Result<Reading> {
     if let Some(path) = &args.capture {
         return observe::replay_logs(&args.log, &Capture::open(path)?, sink);
     }
-    let gauge = Gauge::default();
-    let _progress = Progress::beside_output(&gauge);
+    let scan = ScanProgress::default();
+    let _progress = Progress::beside_output(&scan);
     let endpoint = args.docker.endpoint();
     let docker = DockerLog {
         endpoint: &endpoint,
@@ -74,7 +74,7 @@ fn read(args: &EventsArgs, sink: &mut dyn Sink) -> anyhow::Result<Reading> {
         &args.log.moments()?,
         docker,
         None,
-        &gauge,
+        &scan,
         sink,
     )
 }
@@ -85,15 +85,15 @@ fn follow(args: &EventsArgs, err: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let pipe = Pipe::stdout(interrupts.clone()).context("can't write the events")?;
     let mut out = BufWriter::new(&pipe);
     let mut printer = Printer::new(args.all, &mut out);
-    let mut along = Along {
+    let mut hooks = FollowHooks {
         now: &cli::clock,
-        go_on: &|| pipe.is_open(),
-        tell: &mut |words| tell(err, words),
+        keep_going: &|| pipe.is_open(),
+        warn: &mut |words| tell(err, words),
     };
     let followed = log::follow(
         &args.log.options(),
         &args.log.moments()?,
-        &mut along,
+        &mut hooks,
         &mut printer,
     );
     let ended = printer.end();

@@ -111,7 +111,7 @@ fn read(err: &mut dyn Write) -> anyhow::Result<Pasted> {
         now: cli::clock(),
         utc_offset: None,
     });
-    let input = BufReader::new(log::unbroken(stdin.lock()));
+    let input = BufReader::new(log::rewrapped(stdin.lock()));
     lines(input, &mut |line| paste.line(line)).context("can't read standard input")?;
     let pasted = paste.finish();
     if pasted.lines == 0 {

@@ -17,7 +17,7 @@ use crate::{
     evidence::{Evidence, FRESH},
     io::{files::Tree, gap::Gap},
     kubelet::summary::{Log, LogSummary},
-    log::{self, DockerFiles, DockerLog, Gauge, options::Moments},
+    log::{self, DockerFiles, DockerLog, ScanProgress, options::Moments},
     node::{
         Host, Tool, Version,
         observe::{self, remains},
@@ -40,7 +40,7 @@ use std::{
 const LATE: TimeDelta = TimeDelta::minutes(1);
 
 /// Returns what can be seen, and keeps it in `keep`; `ask` asks Docker (`docker::probe`), `read_files` reads its files
-/// where it does not answer (`disk::read`). How far the log is read shows on `gauge`.
+/// where it does not answer (`disk::read`). How far the log is read shows on `scan`.
 ///
 /// # Errors
 /// Nothing was asked for, an option's value makes no sense, or a log that was named can't be read.
@@ -48,7 +48,7 @@ pub fn gather(
     args: &LookArgs,
     moments: &Moments,
     keep: Option<&Keep>,
-    gauge: &Gauge,
+    scan: &ScanProgress,
     ask: &dyn Fn(&docker::Ask<'_>) -> anyhow::Result<Runtime>,
     read_files: &ReadFiles<'_>,
 ) -> anyhow::Result<Evidence> {
@@ -95,7 +95,7 @@ pub fn gather(
             }),
         };
         let began = begin(keep, "log");
-        apart = read_log(args, moments, over_docker, keep, gauge, &mut evidence)?;
+        apart = read_log(args, moments, over_docker, keep, scan, &mut evidence)?;
         end(keep, "log", began.elapsed(), &evidence.gaps);
     }
     let started = Instant::now();
@@ -295,18 +295,18 @@ fn read_log(
     moments: &Moments,
     docker: DockerLog<'_>,
     keep: Option<&Keep>,
-    gauge: &Gauge,
+    scan: &ScanProgress,
     evidence: &mut Evidence,
 ) -> anyhow::Result<Option<String>> {
     let mut digest = LogSummary::default();
-    let mut reel = keep.map(Keep::reel);
-    let reel = reel.as_deref_mut();
+    let mut recorder = keep.map(Keep::log_recorder);
+    let recorder = recorder.as_deref_mut();
     let reading = log::read(
         &args.log.options(),
         moments,
         docker,
-        reel,
-        gauge,
+        recorder,
+        scan,
         &mut |event| {
             digest.observe(event);
         },

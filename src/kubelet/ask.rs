@@ -190,7 +190,7 @@ fn saved(path: &Path, timeout: Duration) -> Answer {
         format!("reading timed out after {} s", timeout.as_secs_f64()),
     ));
     let own = path.to_owned();
-    let ended = deadline::pump(
+    let ended = deadline::read_until_deadline(
         started + timeout,
         move |to: &SyncSender<io::Result<Vec<u8>>>| drop(to.send(bytes(&own))),
         &mut |read: io::Result<Vec<u8>>| {

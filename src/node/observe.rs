@@ -141,7 +141,7 @@ fn look_around(
     let filters = host.processes.iter().filter(|it| it.role == Role::Iptables);
     let filters: Vec<u32> = filters.map(|process| process.pid).collect();
     let tree = tree.clone();
-    let ended = deadline::pump(
+    let ended = deadline::read_until_deadline(
         until,
         move |to| {
             // Nobody listens any more where a send fails.

@@ -383,7 +383,7 @@ impl<'a> From<&'a Runtime> for RuntimeV1<'a> {
             version: runtime.versions.daemon.as_deref(),
             api_version: runtime.versions.api.as_deref(),
             containers: runtime.told().count(),
-            list: runtime.room().map(room::ListV1::from),
+            list: runtime.list_size().map(room::ListV1::from),
             disk: runtime.docker().disk.as_ref().map(disk::DiskV1::from),
             probes: runtime
                 .own_calls()

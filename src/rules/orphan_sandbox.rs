@@ -14,7 +14,7 @@ use crate::{
         event::{ErrorClass, ErrorTail, Event, Kind},
         summary::{Group, Log},
     },
-    runtime::{Container, stored::Life},
+    runtime::{Container, on_disk::Liveness},
     syntax::{citation::Citation, id::ContainerId},
 };
 use chrono::TimeDelta;
@@ -98,7 +98,7 @@ fn in_docker(evidence: &Evidence, log: &Log) -> Vec<Left> {
     // What is only written down counts where its process is seen, for else it may be long gone.
     let there = |container: &Container| {
         let stored = container.disk.as_ref();
-        stored.is_some_and(|stored| stored.life == Life::There)
+        stored.is_some_and(|stored| stored.life == Liveness::There)
     };
     let orphan = |container: &&Container| {
         // By UID only: a pod of the same name may have taken its place (StatefulSets).

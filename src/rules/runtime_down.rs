@@ -9,7 +9,7 @@ use super::{
     cite_probe, clock, daemon,
     lines::Lines,
     probe_text,
-    remedies::{Engine, Setup, look_why_it_ended, remedy, start_runtime},
+    remedies::{RuntimeKind, RuntimeStack, look_why_it_ended, remedy, start_runtime},
     stored,
     support::calls::REFUSED as CALLS,
     support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
@@ -22,7 +22,7 @@ use crate::{
     io::probe::Outcome,
     kubelet::event::ErrorClass,
     node::Role,
-    runtime::stored::{Disk, Life, Stored},
+    runtime::on_disk::{Disk, Liveness, OnDiskState},
 };
 use again::Again;
 use chrono::TimeDelta;
@@ -71,7 +71,7 @@ fn judge(scene: &Scene) -> Judged {
     }
     match scene.without(CALLS, ErrorClass::Unavailable) {
         Some((log, _)) => Judged::silent(log, "no call was refused, and without a runtime each is"),
-        None => scene.needs_runtime(&Setup::of(scene.evidence).units().status()),
+        None => scene.needs_runtime(&RuntimeStack::new(scene.evidence).units().status()),
     }
 }
 
@@ -112,14 +112,14 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     citations.extend(
         runtime.map(|runtime| cite_probe("docker ping", runtime, runtime.probe(Call::Ping))),
     );
-    let setup = Setup::of(evidence);
-    let name = match setup.engine {
+    let setup = RuntimeStack::new(evidence);
+    let name = match setup.kind {
         _ if behind => "containerd",
-        Engine::Docker if setup.lacks_cri_dockerd => "cri-dockerd",
-        Engine::Docker => "dockerd",
-        Engine::Containerd => "containerd",
-        Engine::Crio => "crio",
-        Engine::Unknown => "container runtime",
+        Some(RuntimeKind::Docker) if setup.lacks_cri_dockerd => "cri-dockerd",
+        Some(RuntimeKind::Docker) => "dockerd",
+        Some(RuntimeKind::Containerd) => "containerd",
+        Some(RuntimeKind::CriO) => "crio",
+        None => "container runtime",
     };
     let title = if behind && active {
         "containerd, behind Docker, is down"
@@ -288,8 +288,11 @@ fn explain(
 
 /// Returns what becomes of the containers that run on without the daemon, once it is started again: without
 /// live-restore it ends them (moby daemon/daemon.go restore).
-fn left_running(disk: &Disk, stored: &[&Stored]) -> Option<String> {
-    let there = stored.iter().filter(|one| one.life == Life::There).count();
+fn left_running(disk: &Disk, stored: &[&OnDiskState]) -> Option<String> {
+    let there = stored
+        .iter()
+        .filter(|one| one.life == Liveness::There)
+        .count();
     let sentence = match disk.live_restore {
         _ if there == 0 => return None,
         Some(true) => "live-restore is on: it takes them over when it is started again.",

@@ -225,7 +225,7 @@ fn what_cannot_be_read_is_a_line_and_exit_code_2() {
     run(&["events", "--log", "-", "--since", "soon"]).refused(&["--since soon"]);
     run(&["events", "--capture", "/nonexistent"]).refused(&["/nonexistent"]);
     fed(&["events", "--log", "-"], b"nothing of a kubelet\n")
-        .refused(&["standard input: it holds no line of the kubelet"]);
+        .refused(&["standard input: it has no line of the kubelet"]);
     // Beside what can be read it costs no event.
     let dir = files(&[("kubelet.log", stale(10).as_bytes())]);
     let log = dir.path().join("kubelet.log");

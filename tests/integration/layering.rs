@@ -15,7 +15,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("zstd::", &["io/decompress"]),
     ("liblzma::", &["io/decompress"]),
     ("bzip2::", &["io/decompress"]),
-    ("tar::", &["capture", "log/archive"]),
+    ("tar::", &["capture", "log/tar_reader"]),
     ("std::process::Command", STARTERS),
     ("Command::new", STARTERS),
     // … and the names of signals and system calls that change something.

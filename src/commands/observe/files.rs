@@ -12,8 +12,8 @@ use crate::{
     },
     runtime::{
         Call, Container, Runtime,
-        disk::{self, Place, Reading},
-        stored::{self, Life},
+        disk::{self, DataRoot, Reading},
+        on_disk::{self, Liveness},
     },
     syntax::id::ContainerId,
 };
@@ -25,7 +25,7 @@ const FEW: usize = 256;
 const GLANCE: Duration = Duration::from_millis(500);
 
 /// Reads Docker's files (`disk::read`, or `disk::replay` for a recording).
-pub type ReadFiles<'a> = dyn Fn(&Place, Option<&[ContainerId]>) -> Reading + 'a;
+pub type ReadFiles<'a> = dyn Fn(&DataRoot, Option<&[ContainerId]>) -> Reading + 'a;
 
 /// Fills in what Docker's files tell of the containers that it was asked for and did not tell of, and keeps them;
 /// returns whether they were read.
@@ -44,8 +44,8 @@ pub(super) fn read(
         return false;
     }
     let place = match &args.docker_root {
-        Some(root) => Some(Place::named(root)),
-        None => disk::place(endpoint, evidence.host.as_ref(), root(args)),
+        Some(root) => Some(DataRoot::named(root)),
+        None => disk::data_root(endpoint, evidence.host.as_ref(), root(args)),
     };
     let Some(place) = place else {
         let why = format!(
@@ -85,7 +85,7 @@ pub(super) fn take(reading: Reading, tree: &Tree, evidence: &mut Evidence) {
     if seen {
         look_for(&mut found, tree);
     }
-    disk.containers = stored::join(runtime, found);
+    disk.containers = on_disk::join(runtime, found);
     runtime.docker_mut().disk = Some(disk);
 }
 
@@ -123,8 +123,8 @@ fn look_for(found: &mut [Container], tree: &Tree) {
         let Container { id, disk, .. } = container;
         if let (Some(stored), Some(present)) = (disk, present) {
             stored.life = match present {
-                Presence::Present(Some(own)) if own.matches(id) => Life::There,
-                Presence::Present(_) | Presence::Absent => Life::Gone,
+                Presence::Present(Some(own)) if own.matches(id) => Liveness::There,
+                Presence::Present(_) | Presence::Absent => Liveness::Gone,
             };
         }
     }

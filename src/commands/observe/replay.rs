@@ -14,7 +14,7 @@ use crate::{
     evidence::Evidence,
     io::files::Tree,
     kubelet::summary::LogSummary,
-    log::{self, Reading, Recorded, Sink, options::Moments},
+    log::{self, Reading, ReplayedLog, Sink, options::Moments},
     node::observe,
     runtime::{
         disk,
@@ -194,8 +194,8 @@ fn recorded<'a>(
     capture: &'a Capture,
     manifest: Option<&'a Manifest>,
     moments: &Moments,
-) -> anyhow::Result<Vec<Recorded<'a>>> {
-    let mut logs: Vec<Recorded<'_>> = Vec::new();
+) -> anyhow::Result<Vec<ReplayedLog<'a>>> {
+    let mut logs: Vec<ReplayedLog<'_>> = Vec::new();
     match manifest {
         Some(manifest) => {
             for log in &manifest.logs {
@@ -210,8 +210,8 @@ fn recorded<'a>(
             }
         }
         None => {
-            logs.extend(capture.unnamed_logs().map(Recorded::from));
-            log::order(&mut logs, moments);
+            logs.extend(capture.unnamed_logs().map(ReplayedLog::from));
+            log::sort_by_time(&mut logs, moments);
         }
     }
     Ok(logs)
@@ -231,9 +231,9 @@ fn read_logs(
         return Ok(());
     }
     let began = super::begin(keep, "log");
-    let mut reel = keep.map(Keep::reel);
+    let mut recorder = keep.map(Keep::log_recorder);
     let mut digest = LogSummary::default();
-    let reading = log::replay(&logs, moments, reel.as_deref_mut(), &mut |event| {
+    let reading = log::replay(&logs, moments, recorder.as_deref_mut(), &mut |event| {
         digest.observe(event);
     });
     evidence.gaps.extend(reading.gaps);

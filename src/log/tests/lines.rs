@@ -17,7 +17,7 @@ fn read<'a>(
     blocks: impl IntoIterator<Item = &'a [u8]>,
     mut guess: impl FnMut() -> Option<Wanted>,
 ) -> (Vec<Event>, SourceInfo, u64) {
-    let (mut lines, mut events) = (Lines::default(), Vec::new());
+    let (mut lines, mut events) = (LineSplitter::default(), Vec::new());
     let mut parser = Parser::new("kubelet.log", hints());
     let mut sink = |event| events.push(event);
     let mut out = Out::new(&mut sink);
@@ -26,8 +26,8 @@ fn read<'a>(
             true => Wanted::All,
             false => Wanted::Messages,
         });
-        let spots = Spots::of(block, wanted, !parser.has_begun());
-        lines.push(block, &spots, &mut parser, &mut out);
+        let index = LineIndex::new(block, wanted, !parser.has_begun());
+        lines.push(block, &index, &mut parser, &mut out);
     }
     lines.finish(&mut parser, &mut out);
     (events, parser.source_info().clone(), lines.cut)
@@ -213,8 +213,8 @@ fn nothing_has_no_line() {
 fn of_an_overlong_line_the_beginning_is_kept_and_the_next_line_is_whole() {
     let hit = "E1130 10:00:00.000000 1 a.go:1] killPodWithSyncResult failed: ";
     let next = "\nE1130 10:00:01.000000 1 a.go:1] Failed to stop sandbox \"1\": x\n";
-    let long = [hit.as_bytes(), &vec![b'x'; 3 * LONGEST], next.as_bytes()].concat();
-    for size in [LONGEST, 1000] {
+    let long = [hit.as_bytes(), &vec![b'x'; 3 * MAX_LINE], next.as_bytes()].concat();
+    for size in [MAX_LINE, 1000] {
         let (events, told, cut) = read(long.chunks(size), || None);
         assert_eq!(
             (events.len(), told.lines, cut),
@@ -223,19 +223,19 @@ fn of_an_overlong_line_the_beginning_is_kept_and_the_next_line_is_whole() {
         );
         assert_eq!(events[1].citation.line, Some(2));
     }
-    let just = [hit.as_bytes(), &vec![b'x'; LONGEST - hit.len()], b"\n"].concat();
+    let just = [hit.as_bytes(), &vec![b'x'; MAX_LINE - hit.len()], b"\n"].concat();
     assert_eq!(read(just.chunks(1000), || None).2, 0);
 }
 
 #[test]
 fn a_torn_line_leaves_no_trace() {
-    let (mut lines, mut events) = (Lines::default(), Vec::new());
+    let (mut lines, mut events) = (LineSplitter::default(), Vec::new());
     let mut parser = Parser::new("kubelet.log", hints());
     let mut sink = |event| events.push(event);
-    let mut push = |lines: &mut Lines, block: &str| {
-        let spots = Spots::of(block.as_bytes(), Wanted::All, true);
+    let mut push = |lines: &mut LineSplitter, block: &str| {
+        let index = LineIndex::new(block.as_bytes(), Wanted::All, true);
         let mut out = Out::new(&mut sink);
-        lines.push(block.as_bytes(), &spots, &mut parser, &mut out);
+        lines.push(block.as_bytes(), &index, &mut parser, &mut out);
     };
     push(&mut lines, "lost");
     lines.tear();

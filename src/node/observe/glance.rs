@@ -63,7 +63,7 @@ pub fn presence(tree: &Tree, pids: Vec<u32>, patience: Duration) -> BTreeMap<u32
     let reading = tree.clone();
     let (mut found, mut there) = (BTreeMap::new(), Vec::new());
     // Late, or without a thread: what came is true all the same.
-    let _ = deadline::pump(
+    let _ = deadline::read_until_deadline(
         until,
         move |to| {
             for pid in pids {

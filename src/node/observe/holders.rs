@@ -66,7 +66,7 @@ pub(super) fn look(
     let (mut number, mut read) = (None, 0);
     let mut found = Vec::new();
     let reading = tree.clone();
-    let ended = deadline::pump(
+    let ended = deadline::read_until_deadline(
         until,
         move |to| {
             // Nobody listens any more where a send fails.

@@ -108,7 +108,7 @@ fn run(command: &mut Command, until: Instant, is_at_it: &dyn Fn(u32) -> bool) ->
         return Answer::Failed("it has no output".to_owned());
     };
     let mut bytes = Vec::new();
-    let ended = deadline::pump(
+    let ended = deadline::read_until_deadline(
         until,
         // One after the other: of an error there is little, and a pipe holds it.
         move |to| {

@@ -126,7 +126,7 @@ fn one_child(tree: &Tree, what: What, pids: &[u32], deadline: Instant, told: &mu
         return 0;
     };
     let mut bytes = Vec::new();
-    let ended = deadline::pump(
+    let ended = deadline::read_until_deadline(
         deadline,
         move |to| deadline::send_blocks(stdout.take(ALL), to),
         &mut |block: io::Result<Vec<u8>>| {

@@ -224,7 +224,7 @@ fn look_closely(
         .collect();
     let tree = tree.clone();
     let mut seen = 0;
-    let ended = deadline::pump(
+    let ended = deadline::read_until_deadline(
         until,
         move |to| {
             for (pid, role, state) in wanted {

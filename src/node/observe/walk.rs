@@ -45,7 +45,7 @@ pub(super) enum Told {
 pub(super) fn walk(tree: &Tree, until: Instant) -> Walk {
     let tree = tree.clone();
     let mut walk = Walk::default();
-    let ended = deadline::pump(
+    let ended = deadline::read_until_deadline(
         until,
         move |to| {
             let pids = match tree.numbers("proc") {

@@ -44,7 +44,7 @@ pub(super) fn watch(
     }
     let mut still = BTreeMap::new();
     let tree = tree.clone();
-    let ended = deadline::pump(
+    let ended = deadline::read_until_deadline(
         until,
         move |to| {
             let status = |(pid, tid): (u32, u32)| format!("proc/{pid}/task/{tid}/status");

@@ -57,7 +57,7 @@ fn ran(mut command: Command, patience: Duration) -> Ran {
         return Ran::Failed("can't be listened to".to_owned());
     };
     let mut words = Vec::new();
-    let ended = deadline::pump(
+    let ended = deadline::read_until_deadline(
         until,
         move |to| deadline::send_blocks(stdout.take(WORDS).chain(stderr.take(WORDS)), to),
         &mut |block: io::Result<Vec<u8>>| {

@@ -1,7 +1,7 @@
 //! What Docker's files tell, for scripts.
 
 use super::time;
-use crate::runtime::stored::{Disk, Life, Stored};
+use crate::runtime::on_disk::{Disk, Liveness, OnDiskState};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -30,17 +30,17 @@ impl<'a> From<&'a Disk> for DiskV1<'a> {
     }
 }
 
-impl<'a> From<&'a Stored> for StoredV1<'a> {
-    fn from(stored: &'a Stored) -> Self {
+impl<'a> From<&'a OnDiskState> for StoredV1<'a> {
+    fn from(stored: &'a OnDiskState) -> Self {
         Self {
             written: stored.written.map(time),
             state: stored.state.state.as_str(),
             error: &stored.state.error,
             pid: stored.pid,
             process: match stored.life {
-                Life::Unknown => "unknown",
-                Life::There => "there",
-                Life::Gone => "gone",
+                Liveness::Unknown => "unknown",
+                Liveness::There => "there",
+                Liveness::Gone => "gone",
             },
         }
     }

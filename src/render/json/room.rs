@@ -1,7 +1,7 @@
 //! How long the list of containers is and how fast it grows: for scripts.
 
 use super::seconds;
-use crate::runtime::room::{Growth, LIMIT, Room};
+use crate::runtime::list_size::{Growth, LIMIT, ListSize};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -25,8 +25,8 @@ struct GrowthV1 {
     late_in_seconds: Option<f64>,
 }
 
-impl From<Room> for ListV1 {
-    fn from(room: Room) -> Self {
+impl From<ListSize> for ListV1 {
+    fn from(room: ListSize) -> Self {
         Self {
             bytes: room.bytes,
             limit_bytes: LIMIT,

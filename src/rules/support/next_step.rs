@@ -1,6 +1,6 @@
 //! What would confirm a suspicion that stands on a log alone, as the first thing to do.
 
-use super::runtime_stack::Setup;
+use super::remedies::{RuntimeKind, RuntimeStack};
 use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, SubjectKind},
@@ -32,8 +32,8 @@ pub(crate) fn offer(evidence: &Evidence, findings: &mut [Finding]) {
 /// Returns what asks the runtime itself: ours where it can ask it, else the runtime's own.
 fn command(evidence: &Evidence, finding: &Finding) -> String {
     let own = "plegdoctor diagnose # as root";
-    let setup = Setup::of(evidence);
-    if !setup.engine.is_others() {
+    let setup = RuntimeStack::new(evidence);
+    if !setup.kind.is_some_and(|kind| kind != RuntimeKind::Docker) {
         return own.to_owned();
     }
     let first = finding.subjects.first();

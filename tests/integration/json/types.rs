@@ -165,7 +165,7 @@ pub(super) struct Container {
     pub(super) inspected_state: Option<String>,
     pub(super) error: String,
     pub(super) probe: Probe,
-    pub(super) disk: Option<disk::Stored>,
+    pub(super) disk: Option<disk::OnDiskState>,
 }
 
 #[derive(Debug, Deserialize, Serialize)]

@@ -10,7 +10,7 @@ pub(crate) struct Disk {
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Stored {
+pub(crate) struct OnDiskState {
     written: Option<String>,
     state: String,
     error: String,
