@@ -56,9 +56,9 @@ impl Parser {
         } else if is_loss(&message) {
             let (losses, loss) = (&mut self.info.losses, bounded(message.trim(), 300));
             if losses.len() < MAX_KEPT && losses.iter().all(|known| known != loss) {
-                losses.push(loss.to_owned())
+                losses.push(loss.to_owned());
             } else {
-                self.info.more_losses += 1
+                self.info.more_losses += 1;
             }
         }
         if may_have_time(raw) {
