@@ -7,7 +7,7 @@ use plegdoctor::{
     commands,
     node::observe::{programs, reader, remains},
     remedy::apply::mount,
-    render::plain,
+    render::layout,
     runtime::disk,
 };
 use std::{
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             // A daemon's words may be part of it. Nothing is left to tell if standard error is gone too.
-            let words = plain::visible(&format!("{error:#}"));
+            let words = layout::visible(&format!("{error:#}"));
             let _ = writeln!(io::stderr(), "plegdoctor: {words}");
             ExitCode::from(2)
         }

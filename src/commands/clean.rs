@@ -9,7 +9,7 @@ use crate::{
     cli::{self, CleanArgs},
     finding::plan::{Cleaned, Ending, Fate, Filters, Plan, Request, Target},
     remedy::apply::{self, Audit, Clock, Interrupts, Orders},
-    render::{self, Format, plain::visible},
+    render::{self, Format, layout::visible},
     runtime::docker::Docker,
 };
 use anyhow::{Context as _, bail};

@@ -10,7 +10,7 @@ use crate::{
     kubelet::event::{Event, Weight},
     log::{self, DockerFiles, DockerLog, FollowHooks, Reading, ScanProgress, Sink},
     remedy::apply::Interrupts,
-    render::{json, plain},
+    render::{json, layout},
 };
 use anyhow::{Context as _, bail};
 use std::{
@@ -107,7 +107,7 @@ fn follow(args: &EventsArgs, err: &mut dyn Write) -> anyhow::Result<ExitCode> {
 
 /// Writes what is not an event; a closed standard error is no reason to stop.
 fn tell(err: &mut dyn Write, words: &str) {
-    let _ = writeln!(err, "plegdoctor: {}", plain::visible(words));
+    let _ = writeln!(err, "plegdoctor: {}", layout::visible(words));
 }
 
 /// Writes each event, and flushes once there are no more for the moment.

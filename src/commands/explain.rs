@@ -8,9 +8,9 @@ use crate::{
         self, Topic,
         paste::{Paste, Pasted},
     },
-    kubelet::parser::{Hints, LONGEST},
+    kubelet::parser::{Hints, MAX_LINE},
     log,
-    render::{self, Style, json, plain::visible},
+    render::{self, Style, json, layout::visible},
 };
 use anyhow::{Context as _, bail};
 use std::{
@@ -131,7 +131,7 @@ fn lines(mut input: impl BufRead, each: &mut dyn FnMut(&[u8])) -> io::Result<()>
         line.clear();
         if input
             .by_ref()
-            .take(LONGEST as u64)
+            .take(MAX_LINE as u64)
             .read_until(b'\n', &mut line)?
             == 0
         {
@@ -153,10 +153,10 @@ mod tests {
 
     #[test]
     fn a_line_that_is_too_long_is_one_line() {
-        let mut text = vec![b'a'; LONGEST + 10];
+        let mut text = vec![b'a'; MAX_LINE + 10];
         text.extend_from_slice(b"\nb\n\nc");
         let mut lengths = Vec::new();
         lines(&text[..], &mut |line| lengths.push(line.len())).unwrap();
-        assert_eq!(lengths, [LONGEST, 1, 0, 1]);
+        assert_eq!(lengths, [MAX_LINE, 1, 0, 1]);
     }
 }

@@ -188,7 +188,7 @@ impl Paste {
         for mut event in events {
             if event.carrier == Some(Kind::SkipSync) {
                 is_reason = true;
-                Arc::make_mut(&mut event.facts).carrier = None;
+                Arc::make_mut(&mut event.fields).carrier = None;
                 event.citation.line = Some(other.line);
                 event.citation.text = text.into();
                 self.hear(event);

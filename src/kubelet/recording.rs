@@ -3,7 +3,7 @@
 //! `index` has a line for each answer (`Exchange`): what was asked (`metrics`, `saved_metrics`, `health`,
 //! `health_by_metrics`); its own fields are the place, and whether that was `named` or is the `default`. A folder with `metrics` alone is metrics saved at an unknown time.
 
-use super::{Answer, What};
+use super::{Answer, Query};
 use crate::io::{
     exchange::Exchange,
     probe::{Outcome, Probe},
@@ -14,12 +14,12 @@ use std::time::Duration;
 const INDEX: &str = "index";
 const METRICS: &str = "metrics";
 
-const WHATS: [(What, &str, &str); 4] = [
-    (What::Metrics, "metrics", METRICS),
-    (What::SavedMetrics, "saved_metrics", METRICS),
-    (What::Health, "health", "healthz"),
+const WHATS: [(Query, &str, &str); 4] = [
+    (Query::Metrics, "metrics", METRICS),
+    (Query::SavedMetrics, "saved_metrics", METRICS),
+    (Query::Health, "health", "healthz"),
     (
-        What::HealthByMetrics,
+        Query::HealthByMetrics,
         "health_by_metrics",
         "healthz-by-metrics",
     ),
@@ -77,7 +77,7 @@ pub fn read(folder: &str, file: &dyn Fn(&str) -> Option<Vec<u8>>) -> anyhow::Res
 
 fn saved(folder: &str, body: Vec<u8>) -> Answer {
     Answer {
-        what: What::SavedMetrics,
+        what: Query::SavedMetrics,
         source: format!("{folder}/{METRICS}"),
         named: true,
         probe: Probe {
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    fn answer(what: What, outcome: Outcome) -> Answer {
+    fn answer(what: Query, outcome: Outcome) -> Answer {
         let answered = outcome == Outcome::Answered;
         Answer {
             what,
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn what_is_kept_is_read_back_as_it_was() {
         for outcome in Outcome::ALL {
-            let answers: Vec<_> = [What::Metrics, What::Health, What::HealthByMetrics]
+            let answers: Vec<_> = [Query::Metrics, Query::Health, Query::HealthByMetrics]
                 .map(|what| answer(what, outcome))
                 .into();
             assert_eq!(back(files(&answers)).unwrap(), answers);
@@ -162,11 +162,11 @@ mod tests {
         let silent = Answer {
             probe: Probe {
                 error: None,
-                ..answer(What::Health, Outcome::TimedOut).probe
+                ..answer(Query::Health, Outcome::TimedOut).probe
             },
-            ..answer(What::Health, Outcome::TimedOut)
+            ..answer(Query::Health, Outcome::TimedOut)
         };
-        let answers = vec![silent, answer(What::SavedMetrics, Outcome::Answered)];
+        let answers = vec![silent, answer(Query::SavedMetrics, Outcome::Answered)];
         assert_eq!(back(files(&answers)).unwrap(), answers);
         assert_eq!(back(Vec::new()).unwrap(), []);
     }
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn metrics_alone_are_saved_ones() {
         let read = back(vec![(METRICS.to_owned(), b"x 1".to_vec())]).unwrap();
-        assert_eq!(read[0].what, What::SavedMetrics);
+        assert_eq!(read[0].what, Query::SavedMetrics);
         assert_eq!(read[0].source, "kubelet/metrics");
     }
 

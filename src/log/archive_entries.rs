@@ -212,8 +212,8 @@ impl LogEntry {
                 events.clear();
             }
             parser.finish(&mut events);
-            log.first = parser.told().oldest;
-            log.of_kubelet = parser.told().of_kubelet;
+            log.first = parser.source_info().oldest;
+            log.of_kubelet = parser.source_info().of_kubelet;
             log.format = LineFormat::detect(head);
         }
         log

@@ -142,7 +142,7 @@ fn hash(event: &Event, at: Time) -> u64 {
 mod tests {
     use super::*;
     use crate::{
-        kubelet::event::{Facts, Kind},
+        kubelet::event::{Kind, MessageFields},
         syntax::{citation::Citation, klog::Severity},
     };
     use chrono::{TimeDelta, TimeZone as _, Utc};
@@ -154,7 +154,7 @@ mod tests {
 
     fn event(at: Option<Time>, line: u64, text: &str) -> Event {
         Event {
-            facts: Arc::new(Facts::new(Kind::PlegStale)),
+            fields: Arc::new(MessageFields::new(Kind::PlegStale)),
             at,
             exact: true,
             guessed: false,
@@ -235,7 +235,7 @@ mod tests {
         assert!(dedup.is_repeated(&event(Some(second(1)), 3, "a")));
         // A second thing that the same line tells is no second line.
         let mut other = event(Some(second(1)), 3, "a");
-        other.facts = Arc::new(Facts::new(Kind::SkipSync));
+        other.fields = Arc::new(MessageFields::new(Kind::SkipSync));
         assert!(!dedup.is_repeated(&other));
         assert_eq!(dedup.end(), again(1));
     }

@@ -15,7 +15,7 @@ use crate::{
     io::gap::Gap,
     kubelet::{
         event::Event,
-        parser::{Parser, Told},
+        parser::{Parser, SourceInfo},
     },
     log::{line_index::LineIndex, options::Moments},
     syntax::time::Time,
@@ -228,7 +228,7 @@ impl<'a> Ingest<'a> {
     }
 
     fn report(&mut self, current: Current) {
-        let told = current.parser.told();
+        let told = current.parser.source_info();
         let name = current.name;
         self.report_losses(&name, current.lines.cut, told);
         self.report_format(&name, current.format, told);
@@ -265,11 +265,11 @@ impl<'a> Ingest<'a> {
         });
     }
 
-    fn report_format(&mut self, name: &str, format: LineFormat, told: &Told) {
+    fn report_format(&mut self, name: &str, format: LineFormat, told: &SourceInfo) {
         if let Some(width) = format.wrapped {
             self.note(format!("{name}: rejoined lines wrapped at {width} columns"));
         }
-        if let Some(width) = format.cut.filter(|_| told.elided == 0) {
+        if let Some(width) = format.cut.filter(|_| told.truncated == 0) {
             let why = format!(
                 "a pager cut its lines at {width} columns (> at the end, … in the middle): save whole lines with journalctl --no-pager"
             );
@@ -278,7 +278,7 @@ impl<'a> Ingest<'a> {
     }
 
     /// Adds a gap for lines that the source lost, or that exceeded a limit.
-    fn report_losses(&mut self, name: &str, cut: u64, told: &Told) {
+    fn report_losses(&mut self, name: &str, cut: u64, told: &SourceInfo) {
         let cut = cut + told.cut;
         if cut > 0 {
             self.note(format!(
@@ -291,7 +291,7 @@ impl<'a> Ingest<'a> {
         let more = [
             (told.more_losses, "more of its lines report lost lines"),
             (
-                told.elided,
+                told.truncated,
                 "of its relevant lines were cut by a pager (> at the end, … in the middle): save whole lines with journalctl --no-pager",
             ),
             (

@@ -2,7 +2,7 @@
 //! it, so that several threads can do it.
 
 use crate::kubelet::{
-    event::screen::{self, Hit, Seek, Wanted},
+    event::prefilter::{self, Hit, Seek, Wanted},
     parser::{is_own, without_return},
 };
 use memchr::{memchr, memchr_iter, memrchr};
@@ -19,7 +19,7 @@ pub(super) struct IndexedLine {
     pub(super) end: usize,
     /// How many lines begin before it in the block.
     pub(super) before: u64,
-    /// What the screen says of it, if known.
+    /// What the prefilter says of it, if known.
     pub(super) hit: Option<Hit>,
 }
 
@@ -62,7 +62,7 @@ impl LineIndex {
             }
         }
         index.newlines = lines + count_newlines(&block[at..]);
-        if index.until == block.len() && screen::may_start(block) {
+        if index.until == block.len() && prefilter::may_start(block) {
             index.hits.push(IndexedLine {
                 start: tail - 1,
                 end: tail,

@@ -3,7 +3,7 @@
 
 use super::line_index::{self, IndexedLine, LineIndex};
 use crate::kubelet::{
-    event::{Event, screen::Wanted},
+    event::{Event, prefilter::Wanted},
     parser::Parser,
 };
 use memchr::{memchr, memrchr};

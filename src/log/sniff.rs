@@ -39,12 +39,12 @@ pub(super) fn first_time(name: &str, text: &[u8], hints: Hints) -> Option<Time> 
     for line in text.split(|byte| *byte == b'\n') {
         parser.line(line, &mut events);
         events.clear();
-        if parser.told().oldest.is_some() {
-            return parser.told().oldest;
+        if parser.source_info().oldest.is_some() {
+            return parser.source_info().oldest;
         }
     }
     parser.finish(&mut events);
-    parser.told().oldest
+    parser.source_info().oldest
 }
 
 /// Damage to a log's lines.

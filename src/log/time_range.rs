@@ -7,7 +7,7 @@
 
 use crate::{
     kubelet::parser,
-    syntax::time::{Calendar, Hints, Stamp, Time, When, Yearless, klog_created},
+    syntax::time::{Hints, Stamp, Time, Timestamps, When, Yearless, klog_created},
 };
 use chrono::{FixedOffset, TimeDelta};
 use rustix::fs::SeekFrom;
@@ -295,13 +295,13 @@ fn date(
     created: Option<&str>,
     hints: Hints,
 ) -> (Vec<Place>, Option<FixedOffset>) {
-    let mut calendar = Calendar::new(hints);
+    let mut calendar = Timestamps::new(hints);
     if let Some(local) = created.and_then(klog_created) {
         calendar.created(local);
     }
     let seen: Vec<When> = stamped
         .iter()
-        .map(|(_, _, (own, framing))| calendar.see(*own, *framing))
+        .map(|(_, _, (own, framing))| calendar.observe(*own, *framing))
         .collect();
     calendar.settle();
     let mut places = Vec::new();

@@ -2,7 +2,7 @@
 //! result does not depend on how many there are.
 
 use super::line_index::LineIndex;
-use crate::kubelet::event::screen::Wanted;
+use crate::kubelet::event::prefilter::Wanted;
 use std::{
     fs::File,
     io,

@@ -2,7 +2,7 @@
 
 use super::{
     Style,
-    plain::{cut, paragraph, visible},
+    layout::{cut, paragraph, visible},
 };
 use crate::{
     finding::{
@@ -19,8 +19,8 @@ use std::{
     time::Duration,
 };
 
-/// Deeds of one kind and end that are told one by one; JSON has all.
-const EACH: usize = 5;
+/// Deeds of one kind and end that are shown one by one; JSON has all.
+const MAX_ALIKE: usize = 5;
 
 /// Writes what a step does and costs. All of it, however long: what is not shown is not done.
 ///
@@ -33,12 +33,13 @@ pub fn step(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     // Of the others it is looked at right before whether they fit.
-    let suspected = match step.is_guess() {
-        true => " (only suspected)",
-        false => "",
+    let suspected = if step.is_guess() {
+        " (only suspected)"
+    } else {
+        ""
     };
     let title = format!(
-        "{} [{}], against {}{suspected}",
+        "{} [{}], for {}{suspected}",
         step.title,
         risk(step.risk),
         step.finding
@@ -53,14 +54,14 @@ pub fn step(
     let kills = |action: &Action| matches!(action, Action::EndProcess(_));
     if step.actions.iter().any(kills) {
         let first = format!(
-            "first: one inspect more is kept open for {}; if it is answered, nothing is ended",
+            "first: one more inspect, waiting up to {}; if it responds, nothing is killed",
             duration::spoken(confirm_after)
         );
         write!(out, "{}", paragraph(&first, 2, style.width))?;
     }
     if step.restarts() {
         let first = format!(
-            "first: one more look, {} or more after the one that asked for it; if it is not needed any more, nothing is restarted",
+            "first: a second check, at least {} after the first; if the restart is no longer needed, nothing is restarted",
             duration::spoken(confirm_after)
         );
         write!(out, "{}", paragraph(&first, 2, style.width))?;
@@ -80,9 +81,10 @@ pub fn write(
 ) -> io::Result<()> {
     let paint = |text: &str, code: &str| style.paint(text, code);
     if report.actions.is_empty() {
-        let why = match fix::is_well(report) {
-            true => "nothing is to be done.",
-            false => "plegdoctor can do nothing of the above by itself.",
+        let why = if fix::is_well(report) {
+            "nothing to do."
+        } else {
+            "plegdoctor cannot do any of the above automatically."
         };
         return writeln!(out, "\n{}  {why}", paint("Actions", "1"));
     }
@@ -90,28 +92,29 @@ pub fn write(
     let mut alike = 0;
     for (at, deed) in report.actions.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|at| report.actions.get(at));
-        alike = match before.is_some_and(|before| is_alike(before, deed)) {
-            true => alike + 1,
-            false => 0,
+        alike = if before.is_some_and(|before| is_alike(before, deed)) {
+            alike + 1
+        } else {
+            0
         };
         let last = report
             .actions
             .get(at + 1)
             .is_none_or(|next| !is_alike(deed, next));
-        if alike < EACH {
+        if alike < MAX_ALIKE {
             one(deed, &paint, style, out)?;
         } else if last {
             writeln!(
                 out,
                 "  … and {} more like it (--format json has all)",
-                alike + 1 - EACH
+                alike + 1 - MAX_ALIKE
             )?;
         }
     }
     for note in notes {
         write!(out, "{}", paragraph(&visible(note), 2, style.width))?;
     }
-    // Else it is as was told above.
+    // Else the report above still holds.
     let tried = |deed: &Deed| {
         use Fate::{AboveRisk, Declined, Interrupted, Planned, Suspected};
         !matches!(
@@ -154,14 +157,14 @@ fn one(
 ) -> io::Result<()> {
     let (word, color) = match deed.ending.fate {
         Fate::Done => ("done", "32"),
-        Fate::Unproven => ("tried, not proved", "33"),
+        Fate::Unproven => ("tried, not verified", "33"),
         Fate::Failed => ("failed", "31"),
-        Fate::Changed => ("not done, it has changed", "33"),
+        Fate::Changed => ("not done, state has changed", "33"),
         Fate::NotNeeded => ("not needed", "32"),
         Fate::Declined => ("not confirmed", "2"),
         Fate::AboveRisk => ("not done, above --max-risk", "2"),
         Fate::Suspected => (
-            "not done, only suspected: --yes restarts nothing for that",
+            "not done: only suspected, and --yes restarts nothing on suspicion",
             "33",
         ),
         Fate::Interrupted => ("not done, interrupted", "33"),
@@ -175,11 +178,11 @@ fn one(
         paint(word, color)
     )?;
     // Never wrapped: it must survive being copied. Of a process the number does; its words were shown before.
-    let told = visible(&deed.action.told());
+    let action = visible(&deed.action.told());
     let room = usize::from(style.width).saturating_sub(4);
     match deed.action {
-        Action::EndProcess(_) => writeln!(out, "    {}", cut(&told, room))?,
-        _ => writeln!(out, "    {told}")?,
+        Action::EndProcess(_) => writeln!(out, "    {}", cut(&action, room))?,
+        _ => writeln!(out, "    {action}")?,
     }
     let ending = &deed.ending;
     let cost = Some(&deed.cost).filter(|_| !ending.fate.acted());

@@ -3,7 +3,7 @@
 //! All that is planned is shown, however long: what is not shown is not removed. Names come from whoever made the
 //! containers, so whatever could command a terminal is made visible.
 
-use super::plain::{laid_out, paragraph, visible};
+use super::layout::{laid_out, paragraph, visible};
 use crate::{
     finding::plan::{Cleaned, Fate, Plan, Spared, Target, Unseen},
     runtime::ContainerKind,
@@ -16,7 +16,7 @@ use std::{
 };
 
 /// How many pods are named, and how many containers that are left alone; the rest is counted.
-const NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 
 /// Writes what is going to be removed as of `now`, what goes with it, and what stays.
 ///
@@ -75,7 +75,6 @@ pub fn results(cleaned: &Cleaned, width: u16, out: &mut dyn Write) -> io::Result
     writeln!(out, "{}", sum(cleaned))
 }
 
-/// Writes what else has to be said.
 fn notes(cleaned: &Cleaned, width: u16, out: &mut dyn Write) -> io::Result<()> {
     for note in &cleaned.notes {
         write!(out, "{}", paragraph(&visible(note), 0, width))?;
@@ -83,7 +82,6 @@ fn notes(cleaned: &Cleaned, width: u16, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Lays out the targets.
 fn table(targets: &[Target], now: Time, width: u16) -> String {
     let mut table = Table::new();
     table
@@ -113,7 +111,7 @@ fn pod(target: &Target) -> String {
         .map_or_else(|| "-".to_owned(), |pod| visible(&pod.to_string()))
 }
 
-/// Returns what a target is called where its pod is told beside it.
+/// The name of a target beside its pod.
 fn name(target: &Target) -> String {
     match (target.role, &target.label) {
         (ContainerKind::Sandbox, _) => "(sandbox)".to_owned(),
@@ -131,10 +129,13 @@ fn consequences(plan: &Plan) -> String {
         .map(|pod| visible(&pod.to_string()))
         .collect();
     let lost = match (logs.len(), pods.len()) {
-        (0, _) => "No logs go with them.".to_owned(),
-        (count, 0) => format!("The logs of {} go with them.", counted(count, "container")),
+        (0, _) => "No logs are deleted.".to_owned(),
+        (count, 0) => format!(
+            "The logs of {} are deleted with them.",
+            counted(count, "container")
+        ),
         (count, _) => format!(
-            "The logs of {} go with them; kubectl logs won't show them any more for {}.",
+            "The logs of {} are deleted with them; kubectl logs will no longer show them for {}.",
             counted(count, "container"),
             some(&pods)
         ),
@@ -142,9 +143,8 @@ fn consequences(plan: &Plan) -> String {
     format!("{lost} Volumes are kept.")
 }
 
-/// Names the first few, and counts the rest.
 fn some(names: &BTreeSet<String>) -> String {
-    let first: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
+    let first: Vec<&str> = names.iter().take(MAX_NAMED).map(String::as_str).collect();
     match names.len() - first.len() {
         0 => first.join(", "),
         more => format!("{} and {}", first.join(", "), counted(more, "other pod")),
@@ -161,42 +161,40 @@ fn spared(plan: &Plan) -> String {
         .iter()
         .map(|(why, count)| {
             let why = match why {
-                Spared::LivePod => "of living pods (--include-live-pods takes them)",
-                Spared::NoPod => "of no pod (--include-non-pods takes them)",
+                Spared::LivePod => "in running pods (--include-live-pods removes them)",
+                Spared::NoPod => "in no pod (--include-non-pods removes them)",
                 Spared::MayStart => "created less than 10 minutes ago",
-                Spared::Young => "too young for --older-than",
-                Spared::InUse => "holding a container that stays",
-                Spared::Ambiguous => "whose id is another container's name",
+                Spared::Young => "more recent than --older-than",
+                Spared::InUse => "with a container that stays",
+                Spared::Ambiguous => "with an id that is another container's name",
             };
             format!("{count} {why}")
         })
         .collect();
-    format!("Spared: {}.", each.join(", "))
+    format!("Kept: {}.", each.join(", "))
 }
 
-/// Names what could not be seen.
 fn unseen(unseen: &[Unseen], width: u16, out: &mut dyn Write) -> io::Result<()> {
     if unseen.is_empty() {
         return Ok(());
     }
     let them = counted(unseen.len(), "container");
     let intro = format!(
-        "Left alone: {them} that could not be inspected. What the list calls them proves nothing."
+        "Not touched: {them} that could not be inspected; the listed state proves nothing."
     );
     write!(out, "{}", paragraph(&intro, 0, width))?;
-    for it in unseen.iter().take(NAMED) {
+    for it in unseen.iter().take(MAX_NAMED) {
         let name = format!("{}  {}", it.id.short(), visible(&it.name));
         let why = format!("listed as {}; {}", it.listed_state, it.why());
         write!(out, "{}", paragraph(&name, 2, width))?;
         write!(out, "{}", paragraph(&visible(&why), 16, width))?;
     }
-    match unseen.len().saturating_sub(NAMED) {
+    match unseen.len().saturating_sub(MAX_NAMED) {
         0 => Ok(()),
         more => writeln!(out, "  and {}", counted(more, "other")),
     }
 }
 
-/// Returns the last line: how many went, how many are left.
 fn sum(cleaned: &Cleaned) -> String {
     let all = cleaned.endings.len();
     let removed = cleaned.count(Fate::Removed);
@@ -206,7 +204,7 @@ fn sum(cleaned: &Cleaned) -> String {
         .map(|&fate| {
             let words = match fate {
                 Fate::Gone => "already gone",
-                Fate::Changed => "changed and not touched",
+                Fate::Changed => "changed, not touched",
                 Fate::Planned => "not tried",
                 other => other.word(),
             };
@@ -221,7 +219,6 @@ fn sum(cleaned: &Cleaned) -> String {
     }
 }
 
-/// Returns a number with its noun.
 fn counted(count: usize, noun: &str) -> String {
     match count {
         1 => format!("1 {noun}"),

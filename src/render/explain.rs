@@ -4,7 +4,7 @@ pub mod markdown;
 
 use super::{
     Style,
-    plain::{brief, cut, cut_middle, paragraph, visible},
+    layout::{brief, cut, cut_middle, paragraph, visible},
 };
 use crate::{
     explain::{

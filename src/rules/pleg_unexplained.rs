@@ -129,14 +129,14 @@ fn tell(evidence: &Evidence, incident: &Incident, number: usize) -> Finding {
 /// Returns how the lag went, and what that alone tells.
 fn shape(since: &str, incident: &Incident) -> String {
     let peak = duration::human(incident.peak_lag);
-    let teeth = incident.teeth;
+    let peaks = incident.peaks;
     match incident.shape {
-        Shape::Sawtooth if teeth.count > 0 => {
-            let times = match teeth.count {
+        Shape::Sawtooth if peaks.count > 0 => {
+            let times = match peaks.count {
                 1 => "once".to_owned(),
                 times => format!("{times} times"),
             };
-            let (least, most) = (duration::human(teeth.least), duration::human(teeth.most));
+            let (least, most) = (duration::human(peaks.least), duration::human(peaks.most));
             let heights = match least == most {
                 true => format!("from {most}"),
                 false => format!("from {least} to {most}"),

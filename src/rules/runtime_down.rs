@@ -147,7 +147,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
             true => explain_behind(evidence, &logged, active),
             false => {
                 let moment = match (refused.is_some() || goes_on, comes_again) {
-                    (true, _) => Moment::Down,
+                    (true, _) => Moment::RuntimeOutage,
                     (false, true) => Moment::Between,
                     (false, false) => Moment::Over,
                 };
@@ -233,7 +233,7 @@ fn is_dockers(logged: &Lines) -> bool {
 /// When we look.
 #[derive(Clone, Copy)]
 enum Moment {
-    Down,
+    RuntimeOutage,
     /// It runs, and will end again.
     Between,
     Over,
@@ -268,7 +268,7 @@ fn explain(
     }
     text.extend(again.map(|again| again.told(evidence)));
     let why = match moment {
-        Moment::Down => {
+        Moment::RuntimeOutage => {
             "Without a runtime the kubelet cannot list any container, so its relist fails and the node goes NotReady. Running containers may go on, but nobody looks after them."
         }
         Moment::Between => {

@@ -14,7 +14,7 @@ use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     io::probe::Probe,
-    kubelet::{Age, Kubelet, Metrics, Spread, spread::human, summary::Log},
+    kubelet::{Age, Kubelet, Metrics, Quantiles, histogram::human, summary::Log},
     runtime::{Call, Runtime},
     syntax::{citation::Citation, duration},
 };
@@ -141,7 +141,12 @@ fn stale(kubelet: &Kubelet, metrics: &Metrics) -> Option<Age> {
 }
 
 /// Returns in words that many are slow, if so.
-fn slow(spread: &Spread, known: bool, (what, verb): (&str, &str), since: &str) -> Option<String> {
+fn slow(
+    spread: &Quantiles,
+    known: bool,
+    (what, verb): (&str, &str),
+    since: &str,
+) -> Option<String> {
     let (half, most) = (spread.quantile(0.5), spread.quantile(0.99));
     if spread.is_recent() {
         let late = half.seconds() > LATE_HALF || most.seconds() > LATE;

@@ -2,7 +2,7 @@
 //! mounts have them by their form.
 
 use super::allowlist::is_allowed;
-use crate::kubelet::exposition::{self, Line};
+use crate::kubelet::prometheus_text::{self, Line};
 use regex::Regex;
 use serde_json::Value;
 use std::{
@@ -205,7 +205,7 @@ impl Names {
     /// Finds the names in a line of metrics.
     fn find_in_sample(&mut self, line: &[u8]) {
         let line = String::from_utf8_lossy(line);
-        let Line::Sample(sample) = exposition::line(&line) else {
+        let Line::Sample(sample) = prometheus_text::line(&line) else {
             return;
         };
         for (label, value) in &sample.labels {

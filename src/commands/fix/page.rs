@@ -5,7 +5,7 @@ use crate::{
     remedy::fix::Step,
     render::{
         self, Format, Style, actions,
-        plain::{paragraph, visible},
+        layout::{paragraph, visible},
     },
     report::Report,
 };

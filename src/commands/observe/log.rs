@@ -4,7 +4,7 @@ use super::{Observer, Source, host_root};
 use crate::{
     evidence::FRESH,
     io::gap::Gap,
-    kubelet::summary::{Digest, Log},
+    kubelet::summary::{Log, LogSummary},
     log::{self, DockerFiles, DockerLog},
     node::observe,
     syntax::duration::human,
@@ -21,7 +21,7 @@ impl Observer<'_> {
     /// Reads the log; returns why it may not be joined with this machine and its Docker, if so.
     pub(super) fn read_log(&mut self) -> anyhow::Result<Option<String>> {
         let (args, moments) = (self.args, &self.scene.moments);
-        let mut digest = Digest::default();
+        let mut digest = LogSummary::default();
         let mut sink = |event| digest.observe(event);
         let mut reel = self.recorder.map(super::Recorder::log);
         let reel = reel.as_deref_mut();

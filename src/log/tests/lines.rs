@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    kubelet::parser::{Hints, Told},
+    kubelet::parser::{Hints, SourceInfo},
     syntax::time::Time,
 };
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ fn hints() -> Hints {
 fn read<'a>(
     blocks: impl IntoIterator<Item = &'a [u8]>,
     mut guess: impl FnMut() -> Option<Wanted>,
-) -> (Vec<Event>, Told, u64) {
+) -> (Vec<Event>, SourceInfo, u64) {
     let (mut lines, mut events) = (LineSplitter::default(), Vec::new());
     let mut parser = Parser::new("kubelet.log", hints());
     let mut sink = |event| events.push(event);
@@ -30,17 +30,17 @@ fn read<'a>(
         lines.push(block, &index, &mut parser, &mut out);
     }
     lines.finish(&mut parser, &mut out);
-    (events, parser.told().clone(), lines.cut)
+    (events, parser.source_info().clone(), lines.cut)
 }
 
 /// Hands every line to the parser.
-fn line_by_line(text: &[u8]) -> (Vec<Event>, Told, u64) {
+fn line_by_line(text: &[u8]) -> (Vec<Event>, SourceInfo, u64) {
     let (mut parser, mut events) = (Parser::new("kubelet.log", hints()), Vec::new());
     for line in text.split_inclusive(|byte| *byte == b'\n') {
         parser.line(line.strip_suffix(b"\n").unwrap_or(line), &mut events);
     }
     parser.finish(&mut events);
-    (events, parser.told().clone(), 0)
+    (events, parser.source_info().clone(), 0)
 }
 
 /// A reproducible sequence (xorshift).
@@ -245,7 +245,7 @@ fn a_torn_line_leaves_no_trace() {
         " too\nE1130 10:00:00.000000 1 a.go:1] Failed to stop sandbox \"1\": x\n",
     );
     parser.finish(&mut events);
-    assert_eq!((events.len(), parser.told().lines), (1, 1));
+    assert_eq!((events.len(), parser.source_info().lines), (1, 1));
 }
 
 /// Lines of all kinds, to be mixed.

@@ -47,7 +47,7 @@ fn a_restart_tells_of_the_second_look_and_of_what_only_one_source_says() {
     let docker = || Action::RestartUnit { unit: Unit::Docker };
     let sure = shown(&of(Confidence::Confirmed, Risk::Node, docker()));
     assert!(
-        sure.contains("first: one more look, 30.0s or more after"),
+        sure.contains("first: a second check, at least 30.0s after"),
         "{sure}"
     );
     assert!(!sure.contains("suspected"), "{sure}");
@@ -64,7 +64,7 @@ fn a_process_is_shown_whole_before_and_in_a_line_after_and_its_words_reach_no_te
     let step = of(Confidence::Suspected, Risk::Disruptive, end());
     let before = shown(&step);
     assert!(before.contains(&"x".repeat(300)), "{before}");
-    assert!(before.contains("first: one inspect more"), "{before}");
+    assert!(before.contains("first: one more inspect"), "{before}");
     let at = DateTime::parse_from_rfc3339("2026-11-30T12:00:00Z").unwrap();
     let ending = Ending::not_done(Fate::Declined, None);
     let deed = step.deed(&step.actions[0], Asked::User, (at, at), ending);

@@ -3,7 +3,7 @@
 use super::seconds;
 use crate::{
     kubelet::incident::{Incident, Shape},
-    report::{Moment, What},
+    report::{Moment, MomentKind},
     syntax::{citation::Citation, json::json_object, time::Time},
 };
 use chrono::TimeDelta;
@@ -39,7 +39,7 @@ struct Entry<'a>(&'a Moment, Time);
 json_object! {
     Entry<'_> as it {
         /// What happened; timeout, refused and too_large: how a call to the runtime ended
-        what: What = it.0.what,
+        what: MomentKind = it.0.what,
         /// When it first happened
         time: Time = it.0.at,
         /// When it last happened

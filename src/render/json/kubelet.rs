@@ -4,7 +4,7 @@ use super::seconds;
 use crate::{
     io::probe::Probe,
     kubelet::{
-        Age, Bound, Health, Kubelet, Metrics, Operation, Seen, Source, Spread, health::Check,
+        Age, Bound, Health, Kubelet, Metrics, Operation, Quantiles, Seen, Source, health::Check,
     },
     syntax::{json::json_object, time::Time},
 };
@@ -60,9 +60,9 @@ json_object! {
         /// Whether the feature gate EventedPLEG is on, so that relists are rare
         evented: bool = it.1.evented,
         /// Duration of completed relists
-        relist: &Option<Spread> = &it.1.relist,
+        relist: &Option<Quantiles> = &it.1.relist,
         /// Interval between the starts of relists
-        interval: &Option<Spread> = &it.1.interval,
+        interval: &Option<Quantiles> = &it.1.interval,
         /// Events of relists that were discarded
         discarded_events: Option<f64> = it.1.discarded,
         /// Running pods
@@ -75,7 +75,7 @@ json_object! {
 }
 
 json_object! {
-    Spread as it {
+    Quantiles as it {
         /// Their number
         count: f64,
         /// Their sum
@@ -111,7 +111,7 @@ json_object! {
         /// Calls failed
         errors: f64,
         /// Duration of completed calls
-        took: Option<Spread>,
+        took: Option<Quantiles>,
     }
 }
 

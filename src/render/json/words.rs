@@ -8,7 +8,7 @@ use crate::{
         incident::Shape,
     },
     node::{KernelKind, Role},
-    report::{Verdict, What},
+    report::{MomentKind, Verdict},
     runtime::{ContainerKind, calls::Ending, on_disk::Liveness, stacks::Verb},
     syntax::{json::json_words, klog},
 };
@@ -23,7 +23,7 @@ json_words!(SubjectKind {
     Mount => "mount", Disk => "disk", Node => "node",
 });
 json_words!(Shape { Growing => "growing", Sawtooth => "sawtooth", Single => "single" });
-json_words!(What {
+json_words!(MomentKind {
     OutOfMemory => "out_of_memory", ExecTimeout => "exec_timeout", HungTask => "hung_task",
     ServerSilent => "server_silent", ServerAnswers => "server_answers", NetdeviceHeld => "netdevice_held",
     DiskError => "disk_error", DaemonEnd => "daemon_end", Refused => "refused", TooLarge => "too_large",

@@ -17,7 +17,7 @@ fn regular(evidence: &Evidence) -> impl Iterator<Item = (&Incident, u32)> {
     let incidents = evidence.log.iter().flat_map(|log| &log.incidents);
     incidents
         .filter(|incident| incident.shape == Shape::Sawtooth && incident.list_errors == 0)
-        .filter_map(|incident| Some((incident, incident.teeth.blocked()?)))
+        .filter_map(|incident| Some((incident, incident.peaks.blocked()?)))
 }
 
 /// Returns the finding for the last outage of such a shape in which no call is logged at all: somebody cut the lines on
@@ -28,10 +28,10 @@ pub(super) fn unnamed(evidence: &Evidence) -> Option<Finding> {
         return None;
     }
     let active = incident.ongoing && lasts(evidence, Some(incident.last_line));
-    let (since, times) = (clock(evidence, Some(incident.start)), incident.teeth.count);
+    let (since, times) = (clock(evidence, Some(incident.start)), incident.peaks.count);
     let (least, most) = (
-        duration::human(incident.teeth.least),
-        duration::human(incident.teeth.most),
+        duration::human(incident.peaks.least),
+        duration::human(incident.peaks.most),
     );
     let who = match pods {
         1 => "one pod".to_owned(),
@@ -80,7 +80,7 @@ pub(super) fn more(evidence: &Evidence, suspects: &[Suspect]) -> Option<String> 
     let named = suspects.iter().filter(of).count();
     let pods = usize::try_from(pods).unwrap_or(usize::MAX);
     (named > 0 && named < pods).then(|| {
-        let height = duration::human(incident.teeth.most);
+        let height = duration::human(incident.peaks.most);
         let (all, named) = (count(pods, "pod"), count(named, "container"));
         format!(
             "The lag falls back from {height} each time, as it does where {all} do not answer: the log names {named}."

@@ -131,7 +131,7 @@ fn explain_one(evidence: &Evidence, suspect: &Suspect) -> String {
     let subject = subject(suspect);
     let log = evidence.log.as_ref();
     let (pod, uid) = (subject.pod.as_ref(), subject.uid.as_ref());
-    let removal = log.and_then(|log| log.removal_of(pod, uid, suspect.deadlines.last()));
+    let removal = log.and_then(|log| log.deletion_of(pod, uid, suspect.deadlines.last()));
     let removal = removal.map(|removal| clock(evidence, removal.at));
     text.extend(removal.map(|since| format!("Its pod is being deleted (since {since}).")));
     text.join(" ")

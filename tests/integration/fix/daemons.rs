@@ -40,7 +40,7 @@ fn stopped_daemons_go_on_and_answer() {
     assert_eq!(report["verdict"], "recovered");
     let summary = report["summary"].as_str().unwrap();
     assert!(
-        summary.starts_with("Well since ") && summary.contains(". Before: dockerd"),
+        summary.starts_with("Recovered at ") && summary.contains(". Previously: dockerd"),
         "{summary}"
     );
     assert!(!has(&report, "frozen-daemon") && !has(&report, "hung-runtime"));

@@ -1,52 +1,50 @@
-//! Events on their way out: held back, in order, while the log has not told year and zone.
+//! Events held back, in order, until the log shows its year and zone.
 
 use crate::{
-    kubelet::event::{Event, Facts, bounded},
+    kubelet::event::{Event, MessageFields, bounded},
     syntax::{
         citation::Citation,
         klog::Severity,
-        time::{Calendar, Hints, Time, When},
+        time::{Hints, Time, Timestamps, When},
     },
 };
 use std::{collections::VecDeque, sync::Arc};
 
 /// Most events held back, and most bytes of their citations; then the hints have to do.
-const MOST: usize = 8192;
-const BYTES: usize = 4 << 20;
+const MAX_EVENTS: usize = 8192;
+const MAX_BYTES: usize = 4 << 20;
 /// Longest citation, in characters, and in bytes.
-const CITED: usize = 400;
-const CITED_BYTES: usize = 800;
+const MAX_CITED: usize = 400;
+const MAX_CITED_BYTES: usize = 800;
 
-/// The way out.
 #[derive(Debug)]
-pub(super) struct Hold {
+pub(super) struct Pending {
     source: Arc<str>,
-    pub(super) calendar: Calendar,
+    pub(super) timestamps: Timestamps,
     held: VecDeque<(Event, When)>,
     /// How long the citations of those are, the same one counted once where it comes several times in a row.
     bytes: usize,
 }
 
-impl Hold {
+impl Pending {
     pub(super) fn new(source: &str, hints: Hints) -> Self {
         Self {
             source: source.into(),
-            calendar: Calendar::new(hints),
+            timestamps: Timestamps::new(hints),
             held: VecDeque::new(),
             bytes: 0,
         }
     }
 
-    /// Takes in a moment that a message tells; it may free what is held.
-    pub(super) fn anchor(&mut self, when: &When, told: Time, out: &mut Vec<Event>) {
-        self.calendar.anchor(when, told);
+    /// A time inside a message may date what is held back.
+    pub(super) fn anchor(&mut self, when: &When, reported: Time, out: &mut Vec<Event>) {
+        self.timestamps.anchor(when, reported);
         self.release(out);
     }
 
-    /// Sends an event on its way.
     pub(super) fn push(
         &mut self,
-        facts: Arc<Facts>,
+        fields: Arc<MessageFields>,
         severity: Severity,
         when: When,
         line: u64,
@@ -54,8 +52,8 @@ impl Hold {
         out: &mut Vec<Event>,
     ) {
         self.release(out);
-        let event = self.event(facts, severity, line, text);
-        if self.held.is_empty() && (!when.is_open() || self.calendar.is_anchored()) {
+        let event = self.event(fields, severity, line, text);
+        if self.held.is_empty() && (!when.is_open() || self.timestamps.is_anchored()) {
             out.push(event);
             if let Some(event) = out.last_mut() {
                 self.stamp(event, when);
@@ -67,25 +65,25 @@ impl Hold {
             self.bytes += text.len();
         }
         self.held.push_back((event, when));
-        if self.held.len() >= MOST || self.bytes >= BYTES {
+        if self.held.len() >= MAX_EVENTS || self.bytes >= MAX_BYTES {
             self.finish(out);
         }
     }
 
-    /// Lets all go, with the hints where the log told nothing.
+    /// Emits everything, by the hints where the log shows no year or zone.
     pub(super) fn finish(&mut self, out: &mut Vec<Event>) {
-        self.calendar.settle();
-        // What no hint could date goes without a time.
-        self.let_go(out);
+        self.timestamps.settle();
+        // What no hint could date has no time.
+        self.emit(out);
     }
 
     fn release(&mut self, out: &mut Vec<Event>) {
-        if self.calendar.is_anchored() {
-            self.let_go(out);
+        if self.timestamps.is_anchored() {
+            self.emit(out);
         }
     }
 
-    fn let_go(&mut self, out: &mut Vec<Event>) {
+    fn emit(&mut self, out: &mut Vec<Event>) {
         if self.held.is_empty() {
             return;
         }
@@ -98,17 +96,23 @@ impl Hold {
     }
 
     fn stamp(&self, event: &mut Event, when: When) {
-        let when = self.calendar.close(when);
-        event.at = self.calendar.at(&when);
-        event.received = self.calendar.received(&when);
+        let when = self.timestamps.close(when);
+        event.at = self.timestamps.at(&when);
+        event.received = self.timestamps.received(&when);
         event.exact = when.exact;
-        event.guessed = !when.exact && event.at.is_some() && self.calendar.guessed();
+        event.guessed = !when.exact && event.at.is_some() && self.timestamps.guessed();
         event.citation.time = event.at;
     }
 
-    fn event(&self, facts: Arc<Facts>, severity: Severity, line: u64, text: &Arc<str>) -> Event {
+    fn event(
+        &self,
+        fields: Arc<MessageFields>,
+        severity: Severity,
+        line: u64,
+        text: &Arc<str>,
+    ) -> Event {
         Event {
-            facts,
+            fields,
             at: None,
             exact: false,
             guessed: false,
@@ -125,12 +129,11 @@ impl Hold {
     }
 }
 
-/// Returns as much of `text` as is cited.
 pub(super) fn cited(text: &str) -> &str {
-    if text.len() <= CITED {
+    if text.len() <= MAX_CITED {
         return text;
     }
-    let text = bounded(text, CITED_BYTES);
-    let end = text.char_indices().nth(CITED);
+    let text = bounded(text, MAX_CITED_BYTES);
+    let end = text.char_indices().nth(MAX_CITED);
     end.map_or(text, |(end, _)| &text[..end])
 }

@@ -1,4 +1,4 @@
-//! What the screen finds and lets pass, and how rare what it looks for is.
+//! What the prefilter finds and lets pass, and how rare what it looks for is.
 
 use super::*;
 use crate::kubelet::{
@@ -16,7 +16,7 @@ fn find(block: &str, at: usize, wanted: Wanted) -> Option<(usize, Option<Hit>)> 
     Seek::new(block.as_bytes(), wanted).find(at)
 }
 
-/// Adds to a text what kubelets always log with it, and what the screen goes by: the reason of the condition
+/// Adds to a text what kubelets always log with it, and what the prefilter goes by: the reason of the condition
 /// (kubernetes:pkg/kubelet/nodestatus/setters.go), the number of attempts (component-helpers/apimachinery/lease).
 fn whole(text: &str) -> String {
     let more = match text {
@@ -33,13 +33,13 @@ fn every_text_of_the_table_passes_the_screen() {
     for message in MESSAGES {
         for text in message.old.iter().chain(message.new) {
             let line = format!("I1130 x] {}", whole(text));
-            let bulk = screen(line.as_bytes()) == Some(Hit::Bulk);
+            let bulk = prefilter(line.as_bytes()) == Some(Hit::Bulk);
             assert!(
                 !bulk || message.weight == crate::kubelet::event::Weight::Context,
                 "{text}"
             );
             assert!(
-                bulk || screen(line.as_bytes()) == Some(Hit::Message),
+                bulk || prefilter(line.as_bytes()) == Some(Hit::Message),
                 "{text}"
             );
             let wanted = if bulk { Wanted::All } else { Wanted::Messages };
@@ -51,7 +51,7 @@ fn every_text_of_the_table_passes_the_screen() {
             );
             let (at, hit) = find(&block, 7, Wanted::All).unwrap();
             assert!(at < end, "{text}");
-            assert!(hit.is_none() || hit == screen(line.as_bytes()), "{text}");
+            assert!(hit.is_none() || hit == prefilter(line.as_bytes()), "{text}");
         }
     }
 }
@@ -76,7 +76,7 @@ fn bulk_is_told_from_its_neighbours() {
         ("", None),
         ("F", None),
     ] {
-        assert_eq!(screen(line.as_bytes()), hit, "{line}");
+        assert_eq!(prefilter(line.as_bytes()), hit, "{line}");
     }
 }
 
@@ -211,7 +211,7 @@ fn rarity() -> (String, u64, u64) {
         )
         .unwrap();
     }
-    let any = |line: &str| !matches!(screen(line.as_bytes()), None | Some(Hit::Bulk));
+    let any = |line: &str| !matches!(prefilter(line.as_bytes()), None | Some(Hit::Bulk));
     let (in_well, in_sick) = (share(&well, &any), share(&sick, &any));
     writeln!(
         table,

@@ -1,22 +1,21 @@
 //! The message that may go on in the next line: a block of lines, a raw newline in an error, a split line.
 
-use super::LONGEST;
+use super::MAX_LINE;
 use crate::syntax::{
-    framing::{self, Peeled},
-    klog::{self, Header, Severity},
+    framing::{self, Unframed},
+    klog::{self, Severity},
     time::When,
 };
 
-/// A message that is being put together, and what its first line told.
-#[derive(Debug)]
-pub(super) struct Open {
+/// A message that is being put together, and what its first line shows.
+#[derive(Debug, Default)]
+pub(super) struct Multiline {
     is_open: bool,
     /// The message behind the klog header, or the JSON record.
     text: Vec<u8>,
     pub(super) severity: Severity,
     pub(super) when: When,
     pub(super) line: u64,
-    /// Whether it has no klog header.
     bare: bool,
     enveloped: bool,
     partial: bool,
@@ -25,33 +24,13 @@ pub(super) struct Open {
     /// A JSON record: it goes on only where it was broken.
     record: bool,
     /// Whether one break of the record was looked at; there is never a second.
-    mended: bool,
+    was_joined: bool,
     /// How far a further line is indented by the journal.
     column: usize,
     was_cut: bool,
 }
 
-impl Default for Open {
-    fn default() -> Self {
-        Self {
-            is_open: false,
-            text: Vec::new(),
-            severity: Severity::Info,
-            when: When::NEVER,
-            line: 0,
-            bare: false,
-            enveloped: false,
-            partial: false,
-            block: false,
-            record: false,
-            mended: false,
-            column: 0,
-            was_cut: false,
-        }
-    }
-}
-
-impl Open {
+impl Multiline {
     pub(super) fn is_open(&self) -> bool {
         self.is_open
     }
@@ -60,12 +39,12 @@ impl Open {
         self.is_open && self.partial
     }
 
-    /// Returns whether it has no header, so that another message without one may follow.
+    /// Whether it has no header, so that another message without one may follow.
     pub(super) fn is_bare(&self) -> bool {
         self.bare
     }
 
-    /// Returns whether it is inside a block of lines.
+    /// Whether it is inside a block of lines.
     pub(super) fn is_block(&self) -> bool {
         self.is_open && self.block
     }
@@ -78,52 +57,44 @@ impl Open {
         &self.text
     }
 
-    /// Opens a message with a klog header, or a klog JSON record.
-    pub(super) fn start(
-        &mut self,
-        peeled: &Peeled<'_>,
-        raw: &[u8],
-        header: Option<Header>,
-        when: When,
-        line: u64,
-    ) {
+    pub(super) fn start(&mut self, unframed: &Unframed<'_>, raw: &[u8], when: When, line: u64) {
+        let header = unframed.header;
         let from = header.map_or(0, |header| header.len);
-        self.set(peeled, &peeled.message[from..], when, line);
+        self.set(unframed, &unframed.message[from..], when, line);
         self.record = header.is_none();
         self.bare = false;
-        self.column = raw.len().saturating_sub(peeled.message.len());
+        self.column = raw.len().saturating_sub(unframed.message.len());
         self.severity = match header {
             Some(header) => header.severity,
-            None => record_severity(&peeled.message),
+            None => record_severity(&unframed.message),
         };
     }
 
-    /// Opens a message that has no header.
-    pub(super) fn start_bare(&mut self, peeled: &Peeled<'_>, when: When, line: u64) {
-        self.set(peeled, &peeled.message, when, line);
+    pub(super) fn start_bare(&mut self, unframed: &Unframed<'_>, when: When, line: u64) {
+        self.set(unframed, &unframed.message, when, line);
         self.record = false;
         self.bare = true;
         self.column = 0;
         self.severity = Severity::Info;
     }
 
-    fn set(&mut self, peeled: &Peeled<'_>, message: &[u8], when: When, line: u64) {
+    fn set(&mut self, unframed: &Unframed<'_>, message: &[u8], when: When, line: u64) {
         self.is_open = true;
         self.text.clear();
         self.text.extend_from_slice(message);
         self.when = when;
         self.line = line;
-        self.enveloped = peeled.enveloped;
-        self.partial = peeled.partial;
+        self.enveloped = unframed.enveloped;
+        self.partial = unframed.partial;
         self.block = klog::is_open_block(&self.text);
         self.was_cut = false;
-        self.mended = false;
+        self.was_joined = false;
     }
 
     /// Appends `raw` if the message goes on in it; counts a message cut for its length in `cut`.
     pub(super) fn goes_on(&mut self, raw: &[u8], cut: &mut u64) -> bool {
         if self.partial {
-            let part = framing::peel_outermost(raw);
+            let part = framing::unframe_one(raw);
             if !part.enveloped {
                 return false;
             }
@@ -132,14 +103,14 @@ impl Open {
             return true;
         }
         if self.record {
-            return self.mend(raw, cut);
+            return self.append_broken(raw, cut);
         }
-        let peeled = framing::peel(raw);
-        if peeled.header.is_some() || peeled.owner.is_another() {
+        let unframed = framing::unframe(raw);
+        if unframed.header.is_some() || unframed.owner.is_another() {
             return false;
         }
-        let message: &[u8] = match (self.enveloped, peeled.enveloped) {
-            (true, true) | (false, false) => &peeled.message,
+        let message: &[u8] = match (self.enveloped, unframed.enveloped) {
+            (true, true) | (false, false) => &unframed.message,
             // The journal indents further lines to the column of the first.
             (true, false) if raw.starts_with(b"  ") || raw.starts_with(b"\t") => {
                 let blanks = raw.iter().take_while(|&&b| b == b' ').count();
@@ -158,10 +129,9 @@ impl Open {
         true
     }
 
-    /// Appends the second half of a record that was broken in mid-string.
-    fn mend(&mut self, raw: &[u8], cut: &mut u64) -> bool {
+    fn append_broken(&mut self, raw: &[u8], cut: &mut u64) -> bool {
         let whole = self.text.ends_with(b"}");
-        if std::mem::replace(&mut self.mended, true)
+        if std::mem::replace(&mut self.was_joined, true)
             || whole
             || raw.starts_with(b"{")
             || klog::header(raw).is_some()
@@ -173,7 +143,7 @@ impl Open {
     }
 
     fn append(&mut self, more: &[u8], cut: &mut u64) {
-        let room = LONGEST.saturating_sub(self.text.len());
+        let room = MAX_LINE.saturating_sub(self.text.len());
         self.text.extend_from_slice(&more[..more.len().min(room)]);
         if more.len() > room && !self.was_cut {
             self.was_cut = true;
@@ -182,7 +152,7 @@ impl Open {
     }
 }
 
-/// Returns whether a line without a header is none the less no part of the message before it.
+/// Whether a line without a header is none the less no part of the message before it.
 fn is_of_its_own(message: &[u8]) -> bool {
     message.is_empty()
         || message.starts_with(b"{\"")

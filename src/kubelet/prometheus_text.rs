@@ -1,42 +1,34 @@
-//! Prometheus' text exposition format (0.0.4), line by line: a name, labels, a value, perhaps a time.
+//! Prometheus' text prometheus_text format (0.0.4), line by line: a name, labels, a value, perhaps a time.
 //!
 //! Our own hundred lines: the parsers on crates.io stop at the first odd line or keep every sample of every metric,
 //! and a kubelet's answer has tens of thousands of which a few hundred matter.
 
-/// One sample.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample<'a> {
-    /// The metric's name.
     pub name: &'a str,
-    /// Its labels, as written.
     pub labels: Vec<(&'a str, String)>,
     /// Its value; may be infinite or not a number.
     pub value: f64,
 }
 
 impl Sample<'_> {
-    /// Returns a label's value.
     pub fn label(&self, name: &str) -> Option<&str> {
         let label = self.labels.iter().find(|(own, _)| *own == name);
         label.map(|(_, value)| value.as_str())
     }
 }
 
-/// What a line is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Line<'a> {
-    /// A sample.
     Sample(Sample<'a>),
     /// A comment (`# HELP`, `# TYPE` among them), or empty.
     Comment,
-    /// Neither.
     Odd,
 }
 
 /// Most labels of a sample; the kubelet's have two or three.
-const MOST_LABELS: usize = 64;
+const MAX_LABELS: usize = 64;
 
-/// Reads one line.
 pub fn line(text: &str) -> Line<'_> {
     let text = text.trim_matches([' ', '\t', '\r']);
     if text.is_empty() || text.starts_with('#') {
@@ -45,7 +37,7 @@ pub fn line(text: &str) -> Line<'_> {
     sample(text).map_or(Line::Odd, Line::Sample)
 }
 
-/// Returns the name of the metric that a line is a sample of, without reading the rest.
+/// The name of the metric that a line is a sample of, without reading the rest.
 pub fn name(text: &str) -> &str {
     let text = text.trim_start_matches([' ', '\t']);
     let end = text.find(|c: char| !is_name(c)).unwrap_or(text.len());
@@ -91,7 +83,7 @@ fn labels(text: &str) -> Option<(Vec<(&str, String)>, &str)> {
         let value = rest[name.len()..].trim_start_matches([' ', '\t']);
         let value = value.strip_prefix('=')?.trim_start_matches([' ', '\t']);
         let (value, after) = quoted(value.strip_prefix('"')?)?;
-        if name.is_empty() || labels.len() == MOST_LABELS {
+        if name.is_empty() || labels.len() == MAX_LABELS {
             return None;
         }
         labels.push((name, value));
@@ -174,7 +166,7 @@ mod tests {
         ] {
             assert_eq!(line(text), Line::Odd, "{text:?}");
         }
-        let many = format!("a{{{}}} 1", "b=\"c\",".repeat(MOST_LABELS + 1));
+        let many = format!("a{{{}}} 1", "b=\"c\",".repeat(MAX_LABELS + 1));
         assert_eq!(line(&many), Line::Odd);
     }
 }

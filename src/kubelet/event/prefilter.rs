@@ -1,9 +1,9 @@
-//! The screen: rejects lines that hold no known message, before anything is parsed.
+//! The prefilter: rejects lines that hold no known message, before anything is parsed.
 //!
 //! A few literals cover the whole table: fragments that several messages share, chosen so that what they begin
-//! with is rare in kubelet logs. Whole blocks are searched for them at once (`Seek`), a single line with `screen`.
+//! with is rare in kubelet logs. Whole blocks are searched for them at once (`Seek`), a single line with `prefilter`.
 //! At most 32: beyond, a packed (SIMD) search is half as fast, and it cannot take more than 64. What is screened for
-//! in blocks is at least what `screen` lets pass in a line.
+//! in blocks is at least what `prefilter` lets pass in a line.
 
 use aho_corasick::{AhoCorasick, Input, MatchKind, Span, packed};
 use std::sync::LazyLock;
@@ -13,7 +13,6 @@ use std::sync::LazyLock;
 pub(crate) enum Hit {
     /// A message that fills healthy logs.
     Bulk,
-    /// Any other message.
     Message,
     /// Not the kubelet's word, but about the log: its losses, its host, its date.
     Note,
@@ -22,7 +21,6 @@ pub(crate) enum Hit {
 /// What a literal stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sign {
-    /// A message.
     Message,
     /// A loss, or klog's header of a file.
     Note,
@@ -106,7 +104,6 @@ const REGISTERED: &str = "registered node";
 /// klog's header of a file goes on so.
 const HEADER: &str = "Running on machine: ";
 
-/// A search, packed where the machine can.
 enum Search {
     Packed(packed::Searcher),
     Plain(AhoCorasick),
@@ -129,7 +126,7 @@ impl Search {
             .map_or(Self::Never, Self::Plain)
     }
 
-    /// Returns the first match in `text` from `at` on: its start, and which literal it is.
+    /// The first match in `text` from `at` on: its start, and which literal it is.
     fn find(&self, text: &[u8], at: usize) -> Option<(usize, usize)> {
         let span = Span::from(at..text.len());
         let found = match self {
@@ -151,7 +148,7 @@ static MESSAGES: LazyLock<Search> = LazyLock::new(|| Search::new(&literals(false
 static WITH_CONTEXT: LazyLock<Search> = LazyLock::new(|| Search::new(&literals(true)));
 static ONLY_CONTEXT: LazyLock<Search> = LazyLock::new(|| Search::new(CONTEXT));
 
-/// Returns what a block is searched for; with `context`, for all that there is of PLEG.
+/// What a block is searched for; with `context`, for all that there is of PLEG.
 fn literals(context: bool) -> Vec<&'static str> {
     let texts = LITERALS.iter().map(|(text, _)| match *text {
         PLEG_SAYS if context => "PLEG",
@@ -161,7 +158,7 @@ fn literals(context: bool) -> Vec<&'static str> {
     texts.collect()
 }
 
-/// Returns what a line is searched for, and what it is if that is the first in it. What is more than a line gives its
+/// What a line is searched for, and what it is if that is the first in it. What is more than a line gives its
 /// places to what only lines are searched for, so that the others keep theirs.
 fn line_literals() -> Vec<(&'static str, Hit)> {
     let context = CONTEXT.iter().map(|text| (*text, Hit::Bulk));
@@ -181,8 +178,8 @@ fn line_literals() -> Vec<(&'static str, Hit)> {
     all
 }
 
-/// Returns what `line` may be; `None` if it is nothing that is known.
-pub(crate) fn screen(line: &[u8]) -> Option<Hit> {
+/// What `line` may be; `None` if it is nothing that is known.
+pub(crate) fn prefilter(line: &[u8]) -> Option<Hit> {
     let (search, hits) = &*LINE;
     match search.find(line, 0) {
         Some((_, literal)) => Some(hits.get(literal).copied().unwrap_or(Hit::Message)),
@@ -190,12 +187,12 @@ pub(crate) fn screen(line: &[u8]) -> Option<Hit> {
     }
 }
 
-/// Returns whether with the last line of `block` JSON over several lines may begin: what follows it is in the next one.
+/// Whether with the last line of `block` JSON over several lines may begin: what follows it is in the next one.
 pub(crate) fn may_start(block: &[u8]) -> bool {
     block.ends_with(b"\n{\n")
 }
 
-/// Returns where from `at` on a fatal line may begin: klog's letter and the month's first digit, at a line's start or
+/// Where from `at` on a fatal line may begin: klog's letter and the month's first digit, at a line's start or
 /// behind a blank or a quote.
 fn fatal(text: &[u8], at: usize) -> Option<usize> {
     memchr::memchr_iter(b'F', &text[at..])
@@ -240,7 +237,7 @@ impl<'a> Seek<'a> {
         }
     }
 
-    /// Returns a place in the first line from `at` on, a line's start, that may be something known; and what `screen`
+    /// A place in the first line from `at` on, a line's start, that may be something known; and what `prefilter`
     /// says of that line, where that is certain. `at` never goes back.
     pub(crate) fn find(&mut self, at: usize) -> Option<(usize, Option<Hit>)> {
         if self.fatal < at {

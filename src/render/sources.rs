@@ -9,7 +9,6 @@ use crate::{
     runtime::{Call, Runtime},
 };
 
-/// Returns what was asked and seen of the runtime, the host and the kubelet.
 pub(super) fn items(report: &Report) -> Vec<String> {
     let mut items = Vec::new();
     if let Some(runtime) = &report.runtime {
@@ -26,10 +25,10 @@ fn docker(runtime: &Runtime) -> String {
         .versions
         .daemon
         .as_deref()
-        .unwrap_or("(version not told)");
+        .unwrap_or("(unknown version)");
     let listed = match runtime.probe(Call::List).outcome {
         Outcome::Answered => rules::count(runtime.told().count(), "container"),
-        _ => "no list".to_owned(),
+        _ => "list failed".to_owned(),
     };
     format!("Docker {version} at {} ({listed})", runtime.endpoint)
 }
@@ -40,16 +39,16 @@ fn files(runtime: &Runtime) -> Option<String> {
     let which = if disk.whole {
         ""
     } else {
-        " that did not answer"
+        " that did not respond"
     };
     let root = &disk.root;
     Some(format!(
-        "Docker's files in {root}: {containers}{which}, as Docker last wrote it (may be stale)"
+        "Docker's files in {root}: {containers}{which}; may be stale"
     ))
 }
 
 fn host(host: &Host) -> String {
-    let kernel = host.kernel.as_deref().unwrap_or("(release not told)");
+    let kernel = host.kernel.as_deref().unwrap_or("(unknown release)");
     let (which, seen) = (host.called(), processes(host.seen));
     let tools = host.versions.iter();
     let tools: String = tools

@@ -6,24 +6,21 @@ use crate::{
     rules::{Absent, Exclusion, Rule, Trouble, explains_lag},
 };
 
-/// What is found where the kubelet itself tells of a lag that no log shows.
+/// Found where the kubelet itself reports a lag that no log shows.
 const UNEXPLAINED: &str = "pleg-unexplained";
 
 /// A cause that what was looked at speaks against.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuledOut {
-    /// The rule's.
     pub id: &'static str,
     /// What speaks against it, a clause.
     pub because: String,
-    /// What was looked at.
     pub by: Vec<String>,
 }
 
 /// A cause that could not be judged, for want of evidence. Not ruled out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undecided {
-    /// The rule's.
     pub id: &'static str,
     /// Why, a clause.
     pub why: String,
@@ -31,8 +28,8 @@ pub struct Undecided {
     pub decide: Option<String>,
 }
 
-/// Returns what is ruled out and what is open, in the order of the rules; nothing where there is no lag to explain.
-pub(super) fn judge(
+/// What is ruled out and what is open, in the order of the rules; nothing where there is no lag to explain.
+pub(super) fn exclude(
     evidence: &Evidence,
     findings: &[Finding],
     absent: &[(&'static Rule, Absent)],

@@ -1,10 +1,10 @@
 //! Words for people: hostile text made harmless, long text made short, paragraphs laid out.
 
 use crate::syntax::id::PodUid;
-use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets::NOTHING};
+use comfy_table::{Cell, ColumnConstraint, ContentArrangement, Table, Width, presets::NOTHING};
 use std::{collections::BTreeSet, fmt::Write as _};
 
-/// Returns `text` with what could command or deceive a terminal made visible: control characters, marks that
+/// `text` with what could command or deceive a terminal made visible: control characters, marks that
 /// turn the direction of writing, characters without width.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -39,7 +39,7 @@ const PHRASES: [(&str, &str); 5] = [
     ("skipping pod synchronization - ", ""),
 ];
 
-/// Returns a log line as people quote it: whole ids cut to twelve digits, a pod's UID and gRPC's phrases left out.
+/// A log line as people quote it: whole ids cut to twelve digits, a pod's UID and gRPC's phrases left out.
 pub fn brief(text: &str) -> String {
     let mut short = String::with_capacity(text.len());
     let mut rest = text;
@@ -67,7 +67,7 @@ pub fn brief(text: &str) -> String {
     })
 }
 
-/// Returns `text` cut to `width` columns, with an ellipsis where something is missing.
+/// `text` cut to `width` columns, with an ellipsis where something is missing.
 pub fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -77,7 +77,7 @@ pub fn cut(text: &str, width: usize) -> String {
     short
 }
 
-/// Returns `text` cut to `width` columns in the middle: a log line's end tells how the call ended.
+/// `text` cut to `width` columns in the middle: a log line's end shows how the call ended.
 pub fn cut_middle(text: &str, width: usize) -> String {
     let length = text.chars().count();
     if length <= width {
@@ -91,15 +91,15 @@ pub fn cut_middle(text: &str, width: usize) -> String {
 }
 
 /// The longest word that is kept whole: a container's id. What is longer is a path or an address, mostly.
-const WHOLE: usize = 64;
+const MAX_WORD: usize = 64;
 /// Columns that a table's cell of free text gets at least.
-const NARROW: usize = 24;
+const MIN_CELL: usize = 24;
 /// Rows of a table that is looked through for broken words.
-const ROWS: usize = 100;
+const MAX_SEARCHED_ROWS: usize = 100;
 /// Columns between two cells.
 const GAP: usize = 2;
 
-/// Returns `text` as a paragraph of at most `width` columns, each line indented. Only a word that must stay whole and is
+/// `text` as a paragraph of at most `width` columns, each line indented. Only a word that must stay whole and is
 /// longer reaches beyond them.
 pub fn paragraph(text: &str, indent: usize, width: u16) -> String {
     let room = width
@@ -107,7 +107,7 @@ pub fn paragraph(text: &str, indent: usize, width: u16) -> String {
         .max(20);
     let margin = " ".repeat(indent);
     let kept = |word: &str| {
-        (usize::from(room) + 1..=WHOLE).contains(&word.chars().count()) && !word.contains('/')
+        (usize::from(room) + 1..=MAX_WORD).contains(&word.chars().count()) && !word.contains('/')
     };
     if text.split_whitespace().any(kept) {
         return filled(text, usize::from(room))
@@ -147,6 +147,20 @@ fn filled(text: &str, room: usize) -> Vec<String> {
     lines
 }
 
+/// A table without borders, two blanks between its columns.
+pub fn table(head: impl IntoIterator<Item = impl Into<Cell>>, width: u16) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(width)
+        .set_header(head.into_iter().map(Into::into).collect::<Vec<Cell>>());
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    table
+}
+
 /// Lays out a table of at most `width` columns in which the words of the cells in these columns stay whole: times, ids,
 /// what a command takes. Where there is no room for that, each row is a paragraph.
 pub fn laid_out(table: &mut Table, whole: &[usize], width: u16) -> String {
@@ -159,11 +173,11 @@ pub fn laid_out(table: &mut Table, whole: &[usize], width: u16) -> String {
             *most = (*most).max(content.chars().count());
             for word in content.split_whitespace() {
                 let length = word.chars().count();
-                if whole.contains(&index) || length <= NARROW {
+                if whole.contains(&index) || length <= MIN_CELL {
                     kept.insert(word.to_owned());
                     *least = (*least).max(length);
                 } else {
-                    *least = (*least).max(NARROW);
+                    *least = (*least).max(MIN_CELL);
                 }
             }
         }
@@ -171,7 +185,7 @@ pub fn laid_out(table: &mut Table, whole: &[usize], width: u16) -> String {
     let gaps = columns.len() * GAP;
     let room = usize::from(width).saturating_sub(gaps);
     // As the words fall by themselves, mostly; a longer table would take long to look through.
-    let usual = (table.row_count() <= ROWS).then(|| table.trim_fmt());
+    let usual = (table.row_count() <= MAX_SEARCHED_ROWS).then(|| table.trim_fmt());
     let sound = |text: &String| kept.iter().all(|word| text.contains(word.as_str()));
     if let Some(text) = usual.filter(sound) {
         return text + "\n";
@@ -195,9 +209,9 @@ pub fn laid_out(table: &mut Table, whole: &[usize], width: u16) -> String {
     table.trim_fmt() + "\n"
 }
 
-/// Returns each row of a table as a paragraph: what each cell is called, and what it holds.
+/// Each row of a table as a paragraph: what each cell is called, and what it holds.
 fn stacked(table: &Table, width: u16) -> String {
-    let cells = |row: &comfy_table::Row| row.cell_iter().map(comfy_table::Cell::content).collect();
+    let cells = |row: &comfy_table::Row| row.cell_iter().map(Cell::content).collect();
     let heads: Vec<String> = table.header().map(cells).unwrap_or_default();
     let rows: Vec<Vec<String>> = table.row_iter().map(cells).collect();
     let (title, rest) = heads
@@ -208,19 +222,20 @@ fn stacked(table: &Table, width: u16) -> String {
         let Some((first, cells)) = row.split_first() else {
             continue;
         };
-        let told = rest.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
-        let told: Vec<String> = told
+        let cells = rest.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
+        let cells: Vec<String> = cells
             .map(|(head, cell)| match head.as_str() {
                 // It says nothing beside what it stands for.
                 "" | "what" => cell.clone(),
                 head => format!("{head} {cell}"),
             })
             .collect();
-        let first = match first.is_empty() {
-            true => String::new(),
-            false => format!("{first}: "),
+        let first = if first.is_empty() {
+            String::new()
+        } else {
+            format!("{first}: ")
         };
-        text += &paragraph(&format!("{first}{}", told.join(", ")), 2, width);
+        text += &paragraph(&format!("{first}{}", cells.join(", ")), 2, width);
     }
     text
 }
@@ -287,21 +302,14 @@ mod tests {
     #[test]
     fn words_of_a_table_stay_whole_while_there_is_room_and_then_rows_are_paragraphs() {
         let told = |width: u16| {
-            let mut table = Table::new();
+            let mut table = table(["Outages", "started", "what"], width);
             table
-                .load_style(NOTHING)
-                .set_content_arrangement(ContentArrangement::Dynamic)
-                .set_width(width)
-                .set_header(["Outages", "started", "what"])
                 .add_row([
                     "",
                     "05:36:28",
                     "the node goes NotReady, and stays so for long",
                 ])
                 .add_row(["x", "05:39:29", ""]);
-            for column in table.column_iter_mut() {
-                column.set_padding((0, 2));
-            }
             laid_out(&mut table, &[1], width)
         };
         assert_eq!(

@@ -1,6 +1,6 @@
 //! How long something took, over many times: a Prometheus histogram or summary, read for what it proves.
 //!
-//! A histogram tells how many were at most so long, for some lengths, since its process started. What is between two of
+//! A histogram counts how many were at most so long, for some lengths, since its process started. What is between two of
 //! them is not known, so that everything here is a bound; nothing is interpolated.
 
 use std::fmt;
@@ -8,16 +8,13 @@ use std::fmt;
 /// What is known of a length of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
-    /// It is at most so many seconds.
     AtMost(f64),
-    /// It is more than so many seconds: longer than the longest that is told apart.
+    /// It is more than so many seconds: longer than the largest bucket.
     Over(f64),
-    /// It is about so many seconds.
     About(f64),
 }
 
 impl Bound {
-    /// Returns the seconds named.
     pub fn seconds(self) -> f64 {
         match self {
             Self::AtMost(seconds) | Self::Over(seconds) | Self::About(seconds) => seconds,
@@ -36,7 +33,7 @@ impl fmt::Display for Bound {
     }
 }
 
-/// Returns a length of time for people: `5 ms`, `2.5 s`, `298 s`.
+/// A length of time for people: `5 ms`, `2.5 s`, `298 s`.
 pub fn human(seconds: f64) -> String {
     let text = match seconds {
         s if s < 1.0 => return format!("{} ms", (s * 1e4).round() / 10.0),
@@ -48,16 +45,13 @@ pub fn human(seconds: f64) -> String {
 
 /// Many lengths of time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Spread {
-    /// How many.
+pub struct Quantiles {
     pub count: f64,
     /// All of them together, in seconds.
     pub sum: f64,
-    /// How they are spread.
     pub shape: Shape,
 }
 
-/// How lengths of time are spread.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// A histogram's buckets: an upper bound in seconds, and how many were at most that long; sorted, none infinite.
@@ -67,8 +61,8 @@ pub enum Shape {
     Quantiles(Vec<(f64, f64)>),
 }
 
-impl Spread {
-    /// Returns a histogram of raw buckets (bound, how many at most that long) in any order, the infinite one among
+impl Quantiles {
+    /// A histogram of raw buckets (bound, how many at most that long) in any order, the infinite one among
     /// them; `None` where it counts nothing.
     pub fn histogram(
         mut buckets: Vec<(f64, f64)>,
@@ -94,7 +88,7 @@ impl Spread {
         })
     }
 
-    /// Returns a summary of raw quantiles in any order, with `unit` of its values to the second; `None` where it knows
+    /// A summary of raw quantiles in any order, with `unit` of its values to the second; `None` where it knows
     /// none: nothing happened of late.
     pub fn summary(
         mut quantiles: Vec<(f64, f64)>,
@@ -116,7 +110,7 @@ impl Spread {
         })
     }
 
-    /// Returns what is known of the length that a share of `quantile` (0 to 1) does not exceed.
+    /// What is known of the length that a share of `quantile` (0 to 1) does not exceed.
     pub fn quantile(&self, quantile: f64) -> Bound {
         match &self.shape {
             Shape::Buckets(buckets) => {
@@ -133,7 +127,7 @@ impl Spread {
         }
     }
 
-    /// Returns how many are proved to have taken longer than `seconds`; `None` of a summary, which does not tell.
+    /// How many are proved to have taken longer than `seconds`; `None` of a summary, which does not show it.
     pub fn longer_than(&self, seconds: f64) -> Option<f64> {
         let Shape::Buckets(buckets) = &self.shape else {
             return None;
@@ -143,12 +137,12 @@ impl Spread {
         Some((self.count - within).max(0.0))
     }
 
-    /// Returns whether it is of the last minutes alone, not of all the time since the process started.
+    /// Whether it is of the last minutes alone, not of all the time since the process started.
     pub fn is_recent(&self) -> bool {
         matches!(self.shape, Shape::Quantiles(_))
     }
 
-    /// Returns the mean, in seconds.
+    /// The mean, in seconds.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0.0).then(|| self.sum / self.count)
     }
@@ -158,8 +152,8 @@ impl Spread {
 mod tests {
     use super::*;
 
-    fn histogram(buckets: &[(f64, f64)]) -> Option<Spread> {
-        Spread::histogram(buckets.to_vec(), Some(1.0), None)
+    fn histogram(buckets: &[(f64, f64)]) -> Option<Quantiles> {
+        Quantiles::histogram(buckets.to_vec(), Some(1.0), None)
     }
 
     #[test]
@@ -217,12 +211,12 @@ mod tests {
             (0.9, f64::NAN),
             (7.0, 1.0),
         ];
-        let spread = Spread::summary(raw, 1e6, Some(3e6), Some(12.0)).unwrap();
+        let spread = Quantiles::summary(raw, 1e6, Some(3e6), Some(12.0)).unwrap();
         assert_eq!(spread.quantile(0.5), Bound::About(0.004));
         assert_eq!(spread.quantile(0.9), Bound::About(2.5));
         assert_eq!(spread.longer_than(1.0), None);
         assert_eq!((spread.count, spread.sum), (12.0, 3.0));
         let silent = vec![(0.5, f64::NAN), (0.99, f64::NAN)];
-        assert_eq!(Spread::summary(silent, 1e6, None, Some(12.0)), None);
+        assert_eq!(Quantiles::summary(silent, 1e6, None, Some(12.0)), None);
     }
 }

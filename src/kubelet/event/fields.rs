@@ -6,12 +6,9 @@ use chrono::TimeDelta;
 
 /// What one line says, where it is one of the known messages. Equal lines share it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Facts {
-    /// Which message.
+pub struct MessageFields {
     pub kind: Kind,
-    /// The pod, where the message names it.
     pub pod: Option<PodName>,
-    /// The pod's UID.
     pub uid: Option<PodUid>,
     /// The sandbox the call was about.
     pub sandbox: Option<ContainerId>,
@@ -21,22 +18,20 @@ pub struct Facts {
     pub lag: Option<TimeDelta>,
     /// `pleg-stale`: the limit that the kubelet applied.
     pub threshold: Option<TimeDelta>,
-    /// Why the call failed.
     pub error: Option<ErrorTail>,
-    /// The node, where the message names it.
     pub node: Option<String>,
     /// A word that the message carries: an event's name, a reason, a runtime's name, a PLEG event's type, a program and
     /// its version, by how much the clock was set.
     pub detail: Option<String>,
     /// For an item of a list: the message that carried it (`skip-sync`, `node-not-ready`, `ready-condition`).
     pub carrier: Option<Kind>,
-    /// A moment that the message tells, close to when it was logged.
-    pub(crate) told: Option<Time>,
-    /// How many things more its line lists.
+    /// A time inside the message, close to when it was logged.
+    pub(crate) reported_at: Option<Time>,
+    /// Pods and reasons of its line that were not kept.
     pub(crate) left_out: u64,
 }
 
-impl Facts {
+impl MessageFields {
     pub(crate) fn new(kind: Kind) -> Self {
         Self {
             kind,
@@ -50,42 +45,37 @@ impl Facts {
             node: None,
             detail: None,
             carrier: None,
-            told: None,
+            reported_at: None,
             left_out: 0,
         }
     }
 
-    /// Returns the id that the call was about, container before sandbox.
+    /// The id that the call was about, container before sandbox.
     pub fn subject(&self) -> Option<&ContainerId> {
         self.container.as_ref().or(self.sandbox.as_ref())
     }
 
-    /// Returns whether the call ended in a time-out.
-    pub fn is_deadline(&self) -> bool {
-        self.error
-            .as_ref()
-            .is_some_and(|error| error.class == ErrorClass::Deadline)
+    pub fn error_class(&self) -> Option<ErrorClass> {
+        self.error.as_ref().map(|error| error.class)
     }
 
-    /// Returns whether this shows that relists end: their events come out.
+    pub fn is_deadline(&self) -> bool {
+        self.error_class() == Some(ErrorClass::Deadline)
+    }
+
+    /// Whether only a finished relist lets it happen.
     pub(crate) fn is_recovery(&self) -> bool {
         matches!(self.kind, Kind::PlegEvent | Kind::PlegContainerFinished)
     }
 
-    /// Returns whether it tells trouble, so that context around it is wanted.
+    /// Whether it reports trouble, so that context around it is wanted.
     pub(crate) fn is_trouble(&self) -> bool {
         if self.kind == Kind::NodeReady {
             return false;
         }
         match self.kind.message().weight {
-            Weight::Decisive | Weight::Strong => self
-                .error
-                .as_ref()
-                .is_none_or(|error| error.class != ErrorClass::NotFound),
-            Weight::Moderate => self
-                .error
-                .as_ref()
-                .is_some_and(|error| error.class == ErrorClass::Deadline),
+            Weight::Decisive | Weight::Strong => self.error_class() != Some(ErrorClass::NotFound),
+            Weight::Moderate => self.is_deadline(),
             Weight::Weak | Weight::Context => false,
         }
     }

@@ -1,11 +1,10 @@
 //! Lines that a pager cut: journalctl ends what does not fit in `>`, or has `…` in its middle.
 //!
-//! One such line says nothing, messages hold those signs, too. Lines that are cut to one width do; and a `>` that closes
+//! One such line says nothing, messages pending those signs, too. Lines that are cut to one width do; and a `>` that closes
 //! nothing, or within what is quoted.
 
-/// The fold.
 #[derive(Debug, Default)]
-pub(super) struct Elided {
+pub(super) struct Truncated {
     /// Characters of the last line that has such a sign.
     width: usize,
     /// Lines like it, without those of other widths before.
@@ -14,7 +13,7 @@ pub(super) struct Elided {
     sure: u64,
 }
 
-impl Elided {
+impl Truncated {
     /// Takes note of a whole line, with its envelope.
     pub(super) fn see(&mut self, raw: &[u8]) {
         if !raw.ends_with(b">") && !has_dots(raw) {
@@ -22,15 +21,16 @@ impl Elided {
         }
         // All bytes but those that go on with a character.
         let width = raw.iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
-        self.alike = match width == self.width {
-            true => self.alike + 1,
-            false => 1,
+        self.alike = if width == self.width {
+            self.alike + 1
+        } else {
+            1
         };
         self.width = width;
         self.sure += u64::from(ends_cut(raw));
     }
 
-    /// Returns how many lines a pager cut; 0 where it may have been none.
+    /// How many lines a pager cut; 0 where it may have been none.
     pub(super) fn count(&self) -> u64 {
         let alike = match self.alike {
             1 => 0,
@@ -40,7 +40,7 @@ impl Elided {
     }
 }
 
-/// Returns whether a line ends in a `>` that can only be a pager's: it closes nothing, or a quote is left open.
+/// Whether a line ends in a `>` that can only be a pager's: it closes nothing, or a quote is left multiline.
 pub(crate) fn ends_cut(raw: &[u8]) -> bool {
     let Some(text) = raw.strip_suffix(b">") else {
         return false;
@@ -48,20 +48,19 @@ pub(crate) fn ends_cut(raw: &[u8]) -> bool {
     if text.ends_with(b" ") || text.ends_with(b"-") || text.ends_with(b"=") {
         return false;
     }
-    let (mut open, mut quoted, mut last) = (0_u32, false, 0);
+    let (mut multiline, mut quoted, mut last) = (0_u32, false, 0);
     for &byte in text {
         match byte {
             b'"' if last != b'\\' => quoted = !quoted,
-            b'<' => open += 1,
-            b'>' if last != b'-' && last != b'=' => open = open.saturating_sub(1),
+            b'<' => multiline += 1,
+            b'>' if last != b'-' && last != b'=' => multiline = multiline.saturating_sub(1),
             _ => {}
         }
         last = byte;
     }
-    open == 0 || quoted
+    multiline == 0 || quoted
 }
 
-/// Returns whether `…` is in a line. Most have no byte of its kind, and to look for the whole sign takes longer.
 fn has_dots(raw: &[u8]) -> bool {
     let dots = "…".as_bytes();
     memchr::memchr(dots[0], raw).is_some_and(|at| memchr::memmem::find(&raw[at..], dots).is_some())
@@ -72,11 +71,11 @@ mod tests {
     use super::*;
 
     fn count(lines: &[&str]) -> u64 {
-        let mut elided = Elided::default();
+        let mut truncated = Truncated::default();
         for line in lines {
-            elided.see(line.as_bytes());
+            truncated.see(line.as_bytes());
         }
-        elided.count()
+        truncated.count()
     }
 
     #[test]

@@ -2,35 +2,32 @@
 //! another stamp each.
 
 use super::{
-    hold::cited,
     lines::{classify_into, lossy},
+    pending::cited,
 };
-use crate::{kubelet::event::Facts, syntax::klog::Severity};
+use crate::{kubelet::event::MessageFields, syntax::klog::Severity};
 use std::sync::Arc;
 
-/// How many texts are remembered.
 const SLOTS: usize = 64;
-/// The longest of them, in bytes.
-const LONGEST: usize = 4 << 10;
-/// Most facts that one of them may say.
-const FACTS: usize = 16;
+const MAX_TEXT: usize = 4 << 10;
+/// Most fields that one of them may say.
+const MAX_FIELDS: usize = 16;
 
-/// A text, and what it says.
 #[derive(Debug)]
 pub(super) struct Read {
     text: Vec<u8>,
     severity: Severity,
     /// Nothing, if it is not known.
-    pub(super) facts: Vec<Arc<Facts>>,
+    pub(super) fields: Vec<Arc<MessageFields>>,
     /// As much of it as is cited.
     pub(super) cited: Arc<str>,
 }
 
 /// The memory; each text has one place in it, and the last that claims a place has it.
 #[derive(Debug)]
-pub(super) struct Memo(Vec<Option<Read>>);
+pub(super) struct Cache(Vec<Option<Read>>);
 
-impl Memo {
+impl Cache {
     pub(super) fn new() -> Self {
         Self((0..SLOTS).map(|_| None).collect())
     }
@@ -42,29 +39,30 @@ impl Memo {
             return read;
         }
         let lossy = lossy(text);
-        let mut facts = Vec::new();
-        classify_into(&lossy, severity, &mut facts);
-        let cited = match facts.is_empty() {
-            true => "".into(),
-            false => cited(&lossy).into(),
+        let mut fields = Vec::new();
+        classify_into(&lossy, severity, &mut fields);
+        let cited = if fields.is_empty() {
+            "".into()
+        } else {
+            cited(&lossy).into()
         };
         Read {
-            text: text[..text.len().min(LONGEST + 1)].to_vec(),
+            text: text[..text.len().min(MAX_TEXT + 1)].to_vec(),
             severity,
-            facts: facts.into_iter().map(Arc::new).collect(),
+            fields: fields.into_iter().map(Arc::new).collect(),
             cited,
         }
     }
 
     pub(super) fn keep(&mut self, read: Read) {
-        if read.text.len() <= LONGEST && read.facts.len() <= FACTS {
+        if read.text.len() <= MAX_TEXT && read.fields.len() <= MAX_FIELDS {
             let slot = slot(&read.text);
             self.0[slot] = Some(read);
         }
     }
 }
 
-/// Returns the place of a text. Texts differ in a few digits anywhere, so all of it counts; in four sums at a time,
+/// The place of a text. Texts differ in a few digits anywhere, so all of it counts; in four sums at a time,
 /// since each step of one waits for the step before.
 fn slot(text: &[u8]) -> usize {
     // Multiplying by an odd number with many bits (the golden ratio's) spreads them into the upper bits.
@@ -106,27 +104,30 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_what_was_read_and_another_severity_is_another_text() {
-        let mut memo = Memo::new();
+        let mut cache = Cache::new();
         let text = b"GenericPLEG: Unable to retrieve pods: x";
-        let first = memo.read(text, Severity::Error);
-        let (facts, cited) = (first.facts.clone(), Arc::clone(&first.cited));
-        memo.keep(first);
-        let again = memo.read(text, Severity::Error);
-        assert_eq!(again.facts, facts);
+        let first = cache.read(text, Severity::Error);
+        let (fields, cited) = (first.fields.clone(), Arc::clone(&first.cited));
+        cache.keep(first);
+        let again = cache.read(text, Severity::Error);
+        assert_eq!(again.fields, fields);
         assert!(Arc::ptr_eq(&again.cited, &cited));
-        memo.keep(again);
-        assert!(!Arc::ptr_eq(&memo.read(text, Severity::Info).cited, &cited));
-        let other = memo.read(b"GenericPLEG: Unable to retrieve pods: y", Severity::Error);
-        assert_ne!(other.facts, facts);
+        cache.keep(again);
+        assert!(!Arc::ptr_eq(
+            &cache.read(text, Severity::Info).cited,
+            &cited
+        ));
+        let other = cache.read(b"GenericPLEG: Unable to retrieve pods: y", Severity::Error);
+        assert_ne!(other.fields, fields);
     }
 
     #[test]
     fn a_long_text_is_read_each_time() {
-        let mut memo = Memo::new();
-        let text = [b"Failed cleaning pods: ".to_vec(), vec![b'x'; LONGEST]].concat();
-        let first = memo.read(&text, Severity::Error);
-        assert_eq!(first.facts.len(), 1);
-        memo.keep(first);
-        assert!(memo.0.iter().all(Option::is_none));
+        let mut cache = Cache::new();
+        let text = [b"Failed cleaning pods: ".to_vec(), vec![b'x'; MAX_TEXT]].concat();
+        let first = cache.read(&text, Severity::Error);
+        assert_eq!(first.fields.len(), 1);
+        cache.keep(first);
+        assert!(cache.0.iter().all(Option::is_none));
     }
 }

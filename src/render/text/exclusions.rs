@@ -3,37 +3,37 @@
 use super::Page;
 use crate::{
     finding::{Finding, Severity},
-    render::plain::{laid_out, paragraph, visible},
+    render::layout::{laid_out, paragraph, visible},
     report::{Role, Undecided},
 };
 use std::io::{self, Write};
 
 impl Page<'_> {
-    /// Returns what stands behind a finding's confidence: its role, where there are several.
+    /// What stands behind a finding's confidence: its role, where there are several.
     pub(super) fn role(&self, role: Option<&Role>) -> String {
         let several = self.report.findings.len() > 1;
         match role.filter(|_| several) {
             Some(Role::Primary) => " · primary cause".to_owned(),
             Some(Role::Consequence { .. } | Role::Feeds { .. }) => " · contributing".to_owned(),
-            Some(Role::Separate) => " · another matter".to_owned(),
+            Some(Role::Separate) => " · separate problem".to_owned(),
             None => String::new(),
         }
     }
 
-    /// Returns a finding's explanation, and before it what it has to do with another one.
+    /// A finding's explanation, and before it what it has to do with another one.
     pub(super) fn explained(&self, finding: &Finding, role: Option<&Role>) -> String {
         let words = &finding.explanation;
         match role {
             Some(Role::Consequence { of }) => {
-                format!("It follows from {of}: mend that, and this goes, too. {words}")
+                format!("Caused by {of}; fixing {of} should clear this. {words}")
             }
-            Some(Role::Feeds { what }) => format!("It feeds {what}. {words}"),
+            Some(Role::Feeds { what }) => format!("Likely trigger of {what}. {words}"),
             Some(Role::Primary | Role::Separate) | None => words.clone(),
         }
     }
 
     /// Writes what is not the cause, and why; only where a node is, or was, down, or near to it.
-    pub(super) fn judged(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub(super) fn exclusions(&self, out: &mut dyn Write) -> io::Result<()> {
         let report = self.report;
         let primary = report.findings.first();
         let outage = primary.is_some_and(|it| it.severity == Severity::Critical);

@@ -10,14 +10,13 @@ use crate::{
     },
 };
 
-/// Removals remembered.
-pub(super) const REMOVALS: usize = 4096;
+pub(super) const MAX_DELETIONS: usize = 4096;
 /// How many of the latest may be the same one's.
-const NEAR: usize = 64;
+const MAX_LOOKBACK: usize = 64;
 
 /// A pod that the log shows as going or gone.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Removal {
+pub struct PodDeletion {
     /// When, and with which word (`DELETE`, `REMOVE`, `KILL`).
     pub event: Event,
     /// Whether it is gone: what goes next by its name is another.
@@ -25,15 +24,15 @@ pub struct Removal {
 }
 
 impl Log {
-    /// Returns when and how the log shows this pod being removed. Where a name alone tells, it may be that of several
+    /// When and how the log shows this pod being removed. By a name alone it may be that of several
     /// pods, one after the other: then it is the last removal up to that moment, or else the first after it.
-    pub fn removal_of(
+    pub fn deletion_of(
         &self,
         pod: Option<&PodName>,
         uid: Option<&PodUid>,
         at: Option<Time>,
     ) -> Option<&Event> {
-        let events = || self.removals.iter().map(|removal| &removal.event);
+        let events = || self.pod_deletions.iter().map(|removal| &removal.event);
         if let Some(known) = events().find(|event| uid.is_some() && event.uid.as_ref() == uid) {
             return Some(known);
         }
@@ -45,22 +44,28 @@ impl Log {
     }
 
     /// Takes note of a pod that goes; of one whose going is known, whether it is gone.
-    pub(super) fn note_removal(&mut self, event: &Event) {
+    pub(super) fn note_deletion(&mut self, event: &Event) {
         let gone = event.detail.as_deref() == Some("REMOVE");
-        let known = |removal: &&mut Removal| {
+        let known = |removal: &&mut PodDeletion| {
             let of = &removal.event;
             let another = of.uid.is_none() && removal.gone && !gone;
             of.pod == event.pod && of.uid == event.uid && !another
         };
-        if let Some(known) = self.removals.iter_mut().rev().take(NEAR).find(known) {
+        if let Some(known) = self
+            .pod_deletions
+            .iter_mut()
+            .rev()
+            .take(MAX_LOOKBACK)
+            .find(known)
+        {
             known.gone |= gone;
             return;
         }
-        if self.removals.len() == REMOVALS {
-            self.removals.pop_front();
+        if self.pod_deletions.len() == MAX_DELETIONS {
+            self.pod_deletions.pop_front();
             self.forgotten += 1;
         }
-        self.removals.push_back(Removal {
+        self.pod_deletions.push_back(PodDeletion {
             event: event.clone(),
             gone,
         });

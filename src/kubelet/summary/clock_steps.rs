@@ -12,35 +12,32 @@ use std::sync::Arc;
 /// Lines that several threads wrote may be this much out of order; a blocked writer's are no more so.
 const DISORDER: TimeDelta = TimeDelta::minutes(2);
 /// What goes back further is another log.
-const FURTHEST: TimeDelta = TimeDelta::hours(26);
+const MAX_STEP: TimeDelta = TimeDelta::hours(26);
 /// By how much the two clocks of a line may differ in how far they went back.
-const APART: TimeDelta = TimeDelta::minutes(1);
-/// The end of summer time, in a log that tells no zone.
+const MAX_DISAGREEMENT: TimeDelta = TimeDelta::minutes(1);
+/// The end of summer time, in a log without a zone.
 const SUMMER_TIME: TimeDelta = TimeDelta::hours(1);
 /// More than so many are several logs in one.
-const MOST: usize = 4;
+const MAX_STEPS: usize = 4;
 
 /// A place where the times of one source go back.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct ClockStep {
     /// By how much, at most: lines before it may be older.
     pub by: TimeDelta,
-    /// The last line before.
     pub before: Citation,
-    /// The first line after.
     pub after: Citation,
 }
 
-/// The fold.
 #[derive(Debug, Default)]
-pub(super) struct Steps {
-    found: Vec<Step>,
+pub(super) struct ClockSteps {
+    found: Vec<ClockStep>,
     last: Option<(Citation, Option<Time>)>,
 }
 
-impl Steps {
+impl ClockSteps {
     pub(super) fn observe(&mut self, event: &Event) {
-        // A condition tells when it was looked at, not when it was written down.
+        // A condition has the time when it was observed, not when it was written down.
         let Some(at) = event.at.filter(|_| event.kind != Kind::ReadyCondition) else {
             return;
         };
@@ -49,14 +46,15 @@ impl Steps {
             && before.source == event.citation.source
             && at < then
             && let by = then - at
-            && (DISORDER..=FURTHEST).contains(&by)
+            && (DISORDER..=MAX_STEP).contains(&by)
         {
             // A line that was written late was received after the one before it all the same.
             let both = received.zip(event.received);
-            let agreed = both.is_none_or(|(then, now)| ((then - now) - by).abs() <= APART);
-            let summer = !event.exact && (by - SUMMER_TIME).abs() <= APART;
-            if agreed && !summer && self.found.len() <= MOST {
-                self.found.push(Step {
+            let agreed =
+                both.is_none_or(|(then, now)| ((then - now) - by).abs() <= MAX_DISAGREEMENT);
+            let summer = !event.exact && (by - SUMMER_TIME).abs() <= MAX_DISAGREEMENT;
+            if agreed && !summer && self.found.len() <= MAX_STEPS {
+                self.found.push(ClockStep {
                     by,
                     before: before.clone(),
                     after: event.citation.clone(),
@@ -65,23 +63,23 @@ impl Steps {
         }
         match &mut self.last {
             Some((last, received)) => {
-                become_like(last, &event.citation);
+                overwrite(last, &event.citation);
                 *received = event.received;
             }
             None => self.last = Some((event.citation.clone(), event.received)),
         }
     }
 
-    pub(super) fn finish(self) -> Vec<Step> {
+    pub(super) fn finish(self) -> Vec<ClockStep> {
         match self.found.len() {
-            0..=MOST => self.found,
+            0..=MAX_STEPS => self.found,
             _ => Vec::new(),
         }
     }
 }
 
 /// Overwrites a citation. To count one more owner of the source's name costs more than to see that it is the same.
-fn become_like(last: &mut Citation, citation: &Citation) {
+fn overwrite(last: &mut Citation, citation: &Citation) {
     if !Arc::ptr_eq(&last.source, &citation.source) {
         last.source = Arc::clone(&citation.source);
     }
