@@ -11,7 +11,7 @@ use crate::{
     evidence::FRESH,
     io::child,
     log::options::{LogOptions, Moments},
-    node::{DEFAULT_ENDPOINT, observe::reader},
+    node::{DEFAULT_ENDPOINT, observe::helper},
     remedy::apply::mount,
     render::Format,
     runtime::disk::Place,
@@ -152,7 +152,7 @@ pub enum Reader {
         root: PathBuf,
         /// Which file
         #[arg(value_enum)]
-        what: reader::What,
+        what: helper::ProcFile,
         /// Which processes
         pids: Vec<u32>,
     },

@@ -9,4 +9,5 @@ pub mod fix;
 pub mod observe;
 pub mod probe;
 mod progress;
+mod prompt;
 pub mod schema;

@@ -14,7 +14,7 @@ pub mod stored;
 
 use crate::{
     io::probe::{Outcome, Probe},
-    node::holder::Place,
+    node::mount_holder::Place,
     syntax::{
         id::{ContainerId, PodName, PodUid},
         time::Time,

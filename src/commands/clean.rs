@@ -8,7 +8,7 @@ pub(super) mod look;
 use crate::{
     cli::{self, CleanArgs},
     finding::plan::{Cleaned, Ending, Fate, Filters, Plan, Request, Target},
-    remedy::apply::{self, Audit, Clock, Interrupts, Orders},
+    remedy::apply::{self, Audit, Clock, Interrupts, RemoveOptions},
     render::{self, Format, plain::visible},
     runtime::docker::Docker,
 };
@@ -23,10 +23,8 @@ use std::{
     time::Duration,
 };
 
-/// Removes what `args` ask for, and writes what was planned and done to `out`.
-///
-/// Returns 0 when all planned containers are gone or the plan was only to be shown, 1 when some are left or could
-/// not be seen.
+/// Removes what `args` ask for, and writes what was planned and done to `out`.  Returns 0 when all planned containers
+/// are gone or the plan was only to be shown, 1 when some are left or could not be seen.
 ///
 /// # Errors
 /// It could not work: a filter makes no sense, Docker can't be listed, the audit can't be opened, the plan can't be
@@ -56,7 +54,7 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let mut cleaned = match decide(args, &plan, clock, out)? {
         Decision::Leave(why) => Cleaned::untouched(plan, args.dry_run, why),
         Decision::Go => {
-            let orders = Orders {
+            let orders = RemoveOptions {
                 docker,
                 jobs: args.jobs.into(),
                 timeout: args.timeout,
@@ -84,7 +82,6 @@ pub fn run(args: &CleanArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::from(!done)))
 }
 
-/// Returns what the user wants removed.
 fn request(args: &CleanArgs, clock: Clock) -> anyhow::Result<Request> {
     let older_than = args.older_than.map(TimeDelta::from_std).transpose();
     Ok(Request {
@@ -98,15 +95,12 @@ fn request(args: &CleanArgs, clock: Clock) -> anyhow::Result<Request> {
     })
 }
 
-/// Whether to carry out the plan.
 enum Decision {
     /// No, for this reason; a dry run needs none.
     Leave(Option<&'static str>),
-    /// Yes.
     Go,
 }
 
-/// Shows the plan, and asks where somebody can be asked.
 fn decide(
     args: &CleanArgs,
     plan: &Plan,
@@ -166,7 +160,7 @@ fn confirm(count: usize) -> anyhow::Result<bool> {
     Ok(answer.eq_ignore_ascii_case(b"y") || answer.eq_ignore_ascii_case(b"yes"))
 }
 
-/// Returns how long one attempt may take: two inspects, a removal, two lines of audit, and some slack.
+/// How long one attempt may take: two inspects, a removal, two lines of audit, and some slack.
 fn patience(args: &CleanArgs) -> Duration {
     args.timeout
         .saturating_add(args.probe_timeout.saturating_mul(2))
@@ -174,7 +168,7 @@ fn patience(args: &CleanArgs) -> Duration {
 }
 
 /// Removes what is planned, with a bar on standard error if that is a terminal; `again` tells whether it still holds.
-fn carry_out(plan: Plan, orders: &Orders, again: apply::Look) -> anyhow::Result<Cleaned> {
+fn carry_out(plan: Plan, orders: &RemoveOptions, again: apply::Look) -> anyhow::Result<Cleaned> {
     if plan.targets.is_empty() {
         return Ok(Cleaned::untouched(plan, false, None));
     }
@@ -199,7 +193,7 @@ fn carry_out(plan: Plan, orders: &Orders, again: apply::Look) -> anyhow::Result<
     })
 }
 
-/// Returns the progress bar; it draws nothing where standard error is no terminal.
+/// The progress bar; it draws nothing where standard error is no terminal.
 fn bar(length: usize) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(length as u64), ProgressDrawTarget::stderr());
     if let Ok(style) =

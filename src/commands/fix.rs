@@ -4,13 +4,15 @@
 //! nothing more once nothing is wrong. Something harsher than what was just done waits until the node had time to
 //! become well by that.
 
-mod ask;
-mod keep;
-mod page;
+mod backup;
+mod output;
+mod recheck;
 mod removal;
-mod second;
 
-use super::diagnose;
+use super::{
+    diagnose,
+    prompt::{self, Answer},
+};
 use crate::{
     capture::{Keep, Privacy},
     cli::{self, DiagnoseArgs},
@@ -21,7 +23,7 @@ use crate::{
     },
     node::DEFAULT_ENDPOINT,
     remedy::{
-        apply::{self, Audit, Clock, Done, Hands, Interrupts},
+        apply::{self, Audit, Clock, Done, Executor, Interrupts},
         fix::{self, Step},
     },
     render::{Format, Style},
@@ -30,8 +32,7 @@ use crate::{
     syntax::time::Time,
 };
 use anyhow::{Context as _, bail};
-use ask::Answer;
-use page::Page;
+use output::Output;
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
@@ -51,9 +52,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(16);
 /// So many steps are enough: what comes back each time is not healed by doing it again.
 const MOST_STEPS: usize = 50;
 
-/// Diagnoses, acts, and writes the report and what was done to `out`.
-///
-/// Returns 0 when nothing is wrong at the end, 1 when something is, 2 when that could not be seen.
+/// Diagnoses, acts, and writes the report and what was done to `out`.  Returns 0 when nothing is wrong at the end, 1
+/// when something is, 2 when that could not be seen.
 ///
 /// # Errors
 /// As `diagnose`; or nobody can be asked, or what must be written before anything is changed can't be.
@@ -69,7 +69,7 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
     let keeps = !(args.fix.no_collect || args.fix.dry_run);
     let keep = keeps.then(|| Keep::new(Privacy::Reserved));
     let first = look(args, keep.as_ref())?;
-    let mut page = Page {
+    let mut page = Output {
         format: args.format,
         style,
         // Standard output is the script's; and who is asked must see what about.
@@ -127,7 +127,6 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
     page.end(last.report, deeds, &notes)
 }
 
-/// What a look at the node shows.
 struct Look {
     evidence: Evidence,
     report: Report,
@@ -142,7 +141,7 @@ fn look(args: &DiagnoseArgs, keep: Option<&Keep>) -> anyhow::Result<Look> {
     })
 }
 
-/// Returns the records of steps that are only shown.
+/// The records of steps that are only shown.
 fn planned(steps: &[Step], args: &DiagnoseArgs, clock: Clock) -> Vec<Deed> {
     let now = clock.now();
     let fate = |step: &Step| match step.risk <= args.fix.limit() {
@@ -159,7 +158,6 @@ fn planned(steps: &[Step], args: &DiagnoseArgs, clock: Clock) -> Vec<Deed> {
     deeds.collect()
 }
 
-/// A run that acts.
 struct Run<'a> {
     args: &'a DiagnoseArgs,
     clock: Clock,
@@ -168,11 +166,9 @@ struct Run<'a> {
     interrupts: Interrupts,
     /// What the first look has seen, until it is saved; none if it need not be.
     keep: Option<Keep>,
-    /// Open once something was agreed to.
     audit: Option<Arc<Audit>>,
     /// What needs no second thought: done, refused, or in vain.
     settled: BTreeSet<Action>,
-    /// How many steps were shown.
     steps: usize,
     deeds: Vec<Deed>,
     notes: Vec<String>,
@@ -180,7 +176,6 @@ struct Run<'a> {
     healed: Option<(Time, String)>,
     /// Nothing more must be done.
     stopped: bool,
-    /// Since when looks ask for each restart.
     asked_for: BTreeMap<Action, Instant>,
     /// Restarts that were left because one source alone asked for them.
     unsure: BTreeSet<Action>,
@@ -188,7 +183,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// Goes through the steps; returns the last look.
-    fn go(&mut self, mut last: Look, page: &mut Page<'_>) -> anyhow::Result<Look> {
+    fn go(&mut self, mut last: Look, page: &mut Output<'_>) -> anyhow::Result<Look> {
         while !fix::is_well(&last.report) && !self.stopped {
             self.note_restarts(&last.report);
             let Some(step) = fix::next(&last.report, &self.settled) else {
@@ -256,21 +251,21 @@ impl Run<'_> {
                 0 => Answer::Yes,
                 _ => Answer::Interrupted,
             }),
-            false => ask::confirm(&self.interrupts),
+            false => prompt::confirm(&self.interrupts),
         }
     }
 
     /// Saves the evidence and opens the audit: both must be there before anything is changed.
     fn prepare(&mut self, last: &Look) -> anyhow::Result<Arc<Audit>> {
         if let Some(keep) = self.keep.take() {
-            let kept = keep::evidence(&self.args.fix, keep, &last.evidence, self.clock).context(
+            let kept = backup::evidence(&self.args.fix, keep, &last.evidence, self.clock).context(
                 "nothing was changed: the evidence can't be saved (--no-collect does without)",
             )?;
             self.notes
                 .push(format!("evidence from before: {}", kept.display()));
         }
         let (audit, path) =
-            keep::audit(&self.args.fix, self.clock).context("nothing was changed")?;
+            backup::audit(&self.args.fix, self.clock).context("nothing was changed")?;
         self.notes
             .push(format!("what was done is recorded in {}", path.display()));
         let audit = Arc::new(audit);
@@ -278,8 +273,7 @@ impl Run<'_> {
         Ok(audit)
     }
 
-    /// Does all that a step does.
-    fn carry_out(&mut self, step: &Step, asked: Asked, audit: &Arc<Audit>, page: &mut Page<'_>) {
+    fn carry_out(&mut self, step: &Step, asked: Asked, audit: &Arc<Audit>, page: &mut Output<'_>) {
         let page = RefCell::new(page);
         let tell = |text: &str| page.borrow_mut().tell(text);
         let removals: Vec<_> = step
@@ -299,7 +293,7 @@ impl Run<'_> {
             self.stop(stop);
         }
         let stopped = self.stopped;
-        let hands = Hands {
+        let hands = Executor {
             docker: &self.docker,
             endpoint: &self.endpoint,
             confirm_after: self.args.fix.confirm_after,
@@ -339,12 +333,10 @@ impl Run<'_> {
         self.notes.extend(why.map(|why| format!("stopped: {why}")));
     }
 
-    /// Records that nothing of a step was done.
     fn leave(&mut self, step: &Step, asked: Asked, fate: Fate) {
         self.leave_because(step, asked, &Ending::not_done(fate, None));
     }
 
-    /// … for a reason.
     fn leave_because(&mut self, step: &Step, asked: Asked, ending: &Ending) {
         let now = self.clock.now();
         let deed = |action| step.deed(action, asked, (now, now), ending.clone());
@@ -352,7 +344,7 @@ impl Run<'_> {
     }
 
     /// Looks again, until the node is well, something as mild is to be done, or it had time enough.
-    fn look_again(&mut self, last: Look, step: &Step, began: usize, page: &mut Page<'_>) -> Look {
+    fn look_again(&mut self, last: Look, step: &Step, began: usize, page: &mut Output<'_>) -> Look {
         let deeds = &self.deeds[began..];
         let acted = deeds
             .iter()

@@ -19,8 +19,8 @@ use crate::{
     kubelet::summary::{Digest, Log},
     log::{self, DockerFiles, DockerLog, Gauge, options::Moments},
     node::{
-        Host, Tool, Version,
-        observe::{self, remains},
+        Component, Host, Version,
+        observe::{self, leftover_layers},
     },
     runtime::{Runtime, docker},
     syntax::{duration::human, id::ContainerId},
@@ -214,9 +214,9 @@ fn correct_versions(evidence: &mut Evidence) {
     };
     let part = |name: &str| runtime.components.get(name);
     for (tool, version) in [
-        (Tool::Dockerd, runtime.version.as_ref()),
-        (Tool::Containerd, part("containerd")),
-        (Tool::Runc, part("runc")),
+        (Component::Dockerd, runtime.version.as_ref()),
+        (Component::Containerd, part("containerd")),
+        (Component::Runc, part("runc")),
     ] {
         let version = version.and_then(|version| Version::parse(version));
         host.versions.correct(tool, version);
@@ -261,7 +261,7 @@ fn look_at_remains(tree: &Tree, evidence: &mut Evidence) {
     let dead = runtime.containers.iter().filter(|one| one.is_dead());
     let inspected = dead.filter_map(|one| one.inspected.as_ref());
     let folders: Vec<String> = inspected.filter_map(|it| it.folder.clone()).collect();
-    let (remains, gap) = remains::look(tree, &folders);
+    let (remains, gap) = leftover_layers::look(tree, &folders);
     host.remains = remains;
     evidence.gaps.extend(gap);
 }

@@ -16,7 +16,6 @@ use std::{
 
 /// How long reading a log may take without a word.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often the spinner moves.
 const TICK: Duration = Duration::from_millis(120);
 
 /// A spinner with words, gone with this value.
@@ -41,7 +40,6 @@ impl Progress {
         Self::start("{spinner} {msg} ({elapsed})", gauge, Duration::ZERO)
     }
 
-    /// Returns something by which to say what is being done.
     pub(super) fn teller(&self) -> impl Fn(&'static str) + use<> {
         let bar = self.0.clone();
         move |words| bar.set_message(words)

@@ -7,15 +7,11 @@ use crate::syntax::id::ContainerId;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
     /// Removes a container that is exited, dead or was never started; never by force, never a volume.
-    RemoveContainer {
-        /// Which.
-        id: ContainerId,
-    },
+    RemoveContainer { id: ContainerId },
     /// Ends one run of the OCI runtime.
     EndProcess(RuntimeProcess),
     /// Lets a daemon go on that a signal has stopped and that nobody traces.
     ContinueDaemon {
-        /// Its process.
         pid: u32,
         /// When that was started, in the kernel's ticks since boot.
         start_ticks: u64,
@@ -24,13 +20,11 @@ pub enum Action {
     },
     /// Detaches one leaked mount, in one mount namespace (`umount -l`).
     DetachMount {
-        /// Where it is mounted there.
         path: String,
         /// The kernel's number for the mount: another may lie at the same place, or come there.
         mount: u64,
         /// The namespace: the number in `/proc/PID/ns/mnt`.
         namespace: u64,
-        /// A process that sits in it.
         pid: u32,
         /// When that was started, in the kernel's ticks since boot.
         start_ticks: u64,
@@ -38,20 +32,15 @@ pub enum Action {
     /// Lets systemd start itself again; no unit ends.
     ReexecSystemd,
     /// Restarts (or starts) a daemon's unit.
-    RestartUnit {
-        /// Which.
-        unit: Unit,
-    },
+    RestartUnit { unit: Unit },
 }
 
 /// A run of the OCI runtime, as it was when it was blamed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RuntimeProcess {
-    /// Its number.
     pub pid: u32,
     /// When it was started, in the kernel's ticks since boot: with the number it names the process for good.
     pub start_ticks: u64,
-    /// Its words.
     pub command: Vec<String>,
     /// The container that it works on, and that does not answer because of it.
     pub container: ContainerId,
@@ -60,16 +49,12 @@ pub struct RuntimeProcess {
 /// A unit that may be restarted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unit {
-    /// Docker.
     Docker,
-    /// containerd.
     Containerd,
-    /// The kubelet.
     Kubelet,
 }
 
 impl Unit {
-    /// Returns its name for systemd.
     pub fn name(self) -> &'static str {
         match self {
             Self::Docker => "docker.service",
@@ -84,18 +69,14 @@ impl Unit {
 pub struct Target<'a> {
     /// The container that is removed, or that a process works on.
     pub container: Option<&'a ContainerId>,
-    /// The process.
     pub pid: Option<u32>,
     /// When it was started, in the kernel's ticks since boot.
     pub start_ticks: Option<u64>,
-    /// Where the mount is.
     pub path: Option<&'a str>,
-    /// systemd's unit.
     pub unit: Option<&'static str>,
 }
 
 impl Action {
-    /// Returns its stable word.
     pub fn word(&self) -> &'static str {
         match self {
             Self::RemoveContainer { .. } => "remove-container",
@@ -107,7 +88,6 @@ impl Action {
         }
     }
 
-    /// Returns what it is done to.
     pub fn target(&self) -> Target<'_> {
         let none = Target::default();
         match self {
@@ -147,7 +127,7 @@ impl Action {
         }
     }
 
-    /// Returns what it does, to what, in words: "end process 4242 (runc start …), which works on container b15929dfcea1".
+    /// What it does, to what, in words: "end process 4242 (runc start …), which works on container b15929dfcea1".
     pub fn told(&self) -> String {
         match self {
             Self::RemoveContainer { id } => format!("remove container {}", id.short()),
@@ -175,13 +155,12 @@ impl Action {
         }
     }
 
-    /// Returns whether it ends and starts what the whole node depends on.
     pub fn restarts(&self) -> bool {
         matches!(self, Self::ReexecSystemd | Self::RestartUnit { .. })
     }
 
-    /// Returns how harsh it is among those of the same risk: Docker takes its containers along unless live-restore is
-    /// on, containerd and the kubelet take none, systemd not even a unit.
+    /// How harsh it is among those of the same risk: Docker takes its containers along unless live-restore is on,
+    /// containerd and the kubelet take none, systemd not even a unit.
     pub fn harshness(&self) -> u8 {
         match self {
             Self::RestartUnit { unit: Unit::Docker } => 2,
@@ -190,7 +169,7 @@ impl Action {
         }
     }
 
-    /// Returns whether it is done to this machine's own processes, mounts or units, which have to be looked at for it.
+    /// Whether it is done to this machine's own processes, mounts or units, which have to be looked at for it.
     pub fn is_to_the_host(&self) -> bool {
         !matches!(self, Self::RemoveContainer { .. })
     }

@@ -3,10 +3,8 @@
 use super::{Risk, action::Action};
 use crate::syntax::{duration, time::Time};
 
-/// What became of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Done, and seen to have worked.
     Done,
     /// Done; whether it worked was not seen.
     Unproven,
@@ -29,7 +27,6 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// Returns its stable word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -45,36 +42,32 @@ impl Fate {
         }
     }
 
-    /// Returns whether the node may become well after it.
+    /// Whether the node may become well after it.
     pub fn may_have_healed(self) -> bool {
         self.acted() || matches!(self, Self::Changed | Self::NotNeeded)
     }
 
-    /// Returns whether something was, or may have been, changed.
+    /// Whether something was, or may have been, changed.
     pub fn acted(self) -> bool {
         matches!(self, Self::Done | Self::Unproven)
     }
 }
 
-/// How one action ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// What became of it.
     pub fate: Fate,
     /// Why, in plain words; `None` where there is nothing to explain.
     pub reason: Option<String>,
     /// What was seen right before.
     pub before: Option<String>,
-    /// What was seen after.
     pub after: Option<String>,
-    /// What shows that it worked.
     pub proof: Option<String>,
     /// When it was done; `None` if it was not.
     pub at: Option<Time>,
 }
 
 impl Ending {
-    /// Returns the ending of what was not done.
+    /// The ending of what was not done.
     pub fn not_done(fate: Fate, reason: Option<String>) -> Self {
         Self {
             fate,
@@ -101,42 +94,30 @@ impl Ending {
         });
     }
 
-    /// Returns the ending of what was not done, for that reason.
+    /// The ending of what was not done, for that reason.
     pub fn because(fate: Fate, reason: impl Into<String>) -> Self {
         Self::not_done(fate, Some(reason.into()))
     }
 }
 
-/// Who said yes or no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// The user, on the terminal.
     User,
     /// `--yes`, beforehand.
     Option,
-    /// Nobody was asked.
     Nobody,
 }
 
-/// The record of one action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deed {
-    /// The finding that it is against.
     pub finding: &'static str,
-    /// What it does, imperative.
     pub title: String,
     /// What it may cost.
     pub risk: Risk,
-    /// … in words.
     pub cost: String,
-    /// The action.
     pub action: Action,
-    /// Who said yes or no.
     pub asked: Asked,
-    /// When it was begun with.
     pub started: Time,
-    /// When it was over.
     pub ended: Time,
-    /// How it ended.
     pub ending: Ending,
 }

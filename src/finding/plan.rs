@@ -27,14 +27,12 @@ use chrono::TimeDelta;
 use living::{Inhabited, Pods};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// How old a container that never started must be: a start that waits for a slow disk or a slow network may still
-/// come, and the kubelet itself gives up on one after 2 minutes (its runtime request timeout).
+/// How old a container that never started must be: a start that waits for a slow disk or a slow network may still come,
+/// and the kubelet itself gives up on one after 2 minutes (its runtime request timeout).
 pub const NEVER_STARTED_AFTER: TimeDelta = TimeDelta::minutes(10);
 
-/// What the user wants removed.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// Dead ones, and those whose removal is stuck.
     pub dead: bool,
     /// Stopped ones of pods without a living sandbox.
     pub exited: bool,
@@ -46,7 +44,6 @@ pub struct Request {
     pub include_non_pods: bool,
     /// Only what finished, or else was created, at least so long ago.
     pub older_than: Option<TimeDelta>,
-    /// Only what these let through.
     pub filters: Filters,
 }
 
@@ -62,8 +59,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns what `inspected` is; `None` for what is never removed (running, paused, restarting, or a state
-    /// that we do not know).
+    /// What `inspected` is; `None` for what is never removed (running, paused, restarting, or a state that we do not
+    /// know).
     pub fn of(inspected: &Inspected) -> Option<Self> {
         match inspected.state.as_str() {
             _ if inspected.running => None,
@@ -78,25 +75,17 @@ impl Kind {
 /// A container to remove, as it was when the plan was made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
-    /// Its id.
     pub id: ContainerId,
-    /// Its name in Docker.
     pub name: String,
-    /// The name that its pod gives it, where a label tells.
     pub label: Option<String>,
-    /// What it is to the kubelet.
     pub role: ContainerKind,
-    /// Its pod.
     pub pod: Option<PodName>,
     /// Its pod's UID.
     pub uid: Option<PodUid>,
-    /// The sandbox that it ran in.
     pub sandbox: Option<ContainerId>,
     /// Why it may be removed.
     pub kind: Kind,
-    /// The inspected state.
     pub state: String,
-    /// When it was created.
     pub created: Option<Time>,
     /// When it was started last.
     pub started: Option<Time>,
@@ -105,25 +94,25 @@ pub struct Target {
 }
 
 impl Target {
-    /// Returns since when it has been as it is: when it finished, or was created if it never ran.
+    /// Since when it has been as it is: when it finished, or was created if it never ran.
     pub fn since(&self) -> Option<Time> {
         self.finished.or(self.created)
     }
 
-    /// Returns whether `inspected` shows it as the plan saw it. A start and a stop in between leave it exited, but
-    /// with other times.
+    /// Whether `inspected` shows it as the plan saw it. A start and a stop in between leave it exited, but with other
+    /// times.
     pub fn is_unchanged(&self, inspected: &Inspected) -> bool {
         Kind::of(inspected) == Some(self.kind)
             && inspected.started == self.started
             && inspected.finished == self.finished
     }
 
-    /// Returns whether its logs go with it: a sandbox says nothing, and what never ran has said nothing.
+    /// Whether its logs go with it: a sandbox says nothing, and what never ran has said nothing.
     pub fn loses_logs(&self) -> bool {
         self.role != ContainerKind::Sandbox && self.kind != Kind::Created
     }
 
-    /// Returns whether it stands in the sandbox `other`: by its own word, else by the pod.
+    /// Whether it stands in the sandbox `other`: by its own word, else by the pod.
     pub fn is_in(&self, other: &Self) -> bool {
         let same_pod = || match (&self.uid, &other.uid) {
             (Some(mine), Some(its)) => mine == its,
@@ -141,20 +130,15 @@ impl Target {
 /// A container whose inspect did not answer, or told no state: never planned.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unseen {
-    /// Its id.
     pub id: ContainerId,
-    /// Its name.
     pub name: String,
-    /// Its pod.
     pub pod: Option<PodName>,
-    /// The list's state, which proves nothing.
     pub listed_state: String,
-    /// How the inspect ended.
     pub probe: Probe,
 }
 
 impl Unseen {
-    /// Returns why it could not be seen.
+    /// Why it could not be seen.
     pub fn why(&self) -> String {
         let waited = || TimeDelta::from_std(self.probe.took).unwrap_or(duration::NEVER);
         match (&self.probe.error, self.probe.outcome) {
@@ -168,9 +152,7 @@ impl Unseen {
 /// Why a container of a wanted kind is spared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Spared {
-    /// Its pod's sandbox lives, or its pod can't be told.
     LivePod,
-    /// It belongs to no pod.
     NoPod,
     /// It never started, but may still.
     MayStart,
@@ -189,7 +171,6 @@ pub struct Plan {
     pub targets: Vec<Target>,
     /// What could not be seen.
     pub unseen: Vec<Unseen>,
-    /// What of the wanted kinds is spared, and why.
     pub spared: BTreeMap<ContainerId, Spared>,
 }
 
@@ -235,8 +216,8 @@ impl Plan {
         plan
     }
 
-    /// Spares sandboxes that would go before a container that stands in them: it would lose its network and could
-    /// no longer be told from a pod's leftovers. A dead sandbox has nothing left to lose.
+    /// Spares sandboxes that would go before a container that stands in them: it would lose its network and could no
+    /// longer be told from a pod's leftovers. A dead sandbox has nothing left to lose.
     fn keep_sandboxes_in_use(&mut self, containers: &[Container]) {
         let planned: HashSet<&ContainerId> = self.targets.iter().map(|it| &it.id).collect();
         let stays =
@@ -250,22 +231,22 @@ impl Plan {
         self.spared.extend(kept.map(|it| (it.id, Spared::InUse)));
     }
 
-    /// Returns the plan without what is not `wanted`, made from the same `containers`: a sandbox whose container stays
-    /// for that is spared.
+    /// The plan without what is not `wanted`, made from the same `containers`: a sandbox whose container stays for that
+    /// is spared.
     pub fn only(mut self, wanted: &BTreeSet<ContainerId>, containers: &[Container]) -> Self {
         self.targets.retain(|target| wanted.contains(&target.id));
         self.keep_sandboxes_in_use(containers);
         self
     }
 
-    /// Returns whether a later look may spare something of it: what depends on how the rest of its pod is.
+    /// Whether a later look may spare something of it: what depends on how the rest of its pod is.
     pub fn can_be_overtaken(&self) -> bool {
         let depends = |it: &Target| it.kind != Kind::Dead && it.role != ContainerKind::Other;
         self.targets.iter().any(depends)
     }
 
-    /// Returns the endings of targets that a `later` look spares: since the plan was made, their pod may have come
-    /// back to life. Whether a container itself changed is looked at right before its removal.
+    /// The endings of targets that a `later` look spares: since the plan was made, their pod may have come back to
+    /// life. Whether a container itself changed is looked at right before its removal.
     pub fn overtaken(&self, later: &Self) -> Vec<Option<Ending>> {
         let unseen: HashSet<&PodName> = later
             .unseen
@@ -289,7 +270,7 @@ impl Plan {
 }
 
 impl Request {
-    /// Returns whether containers of `kind` were asked for.
+    /// Whether containers of `kind` were asked for.
     fn wants(&self, kind: Kind) -> bool {
         match kind {
             Kind::Dead => self.dead,
@@ -298,7 +279,7 @@ impl Request {
         }
     }
 
-    /// Returns why `target` stays, if it does.
+    /// Why `target` stays, if it does.
     fn spares(&self, target: &Target, pods: &Pods<'_>, now: Time) -> Option<Spared> {
         let age = target.since().map(|since| now - since);
         let younger = |than: TimeDelta| age.is_none_or(|age| age < than);
@@ -319,7 +300,6 @@ impl Request {
     }
 }
 
-/// Returns what is kept of a container to remove.
 fn target(container: &Container, inspected: &Inspected, kind: Kind) -> Target {
     Target {
         id: container.id.clone(),
@@ -340,7 +320,7 @@ fn target(container: &Container, inspected: &Inspected, kind: Kind) -> Target {
     }
 }
 
-/// Returns whether `state` is one of those that Docker has; what another one means can't be known.
+/// Whether `state` is one of those that Docker has; what another one means can't be known.
 fn is_known(state: &str) -> bool {
     matches!(
         state,
@@ -348,7 +328,6 @@ fn is_known(state: &str) -> bool {
     )
 }
 
-/// Returns what is kept of a container whose inspect told no known state.
 fn unknown(container: &Container, state: &str) -> Unseen {
     let mut unseen = unseen(container);
     unseen.probe.error = Some(match state {
@@ -358,7 +337,7 @@ fn unknown(container: &Container, state: &str) -> Unseen {
     unseen
 }
 
-/// Returns what is kept of a container that could not be seen.
+/// What is kept of a container that could not be seen.
 fn unseen(container: &Container) -> Unseen {
     Unseen {
         id: container.id.clone(),
@@ -369,7 +348,6 @@ fn unseen(container: &Container) -> Unseen {
     }
 }
 
-/// Returns by what targets are ordered.
 fn sort_key(
     target: &Target,
 ) -> (

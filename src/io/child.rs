@@ -23,7 +23,7 @@ pub(crate) const OWN_PROGRAM: &str = "/proc/self/exe";
 /// The subcommand by which our own program reads in a child: ours alone, not shown.
 pub(crate) const READ: &str = "read";
 
-/// Returns our own program as a reader, with nothing of ours but a pipe to answer through.
+/// Our own program as a reader, with nothing of ours but a pipe to answer through.
 pub(crate) fn reader() -> Command {
     let mut command = Command::new(OWN_PROGRAM);
     command
@@ -48,7 +48,6 @@ pub(crate) const LAST_BREATH: Duration = Duration::from_millis(500);
 /// A child with a process group of its own; killed with its group when it is let go.
 #[derive(Debug)]
 pub(crate) struct Running {
-    /// The child.
     pub(crate) child: Child,
     ended: Option<ExitStatus>,
     /// Whether it ended without a word: who started us ignores SIGCHLD, and the kernel keeps no status then (wait(2)).
@@ -58,17 +57,11 @@ pub(crate) struct Running {
 
 impl Running {
     /// Starts it. It has no standard input; what else it may use is for the caller to say.
-    ///
-    /// # Errors
-    /// It cannot be run.
     pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
         Self::spawn(command.stdin(Stdio::null()))
     }
 
     /// As `start`, but its standard input is a pipe of ours.
-    ///
-    /// # Errors
-    /// It cannot be run.
     pub(crate) fn start_fed(command: &mut Command) -> io::Result<Self> {
         Self::spawn(command.stdin(Stdio::piped()))
     }
@@ -83,7 +76,7 @@ impl Running {
         })
     }
 
-    /// Returns how the child ended, if it does so within `patience` and that can be known.
+    /// How the child ended, if it does so within `patience` and that can be known.
     pub(crate) fn wait(&mut self, patience: Duration) -> Option<ExitStatus> {
         let until = Instant::now() + patience;
         while !self.is_over() {

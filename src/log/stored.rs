@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     io::files::Tree,
-    node::{Host, observe::glance},
+    node::{Host, observe::quick_check},
     runtime::{
         Container,
         disk::{self, Place},
@@ -118,7 +118,7 @@ fn place(docker: DockerLog<'_>) -> Option<Place> {
         return Some(Place::named(root));
     }
     let host = match files.look {
-        true => glance::dockerds(&Tree::at(files.host_root), GLANCE),
+        true => quick_check::dockerds(&Tree::at(files.host_root), GLANCE),
         false => Host::default(),
     };
     disk::place(docker.endpoint, Some(&host), files.host_root)

@@ -14,15 +14,14 @@ pub struct FileLock {
 }
 
 impl FileLock {
-    /// Returns whether a process has it or waits for it.
     pub fn concerns(&self, process: &Process) -> bool {
         self.holder == process.pid || self.waiters.contains(&process.pid)
     }
 }
 
-/// Returns the locks by `flock`. Below each stand those who wait for it, with the same number, an arrow and, of some
-/// kernels, a deeper indent. Of locks that belong to no process (`-1`), or to one of another PID namespace, the kernel
-/// shows no number.
+/// The locks by `flock`. Below each stand those who wait for it, with the same number, an arrow and, of some kernels, a
+/// deeper indent. Of locks that belong to no process (`-1`), or to one of another PID namespace, the kernel shows no
+/// number.
 pub fn flocks(text: &str) -> Vec<FileLock> {
     let mut locks: Vec<FileLock> = Vec::new();
     let mut above = None;

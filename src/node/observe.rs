@@ -7,20 +7,20 @@
 //! Every fact comes through `files::Tree`, so that a capture keeps it and a replay sees the same.
 
 mod disks;
-pub mod glance;
-mod holders;
+pub mod helper;
+pub mod leftover_layers;
 mod locks;
-pub mod one;
+mod mount_namespaces;
 mod pressure;
+mod proc_scan;
+pub mod process;
 pub mod programs;
-pub mod reader;
-pub mod remains;
+pub mod quick_check;
+mod resample;
 mod settings;
 mod systemd;
 mod tasks;
 mod versions;
-mod walk;
-mod watch;
 
 use crate::io::files::Tree;
 use crate::{
@@ -40,7 +40,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Where the kernel tells the host's name.
 const HOSTNAME: &str = "/proc/sys/kernel/hostname";
 /// For how long this machine is looked at; on a well one it takes the second that its disks are watched.
 pub const PATIENCE: Duration = Duration::from_secs(3);
@@ -48,7 +47,7 @@ pub const PATIENCE: Duration = Duration::from_secs(3);
 /// How long mounts and pressures may take, however long the processes took.
 const AT_LEAST: Duration = Duration::from_millis(300);
 
-/// Returns this host's name, as `uname -n` prints it.
+/// This host's name, as `uname -n` prints it.
 ///
 /// # Errors
 /// The file cannot be read: `/proc` is not there.
@@ -57,8 +56,8 @@ pub fn name() -> anyhow::Result<String> {
     Ok(name.trim_end().to_owned())
 }
 
-/// Returns what can be seen of the machine `tree` within `patience`; what can't; and, as notes, what this place does not
-/// show to anybody, so that it is no gap.
+/// What can be seen of the machine `tree` within `patience`; what can't; and, as notes, what this place does not show
+/// to anybody, so that it is no gap.
 pub fn look(tree: &Tree, patience: Duration) -> (Host, Vec<Gap>, Vec<String>) {
     let until = Instant::now() + patience;
     let (mut gaps, mut notes) = (Vec::new(), Vec::new());
@@ -80,7 +79,7 @@ pub fn look(tree: &Tree, patience: Duration) -> (Host, Vec<Gap>, Vec<String>) {
     // Not nothing where the processes took all the time.
     let until = until.max(Instant::now() + AT_LEAST);
     let complaints = (&mut gaps, &mut notes);
-    holders::look(tree, &seen.stats, until, &mut host, complaints);
+    mount_namespaces::look(tree, &seen.stats, until, &mut host, complaints);
     let until = until.max(Instant::now() + AT_LEAST);
     let complaints = (&mut gaps, &mut notes);
     look_around(tree, uptime, (until, &seen.cgroups), &mut host, complaints);
@@ -94,13 +93,12 @@ pub fn look(tree: &Tree, patience: Duration) -> (Host, Vec<Gap>, Vec<String>) {
     (host, gaps, notes)
 }
 
-/// Returns the note that others' processes do not tell where in the kernel they sleep, but to root.
+/// The note that others' processes do not tell where in the kernel they sleep, but to root.
 fn shy(tree: &Tree, root: bool) -> Option<String> {
     let note = "left out where in the kernel processes sleep (wchan, stack): only root may read that of all";
     (tree.is_live() && !root).then(|| note.to_owned())
 }
 
-/// What is seen of the machine as a whole.
 enum Part {
     Pressure(Pressure),
     Locks(Option<Vec<FileLock>>),
@@ -125,7 +123,6 @@ impl Unseen {
     }
 }
 
-/// Fills in pressures, locks and the kernel's words.
 fn look_around(
     tree: &Tree,
     uptime: Option<Duration>,
@@ -169,7 +166,6 @@ fn look_around(
     }
 }
 
-/// Fills in versions and the kubelet's settings.
 fn look_at_programs(tree: &Tree, until: Instant, host: &mut Host, gaps: &mut Vec<Gap>) {
     let (versions, unasked) = versions::look(tree, &host.processes, until);
     let (settings, unread) = settings::look(tree, &host.processes, until);

@@ -7,30 +7,30 @@
 //! it was, right before its removal, and whether its pod is, before the first removal and every ten seconds.
 
 mod audit;
-mod child;
+mod command;
 mod daemon;
-mod deed;
+mod daemon_error;
+mod execute;
 mod interrupt;
-mod lookout;
 pub mod mount;
-mod pinned;
+mod pidfd;
 mod process;
-mod reason;
 mod removal;
+mod revalidate;
 mod unit;
 
 pub use audit::{Audit, Clock};
-pub use deed::{Done, Hands, machine};
+pub use execute::{Done, Executor, machine};
 pub use interrupt::Interrupts;
-pub use lookout::Look;
+pub use revalidate::Look;
 
 use crate::{
     finding::plan::{Ending, Fate, Plan, Target},
     runtime::docker::Docker,
     syntax::id::ContainerId,
 };
-use lookout::Lookout;
 use removal::Attempt;
+use revalidate::Revalidation;
 use std::{
     collections::{HashMap, VecDeque},
     sync::{
@@ -41,31 +41,25 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often it is looked whether the user wants to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How to remove.
 #[derive(Clone, Debug)]
-pub struct Orders {
+pub struct RemoveOptions {
     /// The daemon; its inspects have their own deadline.
     pub docker: Docker,
-    /// How many removals at a time.
     pub jobs: usize,
-    /// How long to wait for each removal.
     pub timeout: Duration,
     /// How long one attempt may take in all: a last resort, above all deadlines within it.
     pub patience: Duration,
-    /// Where to record what is done.
     pub audit: Option<Arc<Audit>>,
 }
 
 /// Removes what is planned. Returns what became of each target, in the plan's order, and what else has to be said.
-///
-/// `look` plans anew: what that spares is left alone. `ended` is called as each target ends. After the first
-/// interrupt nothing more is sent, and `stopping` is called; after the second, what is in flight is not waited for.
+/// `look` plans anew: what that spares is left alone. `ended` is called as each target ends. After the first interrupt
+/// nothing more is sent, and `stopping` is called; after the second, what is in flight is not waited for.
 pub fn remove(
     plan: &Plan,
-    orders: &Orders,
+    orders: &RemoveOptions,
     look: Look,
     interrupts: &Interrupts,
     ended: &mut dyn FnMut(&Target, &Ending),
@@ -73,7 +67,7 @@ pub fn remove(
 ) -> (Vec<Ending>, Vec<String>) {
     let mut run = Run::new(plan, orders);
     if plan.can_be_overtaken() {
-        match Lookout::start(look) {
+        match Revalidation::start(look) {
             Ok(lookout) => run.lookout = Some(lookout),
             Err(error) => run.stop(&format!("can't start a thread: {error}")),
         }
@@ -101,21 +95,17 @@ pub fn remove(
     run.finish()
 }
 
-/// A plan half carried out.
 struct Run<'a> {
     plan: &'a Plan,
-    orders: &'a Orders,
+    orders: &'a RemoveOptions,
     /// Who looks whether the plan holds; none where nothing in it depends on a pod.
-    lookout: Option<Lookout>,
+    lookout: Option<Revalidation>,
     /// For each sandbox in the plan, its containers in the plan.
     members: HashMap<usize, Vec<usize>>,
     endings: Vec<Option<Ending>>,
     waiting: VecDeque<usize>,
-    /// What is being removed, and since when.
     flying: HashMap<usize, Instant>,
-    /// Slots that an unanswered call keeps.
     lost: usize,
-    /// Why nothing more is sent.
     stopped: Option<String>,
     notes: Vec<String>,
     reports: Sender<(usize, Attempt)>,
@@ -123,7 +113,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(plan: &'a Plan, orders: &'a Orders) -> Self {
+    fn new(plan: &'a Plan, orders: &'a RemoveOptions) -> Self {
         let (reports, attempts) = mpsc::channel();
         Self {
             plan,
@@ -146,7 +136,7 @@ impl<'a> Run<'a> {
         if self.stopped.is_some() || self.waiting.is_empty() {
             return;
         }
-        match self.lookout.as_mut().and_then(Lookout::poll) {
+        match self.lookout.as_mut().and_then(Revalidation::poll) {
             None => {}
             Some(Err(why)) => self.stop(&why),
             Some(Ok(later)) => {
@@ -161,18 +151,16 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Returns whether removals may be sent now.
+    /// Whether removals may be sent now.
     fn may_send(&self) -> bool {
-        self.stopped.is_none() && self.lookout.as_ref().is_none_or(Lookout::is_fresh)
+        self.stopped.is_none() && self.lookout.as_ref().is_none_or(Revalidation::is_fresh)
     }
 
-    /// Returns whether nothing is in flight and nothing will be.
     fn is_over(&self) -> bool {
         let waits = !self.waiting.is_empty() && self.stopped.is_none() && !self.may_send();
         self.flying.is_empty() && !waits
     }
 
-    /// Starts as many removals as there are free slots and targets whose turn has come.
     fn send_more(&mut self, ended: &mut dyn FnMut(&Target, &Ending)) {
         while self.may_send() && self.flying.len() + self.lost < self.orders.jobs {
             let Some(at) = self.waiting.iter().position(|&it| self.is_ready(it)) else {
@@ -192,14 +180,13 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Returns whether all of a sandbox's containers have ended.
     fn is_ready(&self, index: usize) -> bool {
         self.members_of(index)
             .iter()
             .all(|&member| self.endings[member].is_some())
     }
 
-    /// Returns a container of the sandbox that is not gone.
+    /// A container of the sandbox that is not gone.
     fn left_in(&self, index: usize) -> Option<usize> {
         let left = |member: &usize| {
             self.endings[*member]
@@ -306,7 +293,6 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Returns the containers of each sandbox, by their places in the plan.
 fn members(targets: &[Target]) -> HashMap<usize, Vec<usize>> {
     // A node in trouble has thousands of either: comparing each with each would be felt.
     let mut by_sandbox: HashMap<&ContainerId, Vec<usize>> = HashMap::new();

@@ -23,45 +23,38 @@ use std::collections::BTreeSet;
 /// A remedy to carry out: what is shown, asked and done in one go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The finding that it is against.
     pub finding: &'static str,
-    /// What it does, imperative.
     pub title: String,
-    /// How sure the finding is.
     pub confidence: Confidence,
     /// What it may cost.
     pub risk: Risk,
-    /// … in words.
     pub cost: String,
     /// All that it does; never empty.
     pub actions: Vec<Action>,
 }
 
 impl Step {
-    /// Returns how harsh the harshest of its actions is.
     fn harshness(&self) -> u8 {
         let all = self.actions.iter().map(Action::harshness);
         all.max().unwrap_or_default()
     }
 
-    /// Returns whether something is restarted.
     pub fn restarts(&self) -> bool {
         self.actions.iter().any(Action::restarts)
     }
 
-    /// Returns whether something would be restarted on the word of one source alone: a person may decide that. All
-    /// other actions see for themselves, right before, that they fit.
+    /// Whether something would be restarted on the word of one source alone: a person may decide that. All other
+    /// actions see for themselves, right before, that they fit.
     pub fn is_guess(&self) -> bool {
         self.restarts() && self.confidence != Confidence::Confirmed
     }
 
-    /// Returns whether it may be begun with before the node had its time to recover from `before`: not what restarts,
-    /// nor what costs more.
+    /// Whether it may be begun with before the node had its time to recover from `before`: not what restarts, nor what
+    /// costs more.
     pub fn is_as_mild_as(&self, before: &Self) -> bool {
         self.risk <= before.risk && !self.restarts()
     }
 
-    /// Returns the record of one of its actions.
     pub fn deed(
         &self,
         action: &Action,
@@ -83,8 +76,8 @@ impl Step {
     }
 }
 
-/// Returns the steps against what is wrong now, the mildest first: by risk, then by what is restarted, then by rule,
-/// then in the remedies' order; each action once, for the surest of the findings that ask for a restart.
+/// The steps against what is wrong now, the mildest first: by risk, then by what is restarted, then by rule, then in
+/// the remedies' order; each action once, for the surest of the findings that ask for a restart.
 pub fn steps(report: &Report) -> Vec<Step> {
     let mut steps: Vec<Step> = report
         .findings
@@ -117,7 +110,7 @@ fn steps_of(finding: &Finding) -> impl Iterator<Item = Step> + '_ {
     })
 }
 
-/// Returns whether the report is of this machine: its processes were looked at, so a log of another was not joined.
+/// Whether the report is of this machine: its processes were looked at, so a log of another was not joined.
 fn is_of_this_machine(report: &Report) -> bool {
     report
         .host
@@ -134,7 +127,7 @@ const STANDS_EVENTED: TimeDelta = TimeDelta::minutes(6);
 /// them heals nothing.
 const ENDS: usize = 3;
 
-/// Returns the first step that still has something to do, without what was settled before.
+/// The first step that still has something to do, without what was settled before.
 pub fn next(report: &Report, settled: &BTreeSet<Action>) -> Option<Step> {
     let in_vain = |action: &Action| {
         let Action::EndProcess(own) = action else {
@@ -150,7 +143,7 @@ pub fn next(report: &Report, settled: &BTreeSet<Action>) -> Option<Step> {
     })
 }
 
-/// Returns what of a step is still asked for, and as surely, by a later look; `None` if nothing is.
+/// What of a step is still asked for, and as surely, by a later look; `None` if nothing is.
 pub fn still(report: &Report, step: &Step) -> Option<Step> {
     let now = steps(report);
     let asked = |action: &&Action| {
@@ -164,7 +157,7 @@ pub fn still(report: &Report, step: &Step) -> Option<Step> {
     })
 }
 
-/// Returns the removals that failed before, if a mount was detached now: that may have been in their way.
+/// The removals that failed before, if a mount was detached now: that may have been in their way.
 pub fn again(now: &[Deed], before: &[Deed]) -> Vec<Action> {
     let detached = |deed: &Deed| {
         matches!(deed.action, Action::DetachMount { .. }) && deed.ending.fate == Fate::Done
@@ -177,7 +170,7 @@ pub fn again(now: &[Deed], before: &[Deed]) -> Vec<Action> {
     failed.map(|deed| deed.action.clone()).collect()
 }
 
-/// Returns whether the relist stood still, so that its being at work later is worth telling.
+/// Whether the relist stood still, so that its being at work later is worth telling.
 pub fn relist_stood(evidence: &Evidence) -> bool {
     let mut incidents = evidence.log.iter().flat_map(|log| &log.incidents);
     let stands = |kubelet: &Kubelet| {
@@ -188,12 +181,12 @@ pub fn relist_stood(evidence: &Evidence) -> bool {
     evidence.kubelet.as_ref().is_some_and(stands) || incidents.any(|incident| incident.ongoing)
 }
 
-/// Returns whether nothing is wrong (any more), so that nothing else must be done.
+/// Whether nothing is wrong (any more), so that nothing else must be done.
 pub fn is_well(report: &Report) -> bool {
     matches!(report.verdict, Verdict::Healthy | Verdict::Recovered)
 }
 
-/// Returns when the relist was seen at work after `time`, and by what: the kubelet's metrics, else its log.
+/// When the relist was seen at work after `time`, and by what: the kubelet's metrics, else its log.
 pub fn relist_after(evidence: &Evidence, time: Time) -> Option<(Time, &'static str)> {
     let metrics = evidence
         .kubelet

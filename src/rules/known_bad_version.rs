@@ -11,7 +11,7 @@ use super::{
 use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity},
-    node::{Tool, Version},
+    node::{Component, Version},
     syntax::{
         citation::Citation,
         page::{Cure, Look, Page},
@@ -124,7 +124,7 @@ pub(super) fn support(evidence: &Evidence, findings: &mut [Finding]) {
         let shows = |finding: &&mut Finding| {
             let shows = match release.program {
                 // With Docker it mounts no layers, and has none to unmount.
-                Program::Tool(Tool::Containerd) => engine(evidence).is_others(),
+                Program::Component(Component::Containerd) => engine(evidence).is_others(),
                 _ => shows(evidence, finding),
             };
             release.behind.contains(&finding.id) && finding.active && shows
@@ -164,7 +164,7 @@ fn matches(running: &[Running]) -> impl Iterator<Item = (&'static Release, &Runn
 
 /// Returns whether the version of what the release brings is known, so that its own row tells.
 fn is_told_by_another(release: &Release, running: &[Running]) -> bool {
-    let brings = release.brings.map(Program::Tool);
+    let brings = release.brings.map(Program::Component);
     brings.is_some_and(|brings| running.iter().any(|it| it.program == brings))
 }
 
@@ -188,9 +188,15 @@ fn running(evidence: &Evidence) -> Vec<Running> {
     if let Some(runtime) = &evidence.runtime {
         let component = |name: &str| runtime.components.get(name).map(String::as_str);
         for (program, text) in [
-            (Program::Tool(Tool::Dockerd), runtime.version.as_deref()),
-            (Program::Tool(Tool::Containerd), component("containerd")),
-            (Program::Tool(Tool::Runc), component("runc")),
+            (
+                Program::Component(Component::Dockerd),
+                runtime.version.as_deref(),
+            ),
+            (
+                Program::Component(Component::Containerd),
+                component("containerd"),
+            ),
+            (Program::Component(Component::Runc), component("runc")),
             (Program::Kernel, runtime.kernel.as_deref()),
         ] {
             learn(program, text, &|text| Citation {
@@ -208,7 +214,7 @@ fn running(evidence: &Evidence) -> Vec<Running> {
         });
         for (tool, version) in host.versions.iter() {
             let call = format!("{} --version", tool.name());
-            learn(Program::Tool(tool), Some(version.as_str()), &|text| {
+            learn(Program::Component(tool), Some(version.as_str()), &|text| {
                 holders::cite(evidence, call.as_str(), text.to_owned())
             });
         }
@@ -216,8 +222,8 @@ fn running(evidence: &Evidence) -> Vec<Running> {
     for (name, event) in evidence.log.iter().flat_map(|log| &log.versions) {
         let program = match name.as_str() {
             "kernel" => Program::Kernel,
-            "docker" => Program::Tool(Tool::Dockerd),
-            "containerd" => Program::Tool(Tool::Containerd),
+            "docker" => Program::Component(Component::Dockerd),
+            "containerd" => Program::Component(Component::Containerd),
             _ => continue,
         };
         let detail = event.detail.as_deref();
@@ -311,13 +317,13 @@ fn certainty(release: &Release, version: &Version) -> String {
 fn remedies(release: &Release, program: Program) -> Vec<Remedy> {
     let see = match program {
         Program::Kernel => "uname -r",
-        Program::Tool(Tool::Systemd) => {
+        Program::Component(Component::Systemd) => {
             "systemctl --version | head -1; rpm -q systemd || dpkg -s systemd"
         }
-        Program::Tool(Tool::Dockerd) => "docker version --format '{{.Server.Version}}'",
-        Program::Tool(Tool::Containerd) => "containerd --version",
-        Program::Tool(Tool::Runc) => "runc --version",
-        Program::Tool(Tool::Kubelet) => "kubelet --version",
+        Program::Component(Component::Dockerd) => "docker version --format '{{.Server.Version}}'",
+        Program::Component(Component::Containerd) => "containerd --version",
+        Program::Component(Component::Runc) => "runc --version",
+        Program::Component(Component::Kubelet) => "kubelet --version",
     };
     vec![
         remedy(

@@ -7,7 +7,7 @@
 use crate::support::{daemon::Daemon, process::wait_until, program};
 use plegdoctor::{
     io::files::Tree,
-    node::{Host, Namespace, holder::Place, observe},
+    node::{Host, Namespace, mount_holder::Place, observe},
     syntax::id::ContainerId,
 };
 use std::{

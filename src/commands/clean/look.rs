@@ -19,37 +19,25 @@ use std::{collections::HashMap, time::Duration};
 /// one is given time, since what is not inspected is not removed, and the user can press Ctrl-C.
 const INSPECT_BUDGET: Duration = Duration::from_secs(600);
 
-/// Whom to look at, and what for.
 pub(in crate::commands) struct Eyes {
     /// The daemon, with the patience that a long list needs.
     pub(in crate::commands) lists: Docker,
-    /// The daemon, with the patience that an inspect gets.
     pub(in crate::commands) inspects: Docker,
-    /// How the daemon is called in messages.
     pub(in crate::commands) endpoint: String,
     /// Unanswered inspects after which no more are sent: each leaves a goroutine and a descriptor in the daemon.
     pub(in crate::commands) max_unanswered: usize,
-    /// What the user wants removed.
     pub(in crate::commands) request: Request,
-    /// The time of day.
     pub(in crate::commands) clock: Clock,
 }
 
 /// What the first look showed.
 pub(in crate::commands) struct Look {
-    /// All containers.
     pub(in crate::commands) containers: Vec<Container>,
-    /// What to do about them.
     pub(in crate::commands) plan: Plan,
-    /// That the list held what has no id.
     pub(in crate::commands) unreadable: Option<String>,
 }
 
 impl Eyes {
-    /// Lists and inspects all containers, and plans.
-    ///
-    /// # Errors
-    /// There is no list.
     pub(in crate::commands) fn first(&self) -> anyhow::Result<Look> {
         let Listed {
             probe,
@@ -74,8 +62,8 @@ impl Eyes {
         })
     }
 
-    /// Lists again, inspects the sandboxes and what the list tells something new of, and plans anew. `seen` is what
-    /// the look before this one showed, and becomes what this one does.
+    /// Lists again, inspects the sandboxes and what the list tells something new of, and plans anew. `seen` is what the
+    /// look before this one showed, and becomes what this one does.
     ///
     /// # Errors
     /// There is no list; says so in words.
@@ -131,14 +119,13 @@ impl Eyes {
     }
 }
 
-/// Returns whether a container must be inspected again. One whose inspect was not answered never is: each such call
-/// stays in the daemon.
+/// Whether a container must be inspected again. One whose inspect was not answered never is: each such call stays in
+/// the daemon.
 fn is_due(before: &Container, now: &Container) -> bool {
     before.inspected.is_some()
         && (before.kind == ContainerKind::Sandbox || before.listed_state != now.listed_state)
 }
 
-/// Returns how long was waited.
 fn waited(probe: &Probe) -> String {
     duration::human(TimeDelta::from_std(probe.took).unwrap_or(duration::NEVER))
 }

@@ -8,7 +8,7 @@ use crate::{
         outcome::{Ending, Fate},
         plan::{self, Plan, Request, Spared},
     },
-    remedy::apply::{self, Audit, Clock, Interrupts, Orders},
+    remedy::apply::{self, Audit, Clock, Interrupts, RemoveOptions},
     runtime::docker::Docker,
     syntax::id::ContainerId,
 };
@@ -51,7 +51,6 @@ fn id(action: &Action) -> Option<&ContainerId> {
     }
 }
 
-/// What a removal came to.
 struct Removed {
     plan: Plan,
     endings: Vec<plan::Ending>,
@@ -87,7 +86,7 @@ fn try_to(
         ..
     } = eyes.first()?;
     let plan = plan.only(wanted, &containers);
-    let orders = Orders {
+    let orders = RemoveOptions {
         docker,
         jobs: JOBS,
         timeout: TIMEOUT,
@@ -105,7 +104,6 @@ fn try_to(
 }
 
 impl Removed {
-    /// Returns what became of one container.
     fn ending(&self, id: &ContainerId, clock: Clock) -> Ending {
         let planned = self.plan.targets.iter().zip(&self.endings);
         let Some((target, ending)) = planned.into_iter().find(|(target, _)| target.id == *id)
@@ -133,7 +131,7 @@ impl Removed {
         }
     }
 
-    /// Returns why a container was not planned.
+    /// Why a container was not planned.
     fn why_not(&self, id: &ContainerId) -> String {
         let unseen = self.plan.unseen.iter().find(|unseen| unseen.id == *id);
         match (self.plan.spared.get(id), unseen) {

@@ -8,7 +8,7 @@ use crate::{
         shims::{self, Odds},
     },
     io::{files::Tree, probe::Outcome},
-    node::observe::glance,
+    node::observe::quick_check,
     runtime::{
         Container, Runtime,
         docker::{Ask, Tape},
@@ -54,7 +54,7 @@ impl Again<'_> {
         if let Some(started) = started {
             thread::sleep(HEARD.saturating_sub(started.elapsed()));
         }
-        let ended = glance::ended(self.tree, &unknown);
+        let ended = quick_check::ended(self.tree, &unknown);
         if let Some(host) = &mut evidence.host {
             host.processes
                 .retain(|process| !ended.contains(&process.pid));

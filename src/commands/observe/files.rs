@@ -8,7 +8,7 @@ use crate::{
     io::{files::Tree, gap::Gap, probe::Outcome},
     node::{
         DEFAULT_ROOT,
-        observe::glance::{self, Presence},
+        observe::quick_check::{self, Presence},
     },
     runtime::{
         Container, Runtime,
@@ -117,7 +117,7 @@ fn look_for(found: &mut [Container], tree: &Tree) {
         stored.pid.filter(|_| stored.state.running)
     };
     let pids: Vec<u32> = found.iter().filter_map(pid).collect();
-    let seen = glance::presence(tree, pids, GLANCE);
+    let seen = quick_check::presence(tree, pids, GLANCE);
     for container in found {
         let present = pid(container).and_then(|pid| seen.get(&pid));
         let Container { id, disk, .. } = container;

@@ -167,7 +167,7 @@ fn moments(args: &LogArgs, manifest: Option<&Manifest>) -> anyhow::Result<Moment
     })
 }
 
-/// Hands the events of the logs in `capture` to `sink`. Of `args` counts what narrows them, and for a capture without
+/// Executor the events of the logs in `capture` to `sink`. Of `args` counts what narrows them, and for a capture without
 /// manifest how to read their times.
 ///
 /// # Errors

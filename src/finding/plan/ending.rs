@@ -2,12 +2,9 @@
 
 use super::{Plan, Target};
 
-/// What became of one container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fate {
-    /// Removed, and seen to be gone.
     Removed,
-    /// It was gone before its turn.
     Gone,
     /// It is not what the plan saw any more, and was not touched.
     Changed,
@@ -30,7 +27,7 @@ impl Fate {
         Self::Planned,
     ];
 
-    /// Returns its word in JSON.
+    /// Its word in JSON.
     pub fn word(self) -> &'static str {
         match self {
             Self::Removed => "removed",
@@ -42,28 +39,23 @@ impl Fate {
         }
     }
 
-    /// Returns whether the container is known to be gone.
     pub fn is_gone(self) -> bool {
         matches!(self, Self::Removed | Self::Gone)
     }
 }
 
-/// What became of one container, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// What became of it.
     pub fate: Fate,
     /// Why, in plain words, the daemon's own after them; `None` where there is nothing to explain.
     pub reason: Option<String>,
 }
 
 impl Ending {
-    /// Returns an ending that needs no reason.
     pub fn plain(fate: Fate) -> Self {
         Self { fate, reason: None }
     }
 
-    /// Returns an ending with its reason.
     pub fn because(fate: Fate, reason: impl Into<String>) -> Self {
         Self {
             fate,
@@ -77,16 +69,13 @@ impl Ending {
 pub struct Cleaned {
     /// Whether it was only to be shown.
     pub dry_run: bool,
-    /// What was planned.
     pub plan: Plan,
-    /// What became of each target, in the plan's order.
     pub endings: Vec<Ending>,
     /// What else has to be said: that it was interrupted, that the audit is incomplete.
     pub notes: Vec<String>,
 }
 
 impl Cleaned {
-    /// Returns a run in which nothing was sent, for the reason given.
     pub fn untouched(plan: Plan, dry_run: bool, reason: Option<&str>) -> Self {
         let ending = Ending {
             fate: Fate::Planned,
@@ -100,31 +89,28 @@ impl Cleaned {
         }
     }
 
-    /// Returns each target with its ending.
     pub fn results(&self) -> impl Iterator<Item = (&Target, &Ending)> {
         self.plan.targets.iter().zip(&self.endings)
     }
 
-    /// Returns how many ended like that.
     pub fn count(&self, fate: Fate) -> usize {
         self.endings.iter().filter(|it| it.fate == fate).count()
     }
 
-    /// Returns how all ended, if nothing was sent for any.
+    /// How all ended, if nothing was sent for any.
     pub fn untried(&self) -> Option<&Ending> {
         let first = self.endings.first()?;
         (self.notes.is_empty() && self.is_untouched()).then_some(first)
     }
 
-    /// Returns whether all that was asked is done: every planned container is gone, none could not be seen, and
-    /// nothing went wrong beside. A dry run removes nothing, but has to see all.
+    /// Whether all that was asked is done: every planned container is gone, none could not be seen, and nothing went
+    /// wrong beside. A dry run removes nothing, but has to see all.
     pub fn is_done(&self) -> bool {
         self.plan.unseen.is_empty()
             && self.notes.is_empty()
             && (self.dry_run || self.endings.iter().all(|it| it.fate.is_gone()))
     }
 
-    /// Returns whether nothing was sent for any target.
     pub fn is_untouched(&self) -> bool {
         self.count(Fate::Planned) == self.endings.len()
     }

@@ -11,14 +11,11 @@ use crate::{
 };
 use std::collections::HashSet;
 
-/// What is known of the node's pods.
 #[derive(Debug, Default)]
 pub(super) struct Pods<'a> {
-    /// The living sandboxes.
     sandboxes: HashSet<&'a ContainerId>,
     /// UIDs of living pods.
     uids: HashSet<&'a PodUid>,
-    /// Names of living pods.
     names: HashSet<&'a PodName>,
     /// Names of living pods whose sandbox tells no UID.
     names_without_uid: HashSet<&'a PodName>,
@@ -36,7 +33,6 @@ impl<'a> Pods<'a> {
         pods
     }
 
-    /// Adds a living sandbox.
     fn add(&mut self, sandbox: &'a Container) {
         self.sandboxes.insert(&sandbox.id);
         self.uids.extend(&sandbox.uid);
@@ -46,7 +42,7 @@ impl<'a> Pods<'a> {
         }
     }
 
-    /// Returns whether the pod of `target` lives. A pod that can't be told is taken for living.
+    /// Whether the pod of `target` lives. A pod that can't be told is taken for living.
     pub(super) fn is_living(&self, target: &Target) -> bool {
         let by_sandbox = target
             .sandbox
@@ -71,7 +67,6 @@ impl<'a> Pods<'a> {
 /// Sandboxes that containers stand in: those share its network, its shared memory and its files.
 #[derive(Debug, Default)]
 pub(super) struct Inhabited<'a> {
-    /// Those that a container names.
     sandboxes: HashSet<&'a ContainerId>,
     /// UIDs of pods with a container that names no sandbox.
     uids: HashSet<&'a PodUid>,
@@ -100,7 +95,7 @@ impl<'a> Inhabited<'a> {
         inhabited
     }
 
-    /// Returns whether `target` is a sandbox that one of them stands in, or may for all that it tells.
+    /// Whether `target` is a sandbox that one of them stands in, or may for all that it tells.
     pub(super) fn is_by_something(&self, target: &Target) -> bool {
         let name =
             |names: &HashSet<&PodName>| target.pod.as_ref().is_some_and(|pod| names.contains(pod));
@@ -114,7 +109,6 @@ impl<'a> Inhabited<'a> {
     }
 }
 
-/// Returns whether a sandbox lives.
 fn lives(sandbox: &Container) -> bool {
     match &sandbox.inspected {
         Some(inspected) => {

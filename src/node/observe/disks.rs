@@ -1,6 +1,6 @@
 //! Disks, watched for a second beside the other looks.
 
-use super::{Unseen, holders, unseen};
+use super::{Unseen, mount_namespaces, unseen};
 use crate::io::files::Tree;
 use crate::{
     io::gap::Gap,
@@ -17,21 +17,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long they are watched.
 const WATCH: Duration = Duration::from_secs(1);
 /// Most mapped disks whose parts are looked up, and most parts of one.
 const MAPPED: usize = 256;
 const PARTS: usize = 64;
-/// What the kernel has counted.
 const COUNTERS: &str = "proc/diskstats";
 
-/// Disks that are being watched.
 pub(super) struct Watched(Receiver<io::Result<Sample>>);
 
-/// Begins to watch the machine's disks.
-///
-/// # Errors
-/// No thread can be started.
 pub(super) fn watch(tree: &Tree) -> io::Result<Watched> {
     let tree = tree.clone();
     let (sender, receiver) = sync_channel(1);
@@ -43,7 +36,7 @@ pub(super) fn watch(tree: &Tree) -> io::Result<Watched> {
 }
 
 impl Watched {
-    /// Returns what was read, or `None` if not all came in time.
+    /// What was read, or `None` if not all came in time.
     fn sample(&self, until: Instant) -> Option<io::Result<Sample>> {
         let left = until.saturating_duration_since(Instant::now());
         self.0.recv_timeout(left).ok()
@@ -84,14 +77,14 @@ fn sample(tree: &Tree) -> io::Result<Sample> {
     let after = tree.later(COUNTERS)?;
     Ok(Sample {
         below: below(tree, &before),
-        mounts: holders::text_of_init(tree),
+        mounts: mount_namespaces::text_of_init(tree),
         before,
         after,
         elapsed,
     })
 }
 
-/// Returns the names of the disks right below each mapped one. `/sys` is the kernel's: listing it waits for no disk.
+/// The names of the disks right below each mapped one. `/sys` is the kernel's: listing it waits for no disk.
 fn below(tree: &Tree, diskstats: &str) -> BTreeMap<String, Vec<String>> {
     let parts = |device: &str| -> Vec<String> {
         let folder = format!("sys/dev/block/{device}/slaves");

@@ -9,10 +9,9 @@ use crate::node::{
 
 /// Most locks that are kept; there is one where all that run share a network namespace.
 const LOCKS: usize = 16;
-/// Most of those who wait for one.
 const WAITERS: usize = 64;
 
-/// Returns the locks that these processes hold or wait for; `None` if the kernel does not tell.
+/// The locks that these processes hold or wait for; `None` if the kernel does not tell.
 pub(super) fn look(tree: &Tree, pids: &[u32]) -> Option<Vec<FileLock>> {
     let mut locks = flocks(&tree.text("proc/locks").ok()?);
     locks.retain(|lock| {

@@ -4,7 +4,7 @@
 //! it, may sleep in the kernel for ever, and then sleeps the child alone. It runs only what root alone can have put
 //! there, without our environment and our standard streams: what stands in `PATH` is nobody's word.
 
-use super::one;
+use super::process;
 use crate::io::files::Tree;
 use crate::{
     io::{
@@ -25,9 +25,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Most that is read of an answer.
 const MOST: u64 = 64 << 10;
-/// How long a killed child is waited for.
 const LAST_BREATH: Duration = Duration::from_millis(100);
 /// Whoever may write to a file or a folder besides its owner and group.
 const OTHERS_WRITE: u32 = 0o002;
@@ -35,10 +33,8 @@ const OTHERS_WRITE: u32 = 0o002;
 /// What the child says of a program that is not there.
 const NOT_THERE: &str = "there is no program";
 
-/// How a program answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// It ended well, having said that.
     Told(String, Duration),
     /// It ended badly, or could not be run, with these words.
     Failed(String),
@@ -49,7 +45,7 @@ pub(super) enum Answer {
     Hung(Option<u32>),
 }
 
-/// Returns what there is to say of a child that the kernel does not let die.
+/// What there is to say of a child that the kernel does not let die.
 pub(super) fn survives(pid: u32) -> String {
     format!(
         "process {pid}, a child of plegdoctor's own, hangs in the kernel and ends once it is let go"
@@ -71,22 +67,22 @@ pub(super) fn read(file: &Path, until: Instant) -> Answer {
     run(&mut command, until, &|_| true)
 }
 
-/// Lists folders of the machine whose root directory is `root`, in the same way; see `remains::write`.
+/// Lists folders of the machine whose root directory is `root`, in the same way; see `leftover_layers::write`.
 pub(super) fn list(root: &Path, folders: &[String], until: Instant) -> Answer {
     let mut command = child::reader();
     command.args(["folders", "--"]).arg(root).args(folders);
     run(&mut command, until, &|_| true)
 }
 
-/// Returns whether a program could not be asked because it is not there.
+/// Whether a program could not be asked because it is not there.
 pub(super) fn is_not_there(words: &str) -> bool {
     words.contains(NOT_THERE)
 }
 
-/// Returns whether a child has become the program and does not sleep where only a disk or the like wakes it up.
+/// Whether a child has become the program and does not sleep where only a disk or the like wakes it up.
 fn is_at_it(pid: u32) -> bool {
     let own = Path::new(child::OWN_PROGRAM).file_name();
-    one::stat(pid).is_some_and(|stat| {
+    process::stat(pid).is_some_and(|stat| {
         own != Some(OsStr::new(&stat.comm)) && stat.state != State::Uninterruptible
     })
 }
@@ -148,9 +144,6 @@ fn run(command: &mut Command, until: Instant, is_at_it: &dyn Fn(u32) -> bool) ->
 }
 
 /// The child's part: becomes the program, if root alone can have put it there.
-///
-/// # Errors
-/// It is not to be trusted, or can't be run; else this does not return.
 pub fn become_it(program: &Path, args: &[OsString]) -> anyhow::Result<Infallible> {
     child::detach();
     let real = trusted(program)?;
@@ -173,8 +166,8 @@ pub fn write_file(file: &str, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns a program's real path if root alone can have put it there: it and all folders above it belong to root, and
-/// not everybody may write to them.
+/// A program's real path if root alone can have put it there: it and all folders above it belong to root, and not
+/// everybody may write to them.
 fn trusted(program: &Path) -> anyhow::Result<PathBuf> {
     if !program.is_absolute() {
         bail!("{} is no whole path", program.display());

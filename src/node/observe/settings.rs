@@ -1,8 +1,8 @@
 //! Reads the kubelet's settings: its words, and the file that they name.
 
 use super::{
+    helper::{self, ProcFile},
     programs::{self, Answer},
-    reader::{self, What},
 };
 use crate::io::files::Tree;
 use crate::{
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// What they are written down as: of words and file nothing else is anybody's business.
 const TOLD: &str = "kubelet-settings";
 
-/// Returns the settings of the machine's kubelet, if there is one alone, and what could not be read.
+/// The settings of the machine's kubelet, if there is one alone, and what could not be read.
 pub(super) fn look(
     tree: &Tree,
     processes: &[Process],
@@ -37,8 +37,8 @@ pub(super) fn look(
     (told.or_else(|| words.map(Settings::of_words)), gap)
 }
 
-/// Returns the machine's kubelet: the one outside of containers, or else the only one in a container of no pod (Rancher
-/// runs it so).
+/// The machine's kubelet: the one outside of containers, or else the only one in a container of no pod (Rancher runs it
+/// so).
 fn kubelet(processes: &[Process]) -> Option<&Process> {
     let all = || {
         processes
@@ -58,9 +58,9 @@ fn read(tree: &Tree, kubelet: &Process, until: Instant) -> Option<(Settings, Opt
         Some(words) => words.clone(),
         // As a workload's, a contained one's words were not kept.
         None => {
-            let mut told = reader::Told::default();
-            reader::read(tree, What::Cmdline, &[kubelet.pid], until, &mut told);
-            reader::words(&told.files.remove(&kubelet.pid)?)
+            let mut told = helper::Told::default();
+            helper::read(tree, ProcFile::Cmdline, &[kubelet.pid], until, &mut told);
+            helper::words(&told.files.remove(&kubelet.pid)?)
         }
     };
     let set = Settings::of_words(&words);
@@ -84,7 +84,6 @@ fn read(tree: &Tree, kubelet: &Process, until: Instant) -> Option<(Settings, Opt
     })
 }
 
-/// Returns the file's text, as the kubelet sees it.
 fn file_of(tree: &Tree, pid: u32, file: &str, until: Instant) -> Result<String, String> {
     let path = match file.strip_prefix('/') {
         Some(inner) => tree.path(&format!("proc/{pid}/root/{inner}")),

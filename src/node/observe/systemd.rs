@@ -7,7 +7,7 @@ use super::{
 use crate::io::files::Tree;
 use crate::{
     io::gap::Gap,
-    node::{Bus, DEFAULT_ROOT, Host, Systemd, Tool},
+    node::{Bus, Component, DEFAULT_ROOT, Host, Systemd},
 };
 use std::{
     fs, io,
@@ -19,7 +19,6 @@ use std::{
 
 /// Where it is; what `PATH` says is nobody's word.
 const BUSCTL: &[&str] = &["/usr/bin/busctl", "/bin/busctl"];
-/// Its version, a property that it answers from memory.
 const QUESTION: &[&str] = &[
     "--system",
     "--no-pager",
@@ -29,7 +28,6 @@ const QUESTION: &[&str] = &[
     "org.freedesktop.systemd1.Manager",
     "Version",
 ];
-/// What its answer is written down as.
 const TOLD: &str = "systemd";
 /// There is this folder where systemd is what runs (sd_booted(3)).
 const RUNS: &str = "run/systemd/system";
@@ -41,7 +39,6 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// How long the thread may take to say that time was up.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// What came of it.
 #[derive(Default)]
 struct Heard {
     /// What was heard; `None` if it was not asked, or nothing was written down.
@@ -50,13 +47,8 @@ struct Heard {
     unseen: Option<Unseen>,
 }
 
-/// A question on its way.
 pub(super) struct Asked(Receiver<Heard>, Instant);
 
-/// Asks.
-///
-/// # Errors
-/// No thread can be started.
 pub(super) fn ask(tree: &Tree) -> io::Result<Asked> {
     let tree = tree.clone();
     let until = Instant::now() + PATIENCE;
@@ -84,7 +76,7 @@ pub(super) fn fill(asked: io::Result<Asked>, host: &mut Host) -> Option<Unseen> 
     };
     host.systemd = heard.systemd;
     if let Some(Bus::Answered(_, version)) = host.systemd.as_ref().map(|systemd| &systemd.bus) {
-        host.versions.correct(Tool::Systemd, version.clone());
+        host.versions.correct(Component::Systemd, version.clone());
     }
     heard.unseen
 }
@@ -173,7 +165,6 @@ fn is_missing(words: &str) -> bool {
     .any(|sign| words.contains(sign))
 }
 
-/// Returns the gap that systemd leaves.
 fn gap(why: String) -> Unseen {
     Unseen::Gap(Gap {
         what: "whether systemd answers over D-Bus".to_owned(),

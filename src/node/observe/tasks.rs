@@ -1,9 +1,9 @@
 //! Processes and their threads: all of them briefly, those that matter closely.
 
 use super::{
-    reader::{self, What},
-    walk::{Walk, blind, walk},
-    watch,
+    helper::{self, ProcFile},
+    proc_scan::{ProcScan, blind, walk},
+    resample,
 };
 use crate::io::files::Tree;
 use crate::{
@@ -23,13 +23,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Most threads of one process that are looked at.
 const THREADS: usize = 1024;
 /// How deep the calls go: daemon, shim, wrapper, runtime, `init`.
 const GENERATIONS: usize = 5;
 /// Most processes in uninterruptible sleep that are kept for that alone.
 const SLEEPERS: usize = 64;
-/// Most runs of iptables that are kept.
 const FILTERS: usize = 64;
 
 /// What is seen on the way and serves others.
@@ -57,7 +55,7 @@ pub(super) fn look(
         walk.complaint.is_none().then(|| blind(&walk)).flatten()
     });
     host.whole = walk.is_whole() && host.blind.is_none();
-    let Walk {
+    let ProcScan {
         stats, complaint, ..
     } = walk;
     if let Some(why) = complaint {
@@ -94,7 +92,7 @@ pub(super) fn look(
     let texts = cgroups(tree, &found, until, gaps);
     let cgroups = place(&mut found, &texts);
     drop_workloads(&mut found, &cgroups);
-    watch::watch(tree, &mut found, until, gaps);
+    resample::watch(tree, &mut found, until, gaps);
     inherit(&mut found);
     host.processes = found.into_values().collect();
     Seen {
@@ -103,7 +101,6 @@ pub(super) fn look(
     }
 }
 
-/// Returns the processes that have a role, each found below the one that called it.
 fn classify(
     tree: &Tree,
     stats: &BTreeMap<u32, Stat>,
@@ -112,7 +109,7 @@ fn classify(
 ) -> BTreeMap<u32, Process> {
     let mut found: BTreeMap<u32, Process> = BTreeMap::new();
     let mut asked = BTreeSet::new();
-    let mut told = reader::Told::default();
+    let mut told = helper::Told::default();
     for _ in 0..GENERATIONS {
         let role_of = |pid: u32| {
             found
@@ -128,13 +125,13 @@ fn classify(
             break;
         }
         let pids: Vec<u32> = next.iter().map(|stat| stat.pid).collect();
-        reader::read(tree, What::Cmdline, &pids, until, &mut told);
+        helper::read(tree, ProcFile::Cmdline, &pids, until, &mut told);
         let mut known = Vec::new();
         for stat in next {
             asked.insert(stat.pid);
             let parent = role_of(stat.ppid);
             let words = told.files.remove(&stat.pid);
-            let words = words.map(|bytes| reader::words(&bytes));
+            let words = words.map(|bytes| helper::words(&bytes));
             let (role, container) = match &words {
                 Some(words) => role::by_words(&stat.comm, words, parent),
                 None => (role::by_name(&stat.comm, parent), None),
@@ -153,18 +150,18 @@ fn classify(
         }
         found.extend(known.into_iter().map(|process| (process.pid, process)));
     }
-    gaps.extend(complaints(&told, What::Cmdline));
+    gaps.extend(complaints(&told, ProcFile::Cmdline));
     found
 }
 
-pub(super) fn complaints(told: &reader::Told, what: What) -> Vec<Gap> {
+pub(super) fn complaints(told: &helper::Told, what: ProcFile) -> Vec<Gap> {
     let (one, all, why) = match what {
-        What::Cmdline => (
+        ProcFile::Cmdline => (
             "the command line of 1 process",
             "command lines",
             "a process stuck with its memory locked hangs whoever reads its command line",
         ),
-        What::Cgroup => (
+        ProcFile::Cgroup => (
             "the cgroups of 1 process",
             "cgroups",
             "whoever is stuck with the kernel's lock of all cgroups hangs whoever reads any",
@@ -205,7 +202,6 @@ pub(super) fn process(stat: &Stat, role: Role) -> Process {
     }
 }
 
-/// What is looked at closely, of one process.
 struct Details {
     pid: u32,
     wchan: Option<String>,
@@ -214,10 +210,8 @@ struct Details {
     threads: Threads,
 }
 
-/// The containers that the cgroups of processes name.
 type Cgroups = BTreeMap<u32, ContainerId>;
 
-/// Looks closely.
 fn look_closely(
     tree: &Tree,
     found: &mut BTreeMap<u32, Process>,
@@ -256,7 +250,7 @@ fn look_closely(
     }
 }
 
-/// Returns the text of each one's `cgroup`.
+/// The text of each one's `cgroup`.
 fn cgroups(
     tree: &Tree,
     found: &BTreeMap<u32, Process>,
@@ -264,9 +258,9 @@ fn cgroups(
     gaps: &mut Vec<Gap>,
 ) -> BTreeMap<u32, String> {
     let pids: Vec<u32> = found.keys().copied().collect();
-    let mut told = reader::Told::default();
-    reader::read(tree, What::Cgroup, &pids, until, &mut told);
-    gaps.extend(complaints(&told, What::Cgroup));
+    let mut told = helper::Told::default();
+    helper::read(tree, ProcFile::Cgroup, &pids, until, &mut told);
+    gaps.extend(complaints(&told, ProcFile::Cgroup));
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     told.files
         .into_iter()

@@ -4,7 +4,7 @@ use super::programs::{self, Answer};
 use crate::io::files::Tree;
 use crate::{
     io::gap::Gap,
-    node::{DEFAULT_ROOT, Process, Role, Tool, Versions, tool},
+    node::{Component, DEFAULT_ROOT, Process, Role, Versions, component},
 };
 use std::{
     collections::BTreeSet,
@@ -31,13 +31,13 @@ const RUNC: &[&str] = &[
     "/bin/runc",
 ];
 
-/// Returns what the programs behind these processes say. Only those that the machine itself runs are asked: not one
-/// within a container, and not with another root.
+/// What the programs behind these processes say. Only those that the machine itself runs are asked: not one within a
+/// container, and not with another root.
 pub(super) fn look(tree: &Tree, processes: &[Process], until: Instant) -> (Versions, Vec<Gap>) {
     let (mut versions, mut gaps) = (Versions::default(), Vec::new());
     let until = until.min(Instant::now() + PATIENCE);
-    let (sender, receiver) = sync_channel(Tool::ALL.len());
-    for tool in Tool::ALL {
+    let (sender, receiver) = sync_channel(Component::ALL.len());
+    for tool in Component::ALL {
         let programs = match tree.is_live() && tree.root() == Path::new(DEFAULT_ROOT) {
             true => programs_of(tool, tree, processes),
             false => Vec::new(),
@@ -74,7 +74,7 @@ pub(super) fn look(tree: &Tree, processes: &[Process], until: Instant) -> (Versi
         match receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok((tool, printed, survivor)) => {
                 let printed = printed.unwrap_or_default();
-                versions.learn(tool, tool::printed(tool, &printed));
+                versions.learn(tool, component::printed(tool, &printed));
                 gaps.extend(survivor.map(|pid| Gap {
                     what: format!("the version of {}", tool.name()),
                     why: programs::survives(pid),
@@ -85,8 +85,7 @@ pub(super) fn look(tree: &Tree, processes: &[Process], until: Instant) -> (Versi
     }
 }
 
-/// Returns what the first of these programs that is there prints; the error is the child that the kernel does not let
-/// die.
+/// What the first of these programs that is there prints; the error is the child that the kernel does not let die.
 fn ask(programs: &[PathBuf], until: Instant) -> Result<Option<String>, u32> {
     for program in programs {
         match programs::ask(program, &["--version"], until) {
@@ -100,15 +99,15 @@ fn ask(programs: &[PathBuf], until: Instant) -> Result<Option<String>, u32> {
     Ok(None)
 }
 
-fn programs_of(tool: Tool, tree: &Tree, processes: &[Process]) -> Vec<PathBuf> {
+fn programs_of(tool: Component, tree: &Tree, processes: &[Process]) -> Vec<PathBuf> {
     let of = |role| running(tree, processes, role);
     match tool {
-        Tool::Systemd => paths(SYSTEMCTL),
-        Tool::Dockerd => of(Role::Dockerd).into_iter().collect(),
-        Tool::Containerd => of(Role::Containerd).into_iter().collect(),
-        Tool::Kubelet => of(Role::Kubelet).into_iter().collect(),
+        Component::Systemd => paths(SYSTEMCTL),
+        Component::Dockerd => of(Role::Dockerd).into_iter().collect(),
+        Component::Containerd => of(Role::Containerd).into_iter().collect(),
+        Component::Kubelet => of(Role::Kubelet).into_iter().collect(),
         // Only where something calls it.
-        Tool::Runc => match of(Role::Containerd).or_else(|| of(Role::Dockerd)) {
+        Component::Runc => match of(Role::Containerd).or_else(|| of(Role::Dockerd)) {
             Some(_) => paths(RUNC),
             None => Vec::new(),
         },
@@ -119,8 +118,8 @@ fn paths(names: &[&str]) -> Vec<PathBuf> {
     names.iter().map(PathBuf::from).collect()
 }
 
-/// Returns the program that the machine's daemons of that role run: its path, if it is one, means the same to us, and
-/// is called as it should be. (A link's target is the kernel's word, not the process's.)
+/// The program that the machine's daemons of that role run: its path, if it is one, means the same to us, and is called
+/// as it should be. (A link's target is the kernel's word, not the process's.)
 fn running(tree: &Tree, processes: &[Process], role: Role) -> Option<PathBuf> {
     let link = |pid: &str, name: &str| tree.link(&format!("proc/{pid}/{name}")).ok();
     let here = link("self", "ns/mnt")?;
@@ -169,7 +168,7 @@ mod tests {
             .iter()
             .map(|(tool, version)| (tool, version.as_str()))
             .collect();
-        assert_eq!(told, [(Tool::Kubelet, "v1.20.2")]);
+        assert_eq!(told, [(Component::Kubelet, "v1.20.2")]);
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Returns the clock that shows `now` now.
+    /// The clock that shows `now` now.
     pub fn starting(now: Time) -> Self {
         Self {
             start: now,
@@ -51,7 +51,6 @@ impl Clock {
         }
     }
 
-    /// Returns the time.
     pub fn now(&self) -> Time {
         TimeDelta::from_std(self.began.elapsed())
             .ok()
@@ -60,7 +59,6 @@ impl Clock {
     }
 }
 
-/// An open audit file.
 #[derive(Debug)]
 pub struct Audit {
     path: PathBuf,
@@ -70,13 +68,11 @@ pub struct Audit {
     stuck: AtomicBool,
 }
 
-/// A line to write, and whom to tell how that went.
 struct Line {
     text: Vec<u8>,
     done: SyncSender<Result<(), String>>,
 }
 
-/// What stands in a line.
 #[derive(Serialize)]
 pub(super) struct Entry<'a> {
     schema: &'static str,
@@ -98,7 +94,6 @@ pub(super) struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Says that an action is about to be done.
     pub(super) fn intent(action: &'a Action) -> Self {
         let target = action.target();
         Self {
@@ -121,7 +116,6 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Says what became of an action.
     pub(super) fn result(action: &'a Action, ending: &'a crate::finding::outcome::Ending) -> Self {
         Self {
             event: "result",
@@ -134,7 +128,6 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Says that a container is about to be removed.
     fn removal(target: &'a Target) -> Self {
         Self {
             schema: "plegdoctor.audit/1",
@@ -159,18 +152,12 @@ impl<'a> Entry<'a> {
 
 impl Audit {
     /// Opens `path` for appending, and makes it if there is none.
-    ///
-    /// # Errors
-    /// It can't be opened, or not in time.
     pub fn open(path: &Path, clock: Clock) -> anyhow::Result<Self> {
         Self::start(path, clock, open)
     }
 
     /// Opens `path`, a name that is not the user's choice, in a folder where others may write: a link is not followed,
     /// and what is there already must be a file of our own that nobody reaches by another name. Others can't read it.
-    ///
-    /// # Errors
-    /// It is not, or can't be opened, or not in time.
     pub fn open_own(path: &Path, clock: Clock) -> anyhow::Result<Self> {
         Self::start(path, clock, open_own)
     }
@@ -221,9 +208,6 @@ impl Audit {
     }
 
     /// Records what became of `target`; returns once that is on the disk.
-    ///
-    /// # Errors
-    /// It is not, or not in time.
     pub fn result(&self, target: &Target, ending: &Ending) -> anyhow::Result<()> {
         self.record(Entry {
             event: "result",
@@ -234,9 +218,6 @@ impl Audit {
     }
 
     /// Records an entry, as of now; returns once that is on the disk.
-    ///
-    /// # Errors
-    /// It is not, or not in time.
     pub(super) fn record(&self, mut entry: Entry<'_>) -> anyhow::Result<()> {
         let context = || format!("can't write the audit file {}", self.path.display());
         if self.stuck.load(Ordering::Relaxed) {

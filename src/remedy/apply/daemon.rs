@@ -1,8 +1,8 @@
 //! Lets a daemon go on that a signal has stopped, and sees that it answers again.
 
 use super::{
-    deed::{Hands, Intent},
-    pinned::Pinned,
+    execute::{Executor, Intent},
+    pidfd::ProcessHandle,
 };
 use crate::{
     finding::outcome::{Ending, Fate},
@@ -20,19 +20,18 @@ use std::{
 /// How long it may take to run again, and to answer what has piled up.
 const WAKING: Duration = Duration::from_secs(2);
 const PROOF: Duration = Duration::from_secs(10);
-/// How often it is looked.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Sends SIGCONT to the daemon `(pid, start_ticks, name)`.
 pub(super) fn go_on(
-    hands: &Hands<'_>,
+    hands: &Executor<'_>,
     (pid, start_ticks, name): (u32, u64, &str),
     intent: Intent<'_>,
 ) -> Ending {
     if let Err(why) = intent() {
         return Ending::because(Fate::Failed, why);
     }
-    let pinned = match Pinned::new(pid, start_ticks) {
+    let pinned = match ProcessHandle::new(pid, start_ticks) {
         Ok(pinned) => pinned,
         Err(why) => return Ending::because(Fate::Changed, why),
     };
@@ -111,7 +110,7 @@ pub(super) fn go_on(
     }
 }
 
-/// Returns what the daemon is, if it is still stopped and nobody traces it; else in words why it is left alone.
+/// What the daemon is, if it is still stopped and nobody traces it; else in words why it is left alone.
 fn stopped(host: &Host, (pid, start_ticks): (u32, u64)) -> Result<Role, String> {
     let Some(now) = host.process(pid) else {
         return Err(format!("process {pid} is gone"));

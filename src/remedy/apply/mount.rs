@@ -4,16 +4,16 @@
 //! `nsenter` nor `umount` need be there. If it hangs, it is abandoned.
 
 use super::{
-    child::{Ran, run},
-    deed::{Hands, Intent},
-    pinned::Pinned,
+    command::{CommandResult, run},
+    execute::{Executor, Intent},
+    pidfd::ProcessHandle,
 };
 use crate::{
     finding::outcome::{Ending, Fate},
     io::child::OWN_PROGRAM,
     node::{
-        mount::{self, Spot},
-        observe::one::{self, Proc},
+        mount::{self, MountPoint},
+        observe::process::{self, Proc},
     },
     syntax::duration::spoken as span,
 };
@@ -29,22 +29,16 @@ pub const SUBCOMMAND: &str = "detach-mount";
 /// How long the child may take. Detaching waits for nobody, but the path to the mount may.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Which mount, and where.
 pub(super) struct Place<'a> {
-    /// Where it is mounted.
     pub(super) path: &'a str,
-    /// The kernel's number for the mount.
     pub(super) mount: u64,
-    /// The number of the namespace.
     pub(super) namespace: u64,
-    /// A process in it.
     pub(super) pid: u32,
-    /// When that was started.
     pub(super) start_ticks: u64,
 }
 
 /// Detaches the mount, if it is still there.
-pub(super) fn detach(hands: &Hands<'_>, place: &Place<'_>, intent: Intent<'_>) -> Ending {
+pub(super) fn detach(hands: &Executor<'_>, place: &Place<'_>, intent: Intent<'_>) -> Ending {
     let Place {
         path,
         mount,
@@ -76,9 +70,9 @@ pub(super) fn detach(hands: &Hands<'_>, place: &Place<'_>, intent: Intent<'_>) -
         at: Some(at),
         ..Ending::not_done(Fate::Failed, None)
     };
-    let left = one::mounts(pid).map(|mounts| mounts.iter().any(|left| left.id == mount));
+    let left = process::mounts(pid).map(|mounts| mounts.iter().any(|left| left.id == mount));
     match (ran, left) {
-        (Ran::Well(_), Ok(false)) => Ending {
+        (CommandResult::Well(_), Ok(false)) => Ending {
             fate: Fate::Done,
             after: Some(format!("{path} not mounted there any more")),
             proof: Some(format!(
@@ -86,23 +80,23 @@ pub(super) fn detach(hands: &Hands<'_>, place: &Place<'_>, intent: Intent<'_>) -
             )),
             ..ending
         },
-        (Ran::Well(_), Ok(true)) => Ending {
+        (CommandResult::Well(_), Ok(true)) => Ending {
             fate: Fate::Unproven,
             reason: Some(format!("it was detached, and process {pid} still shows it")),
             ..ending
         },
-        (Ran::Well(_), Err(error)) => Ending {
+        (CommandResult::Well(_), Err(error)) => Ending {
             fate: Fate::Unproven,
             reason: Some(format!(
                 "the mounts of process {pid} can't be read: {error}"
             )),
             ..ending
         },
-        (Ran::Failed(words), _) => Ending {
+        (CommandResult::Failed(words), _) => Ending {
             reason: Some(words),
             ..ending
         },
-        (Ran::Late, _) => Ending {
+        (CommandResult::Late, _) => Ending {
             fate: Fate::Unproven,
             reason: Some(format!(
                 "not done in {}; it may still happen",
@@ -113,7 +107,7 @@ pub(super) fn detach(hands: &Hands<'_>, place: &Place<'_>, intent: Intent<'_>) -
     }
 }
 
-/// Returns in words why the mount is not what was seen any more, if so.
+/// In words why the mount is not what was seen any more, if so.
 fn is_there(place: &Place<'_>) -> Result<(), String> {
     let pid = place.pid;
     if !place.path.starts_with('/') || place.path.trim_matches('/').is_empty() {
@@ -122,19 +116,19 @@ fn is_there(place: &Place<'_>) -> Result<(), String> {
             place.path
         ));
     }
-    Pinned::new(pid, place.start_ticks)?;
-    let (_, number) = one::mount_namespace(pid)
+    ProcessHandle::new(pid, place.start_ticks)?;
+    let (_, number) = process::mount_namespace(pid)
         .map_err(|error| format!("the mount namespace of process {pid}: {error}"))?;
     if number != place.namespace {
         return Err(format!("process {pid} sits in another mount namespace now"));
     }
     let mounts =
-        one::mounts(pid).map_err(|error| format!("the mounts of process {pid}: {error}"))?;
+        process::mounts(pid).map_err(|error| format!("the mounts of process {pid}: {error}"))?;
     is_on_top(&mounts, place.path, place.mount)
 }
 
-/// Returns in words why it is not that mount that `path` leads to, if so: detaching goes by the path.
-fn is_on_top(mounts: &[Spot], path: &str, wanted: u64) -> Result<(), String> {
+/// In words why it is not that mount that `path` leads to, if so: detaching goes by the path.
+fn is_on_top(mounts: &[MountPoint], path: &str, wanted: u64) -> Result<(), String> {
     match (
         mount::top(mounts, path),
         mounts.iter().any(|it| it.id == wanted),
@@ -148,11 +142,8 @@ fn is_on_top(mounts: &[Spot], path: &str, wanted: u64) -> Result<(), String> {
 
 /// The child's part: enters the mount namespace of process `pid`, if it is still that of the number `namespace`, and
 /// detaches the mount of the number `mount` there, if it is still the one that `path` leads to.
-///
-/// # Errors
-/// Any of that fails.
 pub fn enter_and_detach(pid: u32, namespace: u64, mount: u64, path: &Path) -> anyhow::Result<()> {
-    let (file, number) = one::mount_namespace(pid)
+    let (file, number) = process::mount_namespace(pid)
         .with_context(|| format!("the mount namespace of process {pid}"))?;
     // From here on the open file names the namespace, whatever becomes of the process.
     if number != namespace {
@@ -178,9 +169,9 @@ mod tests {
     #[test]
     fn a_mount_that_is_not_what_was_seen_is_left_alone() {
         let pid = std::process::id();
-        let start_ticks = one::stat(pid).unwrap().start_ticks;
-        let (_, namespace) = one::mount_namespace(pid).unwrap();
-        let mounts = one::mounts(pid).unwrap();
+        let start_ticks = process::stat(pid).unwrap().start_ticks;
+        let (_, namespace) = process::mount_namespace(pid).unwrap();
+        let mounts = process::mounts(pid).unwrap();
         let proc = mount::top(&mounts, "/proc").unwrap();
         let here = |path| Place {
             path,
@@ -226,7 +217,7 @@ mod tests {
         let stacked =
             "1 0 0:1 / / rw - x x rw\n10 1 0:2 / /d rw - x x rw\n11 10 0:3 / /d rw - x x rw\n";
         let hidden = "20 1 0:4 / /h/d rw - x x rw\n30 1 0:5 / /h rw - x x rw\n31 30 0:6 / /h/d rw - x x rw\n";
-        let mounts = mount::spots(&format!("{stacked}{hidden}"));
+        let mounts = mount::mount_points(&format!("{stacked}{hidden}"));
         assert_eq!(mounts.len(), 6);
         assert_eq!(is_on_top(&mounts, "/d", 11), Ok(()));
         for (path, wanted, words) in [

@@ -6,8 +6,8 @@
 //! becomes the workload, is the last to be blamed). The open inspect's answer is then the proof.
 
 use super::{
-    deed::{Hands, Intent},
-    pinned::Pinned,
+    execute::{Executor, Intent},
+    pidfd::ProcessHandle,
 };
 use crate::{
     finding::{
@@ -30,11 +30,14 @@ const TERM: Duration = Duration::from_secs(5);
 const KILL: Duration = Duration::from_secs(5);
 /// How long the open inspect may take to be answered once the process is gone.
 const PROOF: Duration = Duration::from_secs(10);
-/// How often it is looked whether the user wants to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Sends the inspect that stays open until its process's turn, one of so many, is over.
-pub(super) fn open(hands: &Hands<'_>, container: &ContainerId, turns: u32) -> io::Result<OpenCall> {
+pub(super) fn open(
+    hands: &Executor<'_>,
+    container: &ContainerId,
+    turns: u32,
+) -> io::Result<OpenCall> {
     // Beside what is waited for, the machine is looked at and a line is written to a disk.
     let turn = TERM + KILL + PROOF + Duration::from_secs(30);
     let patience = hands
@@ -45,7 +48,7 @@ pub(super) fn open(hands: &Hands<'_>, container: &ContainerId, turns: u32) -> io
 }
 
 /// Ends `target`, if it is still what holds its container up.
-pub(super) fn end(hands: &Hands<'_>, target: &RuntimeProcess, intent: Intent<'_>) -> Ending {
+pub(super) fn end(hands: &Executor<'_>, target: &RuntimeProcess, intent: Intent<'_>) -> Ending {
     let short = target.container.short();
     let opened = hands.open.borrow_mut().remove(&target.container);
     let opened = opened.map_or_else(|| open(hands, &target.container, 1), Ok);
@@ -96,7 +99,7 @@ pub(super) fn end(hands: &Hands<'_>, target: &RuntimeProcess, intent: Intent<'_>
 }
 
 /// Waits whether the inspect is answered by itself; returns the ending if nothing may be done.
-fn confirm(hands: &Hands<'_>, inspect: &mut OpenCall, short: &str) -> Option<Ending> {
+fn confirm(hands: &Executor<'_>, inspect: &mut OpenCall, short: &str) -> Option<Ending> {
     while inspect.open_for() < hands.confirm_after {
         let left = hands.confirm_after.saturating_sub(inspect.open_for());
         if let Some(answered) = inspect.wait(left.min(LOOK)) {
@@ -116,7 +119,6 @@ fn interrupted() -> Ending {
     )
 }
 
-/// The inspect came back before anything was done.
 fn over(answered: &Answered, short: &str) -> Ending {
     let took = span(answered.probe.took);
     let why = answered
@@ -140,15 +142,14 @@ fn over(answered: &Answered, short: &str) -> Ending {
     }
 }
 
-/// Holds the process fast and looks whether it is still to blame.
-fn pin(hands: &Hands<'_>, target: &RuntimeProcess) -> Result<Pinned, String> {
-    let pinned = Pinned::new(target.pid, target.start_ticks)?;
+fn pin(hands: &Executor<'_>, target: &RuntimeProcess) -> Result<ProcessHandle, String> {
+    let pinned = ProcessHandle::new(target.pid, target.start_ticks)?;
     // While it is held: what this look shows is true of what will be signalled.
     still_to_blame(&(hands.look)(), target)?;
     Ok(pinned)
 }
 
-/// Returns in words why `target` must not be ended, by what `host` shows, if so.
+/// In words why `target` must not be ended, by what `host` shows, if so.
 fn still_to_blame(host: &Host, target: &RuntimeProcess) -> Result<(), String> {
     let pid = target.pid;
     let Some(now) = host.process(pid) else {
@@ -190,9 +191,9 @@ fn command(process: &Process) -> &'static str {
 
 /// Ends the process; returns when it got the signal that did it and what became of it, or the ending where none did.
 fn strike(
-    hands: &Hands<'_>,
+    hands: &Executor<'_>,
     target: &RuntimeProcess,
-    pinned: &Pinned,
+    pinned: &ProcessHandle,
     inspect: &mut OpenCall,
 ) -> Result<(Instant, String), Box<Ending>> {
     let pid = target.pid;
@@ -238,9 +239,8 @@ fn strike(
     )
 }
 
-/// Waits for the open inspect's answer, which shows that the container's lock is free.
 fn prove(
-    hands: &Hands<'_>,
+    hands: &Executor<'_>,
     inspect: &mut OpenCall,
     short: &str,
     (struck, ended): (Instant, String),

@@ -1,6 +1,6 @@
 //! One removal: look again, record the intent, ask, check that it is gone, record the result.
 
-use super::{Orders, reason};
+use super::{RemoveOptions, daemon_error};
 use crate::{
     finding::plan::{Ending, Fate, Kind, Target},
     io::probe::{Outcome, Probe},
@@ -11,13 +11,11 @@ use chrono::TimeDelta;
 
 /// How one removal ended, and what follows for the others.
 pub(super) struct Attempt {
-    /// What became of the container.
     pub(super) ending: Ending,
     /// A call was not answered, and hangs in the daemon.
     pub(super) keeps_slot: bool,
     /// Why nothing more must be sent, if so.
     pub(super) stop: Option<String>,
-    /// What the user has to know beside.
     pub(super) note: Option<String>,
 }
 
@@ -37,7 +35,6 @@ impl Attempt {
         Ending::because(fate, reason).into()
     }
 
-    /// It hangs in the daemon.
     fn keeping_slot(self) -> Self {
         Self {
             keeps_slot: true,
@@ -55,7 +52,7 @@ impl Attempt {
 }
 
 /// Removes `target` if it is still what the plan saw.
-pub(super) fn attempt(orders: &Orders, target: &Target) -> Attempt {
+pub(super) fn attempt(orders: &RemoveOptions, target: &Target) -> Attempt {
     let before = orders.docker.inspect(&target.id);
     match (before.probe.outcome, &before.inspected) {
         (Outcome::Gone, _) => return Ending::plain(Fate::Gone).into(),
@@ -83,8 +80,7 @@ pub(super) fn attempt(orders: &Orders, target: &Target) -> Attempt {
     }
 }
 
-/// Asks for the removal, and judges its answer by what is there afterwards.
-fn ask(orders: &Orders, target: &Target) -> Attempt {
+fn ask(orders: &RemoveOptions, target: &Target) -> Attempt {
     let removal = orders.docker.remove(&target.id, orders.timeout).probe;
     match removal.outcome {
         Outcome::Gone => return Ending::plain(Fate::Gone).into(),
@@ -151,7 +147,6 @@ fn unchecked(said: &str, probe: &Probe) -> Attempt {
     consequence(attempt, probe)
 }
 
-/// Adds what an inspect that failed means for the other removals.
 fn consequence(attempt: Attempt, probe: &Probe) -> Attempt {
     match probe.outcome {
         Outcome::TimedOut => attempt.keeping_slot(),
@@ -160,7 +155,7 @@ fn consequence(attempt: Attempt, probe: &Probe) -> Attempt {
     }
 }
 
-/// Returns in what `now` differs from what the plan saw.
+/// In what `now` differs from what the plan saw.
 fn change(target: &Target, now: &Inspected) -> String {
     if Kind::of(now) != Some(target.kind) {
         return format!(
@@ -171,7 +166,6 @@ fn change(target: &Target, now: &Inspected) -> String {
     "it was started and has ended again since the plan was made".to_owned()
 }
 
-/// Returns why the daemon refused, in plain words.
 fn refusal(probe: &Probe) -> String {
     if probe.outcome == Outcome::Refused {
         return format!("Docker did not answer: {}", words(probe));
@@ -181,10 +175,9 @@ fn refusal(probe: &Probe) -> String {
         .strip_prefix("HTTP ")
         .and_then(|rest| rest.split_once(": "))
         .map_or(words.as_str(), |(_, message)| message);
-    reason::plain(message)
+    daemon_error::plain(message)
 }
 
-/// Returns the words that came with a failure.
 fn words(probe: &Probe) -> String {
     match (&probe.error, probe.outcome) {
         (Some(words), _) => words.clone(),
@@ -193,7 +186,6 @@ fn words(probe: &Probe) -> String {
     }
 }
 
-/// Returns how long was waited.
 fn waited(probe: &Probe) -> String {
     TimeDelta::from_std(probe.took).map_or_else(|_| "too long".to_owned(), duration::human)
 }

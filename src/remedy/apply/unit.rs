@@ -1,8 +1,8 @@
 //! Restarts a daemon's unit, or lets systemd start itself again: through `systemctl`, which is given up in time.
 
 use super::{
-    child::{self, Ran},
-    deed::{Hands, Intent},
+    command::{self, CommandResult},
+    execute::{Executor, Intent},
 };
 use crate::{
     finding::{
@@ -19,7 +19,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The program that speaks to systemd.
 pub(super) const SYSTEMCTL: &str = "systemctl";
 
 /// How long systemd may take: to be asked, to start itself again, to restart a unit (its own limit is 90 s to stop it
@@ -31,7 +30,7 @@ const RESTART: Duration = Duration::from_secs(200);
 const PROOF: Duration = Duration::from_secs(20);
 
 /// Lets systemd start itself again, if it still does not answer over D-Bus.
-pub(super) fn reexec(hands: &Hands<'_>, systemctl: &str, intent: Intent<'_>) -> Ending {
+pub(super) fn reexec(hands: &Executor<'_>, systemctl: &str, intent: Intent<'_>) -> Ending {
     let before = match silence(&(hands.look)()) {
         Ok(before) => before,
         Err(ending) => return *ending,
@@ -49,19 +48,19 @@ pub(super) fn reexec(hands: &Hands<'_>, systemctl: &str, intent: Intent<'_>) -> 
         ..Ending::not_done(Fate::Unproven, None)
     };
     match run(systemctl, &["daemon-reexec"], REEXEC) {
-        Ran::Failed(words) => {
+        CommandResult::Failed(words) => {
             return Ending {
                 before: ending.before,
                 ..Ending::because(Fate::Failed, format!("systemd refused: {words}"))
             };
         }
-        Ran::Late => {
+        CommandResult::Late => {
             return Ending {
                 reason: Some(format!("systemctl did not end in {}", span(REEXEC))),
                 ..ending
             };
         }
-        Ran::Well(_) => {}
+        CommandResult::Well(_) => {}
     }
     // By the way that did not answer before: systemctl has one of its own, without the bus.
     loop {
@@ -90,7 +89,7 @@ fn bus(host: &Host) -> Option<&Bus> {
     host.systemd.as_ref().map(|systemd| &systemd.bus)
 }
 
-/// Returns how systemd's silence was seen, in words; or the ending if it is none.
+/// How systemd's silence was seen, in words; or the ending if it is none.
 fn silence(host: &Host) -> Result<String, Box<Ending>> {
     let not_done = |fate, why: &str| Err(Box::new(Ending::because(fate, why)));
     match bus(host) {
@@ -112,7 +111,7 @@ fn silence(host: &Host) -> Result<String, Box<Ending>> {
 
 /// Restarts `unit`, or starts it, if it is the daemon's that was diagnosed.
 pub(super) fn restart(
-    hands: &Hands<'_>,
+    hands: &Executor<'_>,
     systemctl: &str,
     unit: Unit,
     intent: Intent<'_>,
@@ -142,10 +141,10 @@ pub(super) fn restart(
         ..Ending::not_done(Fate::Unproven, None)
     };
     match run(systemctl, &["restart", "--no-ask-password", name], RESTART) {
-        Ran::Failed(words) => {
+        CommandResult::Failed(words) => {
             return broken(ending, (main, main_process(systemctl, name)), &words, told);
         }
-        Ran::Late => {
+        CommandResult::Late => {
             let why = format!(
                 "systemctl did not end in {}; the restart goes on",
                 span(RESTART)
@@ -155,7 +154,7 @@ pub(super) fn restart(
                 ..ending
             };
         }
-        Ran::Well(_) => {}
+        CommandResult::Well(_) => {}
     }
     let now = main_process(systemctl, name).unwrap_or(0);
     let after = Some(told(now));
@@ -184,8 +183,8 @@ pub(super) fn restart(
     }
 }
 
-/// Returns what shows that the daemon works again, in words; `None` if nothing does.
-fn answers(hands: &Hands<'_>, unit: Unit) -> Option<&'static str> {
+/// What shows that the daemon works again, in words; `None` if nothing does.
+fn answers(hands: &Executor<'_>, unit: Unit) -> Option<&'static str> {
     let (call, what) = match unit {
         Unit::Docker => (Call::Ping, "Docker answered a ping"),
         Unit::Containerd => (Call::Version, "Docker answered with containerd's version"),
@@ -207,13 +206,13 @@ fn answers(hands: &Hands<'_>, unit: Unit) -> Option<&'static str> {
     }
 }
 
-fn run(systemctl: &str, args: &[&str], patience: Duration) -> Ran {
+fn run(systemctl: &str, args: &[&str], patience: Duration) -> CommandResult {
     let mut command = Command::new(systemctl);
     command.args(args);
-    child::run(command, patience)
+    command::run(command, patience)
 }
 
-/// Returns how a restart ended that systemctl says has failed: the daemon may be gone by it all the same, or back.
+/// How a restart ended that systemctl says has failed: the daemon may be gone by it all the same, or back.
 fn broken(
     ending: Ending,
     (main, now): (u32, Result<u32, String>),
@@ -245,13 +244,13 @@ fn broken(
     }
 }
 
-/// Returns the main process of a unit, 0 if it does not run.
+/// The main process of a unit, 0 if it does not run.
 fn main_process(systemctl: &str, name: &str) -> Result<u32, String> {
     let ask = ["show", "--property=LoadState,MainPID", name];
     let text = match run(systemctl, &ask, ASK) {
-        Ran::Well(text) => text,
-        Ran::Failed(words) => return Err(format!("systemd can't be asked: {words}")),
-        Ran::Late => return Err(format!("systemd did not answer in {}", span(ASK))),
+        CommandResult::Well(text) => text,
+        CommandResult::Failed(words) => return Err(format!("systemd can't be asked: {words}")),
+        CommandResult::Late => return Err(format!("systemd did not answer in {}", span(ASK))),
     };
     let value = |key: &str| {
         text.lines()
@@ -264,7 +263,7 @@ fn main_process(systemctl: &str, name: &str) -> Result<u32, String> {
     }
 }
 
-/// Returns in words why a unit's process is not the daemon that was diagnosed, if it is not: another Docker must not be
+/// In words why a unit's process is not the daemon that was diagnosed, if it is not: another Docker must not be
 /// restarted for it.
 fn is_the_one(host: &Host, endpoint: &str, unit: Unit, main: u32) -> Result<(), String> {
     let dockerd = host.dockerd(endpoint);

@@ -5,7 +5,7 @@ mod software;
 
 use crate::{
     node::{
-        Disk, Host, KernelKind, KernelLine, Mount, Pressure, Process, Remains, Role, Thread,
+        Disk, Host, KernelKind, KernelLine, LeftoverLayer, Mount, Pressure, Process, Role, Thread,
         Threads,
         pressure::{DaemonLimits, Stall},
     },
@@ -161,8 +161,8 @@ impl<'a> From<&'a Host> for HostV1<'a> {
     }
 }
 
-impl<'a> From<&'a Remains> for RemainsV1<'a> {
-    fn from(remains: &'a Remains) -> Self {
+impl<'a> From<&'a LeftoverLayer> for RemainsV1<'a> {
+    fn from(remains: &'a LeftoverLayer) -> Self {
         Self {
             folder: &remains.folder,
             names: &remains.names,

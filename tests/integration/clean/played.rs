@@ -4,7 +4,7 @@ use super::{clean, command, parts, read, text};
 use crate::support::replay::{Play, Played};
 use plegdoctor::{
     finding::plan::{Ending, Fate, Plan, Request},
-    remedy::apply::{self, Interrupts, Orders},
+    remedy::apply::{self, Interrupts, RemoveOptions},
     runtime::docker::{Bounds, Docker},
 };
 use std::{
@@ -238,7 +238,7 @@ fn an_attempt_that_outlasts_all_patience_is_given_up() {
     };
     let now = chrono::DateTime::UNIX_EPOCH.fixed_offset();
     let plan = Plan::new(&containers, &dead, now);
-    let orders = Orders {
+    let orders = RemoveOptions {
         docker,
         jobs: 1,
         timeout: long,

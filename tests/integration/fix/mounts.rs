@@ -9,7 +9,7 @@ use crate::{
         program::{plegdoctor, run},
     },
 };
-use plegdoctor::node::mount::{self, Spot};
+use plegdoctor::node::mount::{self, MountPoint};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -19,10 +19,10 @@ use std::{
 };
 
 /// Returns the mounts that process `pid` sees at `path`, the upper ones last.
-fn seen(pid: u32, path: &Path) -> Vec<Spot> {
+fn seen(pid: u32, path: &Path) -> Vec<MountPoint> {
     let text = fs::read_to_string(format!("/proc/{pid}/mountinfo")).unwrap();
     let point = path.to_str().unwrap();
-    let mut spots = mount::spots(&text);
+    let mut spots = mount::mount_points(&text);
     spots.retain(|spot| spot.point == point);
     spots.sort_by_key(|spot| spot.id);
     spots

@@ -174,15 +174,15 @@ fn a_place_without_the_machines_processes_says_so() {
 
 #[test]
 fn a_process_that_may_not_be_looked_at_is_hidden_and_one_that_ended_is_none() {
-    use crate::node::observe::walk::{Told, Walk, blind, told_by};
+    use crate::node::observe::proc_scan::{ProcScan, Told, blind, told_by};
     let hidden = told_by(&std::io::Error::from_raw_os_error(1));
     assert!(matches!(hidden, Some(Told::Hidden)));
     for gone in [2, 3] {
         assert!(told_by(&std::io::Error::from_raw_os_error(gone)).is_none());
     }
-    let walk = Walk {
+    let walk = ProcScan {
         hidden: 9,
-        ..Walk::default()
+        ..ProcScan::default()
     };
     assert!(
         blind(&walk)

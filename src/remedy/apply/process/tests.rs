@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    node::observe::one,
+    node::observe::process,
     remedy::apply::tests::{self, with_hands},
 };
 use std::{
@@ -137,7 +137,7 @@ fn real() -> (Child, RuntimeProcess) {
     let child = Command::new("sleep").arg("99").spawn().unwrap();
     let target = RuntimeProcess {
         pid: child.id(),
-        start_ticks: one::stat(child.id()).unwrap().start_ticks,
+        start_ticks: process::stat(child.id()).unwrap().start_ticks,
         ..target()
     };
     (child, target)
@@ -148,7 +148,7 @@ fn pinned(target: &RuntimeProcess, seen: &Process) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     with_hands(folder.path(), |hands| {
         let look = || machine(vec![seen.clone()]);
-        let hands = Hands {
+        let hands = Executor {
             look: &look,
             open: RefCell::default(),
             ..*hands
@@ -197,7 +197,7 @@ fn deaf(folder: &Path, then: &str) -> (Child, RuntimeProcess) {
     }
     let target = RuntimeProcess {
         pid: child.id(),
-        start_ticks: one::stat(child.id()).unwrap().start_ticks,
+        start_ticks: process::stat(child.id()).unwrap().start_ticks,
         ..target()
     };
     (child, target)
@@ -212,7 +212,7 @@ fn struck(
 ) -> Result<(Instant, String), Box<Ending>> {
     let listener = docker.then(|| UnixListener::bind(folder.join("docker.sock")).unwrap());
     let struck = with_hands(folder, |hands| {
-        let pinned = Pinned::new(target.pid, target.start_ticks).unwrap();
+        let pinned = ProcessHandle::new(target.pid, target.start_ticks).unwrap();
         let mut inspect = open(hands, &target.container, 1).unwrap();
         strike(hands, target, &pinned, &mut inspect)
     });

@@ -47,7 +47,7 @@ fn reexecuted(folder: &Path, script: &str, looks: &[Bus], recorded: &Result<(), 
         }
     };
     with_hands(folder, |hands| {
-        let hands = Hands {
+        let hands = Executor {
             look: &look,
             open: std::cell::RefCell::default(),
             ..*hands
@@ -114,7 +114,7 @@ fn failed_restart(before: u32, after: &str) -> Ending {
             processes: vec![kubelet.clone()],
             ..Host::default()
         };
-        let hands = Hands {
+        let hands = Executor {
             look: &look,
             open: std::cell::RefCell::default(),
             ..*hands

@@ -3,7 +3,7 @@
 use crate::{
     node::{
         Host, Namespace,
-        holder::{Held, Keeper, Place},
+        mount_holder::{HeldMount, MountHolder, Place},
     },
     syntax::id::{ContainerId, PodUid},
 };
@@ -52,8 +52,8 @@ pub(super) fn of<'a>(host: &'a Host, namespace: &'a Namespace) -> NamespaceV1<'a
     }
 }
 
-impl<'a> From<&'a Keeper> for KeeperV1<'a> {
-    fn from(keeper: &'a Keeper) -> Self {
+impl<'a> From<&'a MountHolder> for KeeperV1<'a> {
+    fn from(keeper: &'a MountHolder) -> Self {
         Self {
             pid: keeper.pid,
             name: &keeper.comm,
@@ -65,8 +65,8 @@ impl<'a> From<&'a Keeper> for KeeperV1<'a> {
     }
 }
 
-impl<'a> From<&'a Held> for HeldV1<'a> {
-    fn from(held: &'a Held) -> Self {
+impl<'a> From<&'a HeldMount> for HeldV1<'a> {
+    fn from(held: &'a HeldMount) -> Self {
         let (layer, container) = match &held.place {
             Place::Layer(name) => (Some(name.as_str()), None),
             Place::Container(id) => (None, Some(id.as_str())),

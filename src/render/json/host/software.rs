@@ -1,7 +1,7 @@
 //! The node's software: versions, the kubelet's settings, systemd.
 
 use super::seconds;
-use crate::node::{Bus, Settings, State, Systemd, Tool, Version, Versions};
+use crate::node::{Bus, Component, Settings, State, Systemd, Version, Versions};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -43,11 +43,11 @@ impl<'a> From<&'a Versions> for VersionsV1<'a> {
     fn from(versions: &'a Versions) -> Self {
         let of = |tool| versions.of(tool).map(Version::as_str);
         Self {
-            systemd: of(Tool::Systemd),
-            dockerd: of(Tool::Dockerd),
-            containerd: of(Tool::Containerd),
-            runc: of(Tool::Runc),
-            kubelet: of(Tool::Kubelet),
+            systemd: of(Component::Systemd),
+            dockerd: of(Component::Dockerd),
+            containerd: of(Component::Containerd),
+            runc: of(Component::Runc),
+            kubelet: of(Component::Kubelet),
         }
     }
 }

@@ -126,15 +126,15 @@ pub(in crate::json) struct Namespace {
     pub(in crate::json) id: String,
     pub(in crate::json) own: bool,
     pub(in crate::json) processes: u64,
-    pub(in crate::json) keepers: Vec<Keeper>,
+    pub(in crate::json) keepers: Vec<MountHolder>,
     pub(in crate::json) held: u64,
     pub(in crate::json) left: u64,
-    pub(in crate::json) mounts_left: Vec<Held>,
+    pub(in crate::json) mounts_left: Vec<HeldMount>,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::json) struct Keeper {
+pub(in crate::json) struct MountHolder {
     pub(in crate::json) pid: u64,
     pub(in crate::json) name: String,
     pub(in crate::json) start_ticks: u64,
@@ -145,7 +145,7 @@ pub(in crate::json) struct Keeper {
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::json) struct Held {
+pub(in crate::json) struct HeldMount {
     pub(in crate::json) point: String,
     pub(in crate::json) layer: Option<String>,
     pub(in crate::json) container: Option<String>,

@@ -5,20 +5,15 @@ use std::collections::BTreeMap;
 
 /// A program whose version matters, besides the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Tool {
-    /// systemd
+pub enum Component {
     Systemd,
-    /// Docker's daemon
     Dockerd,
-    /// containerd
     Containerd,
-    /// runc, or what stands in its place
     Runc,
-    /// The kubelet
     Kubelet,
 }
 
-impl Tool {
+impl Component {
     /// All, in the order in which they are told.
     pub const ALL: [Self; 5] = [
         Self::Systemd,
@@ -28,7 +23,6 @@ impl Tool {
         Self::Kubelet,
     ];
 
-    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Systemd => "systemd",
@@ -39,7 +33,7 @@ impl Tool {
         }
     }
 
-    /// Returns what its answer to `--version` begins with.
+    /// What its answer to `--version` begins with.
     fn begins(self) -> &'static str {
         match self {
             Self::Systemd => "systemd ",
@@ -58,7 +52,7 @@ impl Tool {
 /// - `runc version 1.1.5+ds1`
 /// - `Kubernetes v1.20.2`
 /// - `systemd 252 (252.38-1~deb12u1)`: what the distribution calls it says more.
-pub fn printed(tool: Tool, text: &str) -> Option<Version> {
+pub fn printed(tool: Component, text: &str) -> Option<Version> {
     let line = text
         .lines()
         .find_map(|line| line.trim().strip_prefix(tool.begins()))?;
@@ -66,37 +60,36 @@ pub fn printed(tool: Tool, text: &str) -> Option<Version> {
     let mut found = line.split_ascii_whitespace().filter_map(bare);
     let first = found.next()?;
     let fuller = found.next().filter(|fuller| {
-        tool == Tool::Systemd && fuller.numbers().first() == first.numbers().first()
+        tool == Component::Systemd && fuller.numbers().first() == first.numbers().first()
     });
     Some(fuller.unwrap_or(first))
 }
 
 /// What is known of the versions of the node's software.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Versions(BTreeMap<Tool, Version>);
+pub struct Versions(BTreeMap<Component, Version>);
 
 impl Versions {
     /// Notes what the running program itself says; its file may have been replaced since.
-    pub fn correct(&mut self, tool: Tool, version: Option<Version>) {
+    pub fn correct(&mut self, tool: Component, version: Option<Version>) {
         if let Some(version) = version {
             self.0.insert(tool, version);
         }
     }
 
     /// Notes a version if none is known.
-    pub fn learn(&mut self, tool: Tool, version: Option<Version>) {
+    pub fn learn(&mut self, tool: Component, version: Option<Version>) {
         if let Some(version) = version {
             self.0.entry(tool).or_insert(version);
         }
     }
 
-    /// Returns the version of a program, if it is known.
-    pub fn of(&self, tool: Tool) -> Option<&Version> {
+    /// The version of a program, if it is known.
+    pub fn of(&self, tool: Component) -> Option<&Version> {
         self.0.get(&tool)
     }
 
-    /// Returns all that is known.
-    pub fn iter(&self) -> impl Iterator<Item = (Tool, &Version)> {
+    pub fn iter(&self) -> impl Iterator<Item = (Component, &Version)> {
         self.0.iter().map(|(tool, version)| (*tool, version))
     }
 }
@@ -113,56 +106,60 @@ mod tests {
     fn what_programs_print_is_read() {
         for (tool, text, expected) in [
             (
-                Tool::Dockerd,
+                Component::Dockerd,
                 "Docker version 20.10.24+dfsg1, build 5d6db84\n",
                 "20.10.24+dfsg1",
             ),
             (
-                Tool::Dockerd,
+                Component::Dockerd,
                 "Docker version 17.03.2-ce, build f5ec1e2",
                 "17.03.2-ce",
             ),
             (
-                Tool::Containerd,
+                Component::Containerd,
                 "containerd github.com/containerd/containerd 1.6.20~ds1 1.6.20~ds1-1+deb12u3\n",
                 "1.6.20~ds1",
             ),
             (
-                Tool::Containerd,
+                Component::Containerd,
                 "containerd containerd.io 1.4.4 05f951a3781f4f2c1911b05e61c160e9c30eaa8e",
                 "1.4.4",
             ),
             (
-                Tool::Runc,
+                Component::Runc,
                 "runc version 1.0.0-rc93\ncommit: 12644e614e25b05da6fd08a38ffa0cfe1903fdec\nspec: 1.0.2-dev\n",
                 "1.0.0-rc93",
             ),
-            (Tool::Kubelet, "Kubernetes v1.20.2\n", "v1.20.2"),
+            (Component::Kubelet, "Kubernetes v1.20.2\n", "v1.20.2"),
             (
-                Tool::Systemd,
+                Component::Systemd,
                 "systemd 252 (252.38-1~deb12u1)\n+PAM +AUDIT",
                 "252.38-1~deb12u1",
             ),
-            (Tool::Systemd, "systemd 219\n+PAM +AUDIT +SELINUX", "219"),
+            (
+                Component::Systemd,
+                "systemd 219\n+PAM +AUDIT +SELINUX",
+                "219",
+            ),
         ] {
             assert_eq!(printed(tool, text).unwrap().as_str(), expected, "{text}");
         }
         // Another program in its place, or its error.
-        assert_eq!(printed(Tool::Dockerd, "bash, version 5.2.15"), None);
-        assert_eq!(printed(Tool::Kubelet, "unknown flag: --version"), None);
-        assert_eq!(printed(Tool::Runc, "crun version 1.8.1"), None);
+        assert_eq!(printed(Component::Dockerd, "bash, version 5.2.15"), None);
+        assert_eq!(printed(Component::Kubelet, "unknown flag: --version"), None);
+        assert_eq!(printed(Component::Runc, "crun version 1.8.1"), None);
     }
 
     #[test]
     fn the_first_word_on_a_program_counts_but_for_its_own() {
         let mut versions = Versions::default();
-        versions.learn(Tool::Runc, None);
-        versions.learn(Tool::Runc, Some(version("1.1.4")));
-        versions.learn(Tool::Runc, Some(version("1.1.5")));
-        assert_eq!(versions.of(Tool::Runc), Some(&version("1.1.4")));
+        versions.learn(Component::Runc, None);
+        versions.learn(Component::Runc, Some(version("1.1.4")));
+        versions.learn(Component::Runc, Some(version("1.1.5")));
+        assert_eq!(versions.of(Component::Runc), Some(&version("1.1.4")));
         assert_eq!(versions.iter().count(), 1);
-        versions.correct(Tool::Runc, None);
-        versions.correct(Tool::Runc, Some(version("1.1.3")));
-        assert_eq!(versions.of(Tool::Runc), Some(&version("1.1.3")));
+        versions.correct(Component::Runc, None);
+        versions.correct(Component::Runc, Some(version("1.1.3")));
+        assert_eq!(versions.of(Component::Runc), Some(&version("1.1.3")));
     }
 }

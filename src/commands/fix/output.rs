@@ -16,19 +16,15 @@ use std::{
     time::Duration,
 };
 
-/// Where the run writes to.
-pub(super) struct Page<'a> {
-    /// How to print.
+pub(super) struct Output<'a> {
     pub(super) format: Format,
-    /// … and how wide.
     pub(super) style: Style,
     /// Whether what is said on the way goes to standard error.
     pub(super) aside: bool,
-    /// Standard output.
     pub(super) out: &'a mut dyn Write,
 }
 
-impl Page<'_> {
+impl Output<'_> {
     /// Writes the first report, in text; in JSON the last one is written, at the end.
     pub(super) fn report(&mut self, report: &Report) -> anyhow::Result<()> {
         if self.format == Format::Text {
@@ -38,7 +34,6 @@ impl Page<'_> {
         self.flush()
     }
 
-    /// Sees that all is written.
     pub(super) fn flush(&mut self) -> anyhow::Result<()> {
         self.out.flush().context("can't write the report")
     }
@@ -52,7 +47,6 @@ impl Page<'_> {
             .map_err(|error| anyhow::anyhow!("what is to be done can't be shown: {error}"))
     }
 
-    /// Tells how it goes. Nothing depends on it.
     pub(super) fn tell(&mut self, text: &str) {
         let text = paragraph(&visible(text), 2, self.style.width);
         let _ = self.say(text.as_bytes());
@@ -67,7 +61,6 @@ impl Page<'_> {
         }
     }
 
-    /// Writes what was done and how the node is now.
     pub(super) fn end(
         &mut self,
         mut report: Report,

@@ -18,7 +18,7 @@ const RELIED_ON: Duration = Duration::from_secs(10);
 pub type Look = Box<dyn FnMut() -> Result<Plan, String> + Send>;
 
 /// Whoever looks, and what is known of the last look.
-pub(super) struct Lookout {
+pub(super) struct Revalidation {
     asks: Sender<()>,
     plans: Receiver<Result<Plan, String>>,
     is_asked: bool,
@@ -26,11 +26,7 @@ pub(super) struct Lookout {
     last: Option<Instant>,
 }
 
-impl Lookout {
-    /// Sends somebody to look, at once.
-    ///
-    /// # Errors
-    /// The system refuses a thread.
+impl Revalidation {
     pub(super) fn start(mut look: Look) -> io::Result<Self> {
         let (asks, asked) = mpsc::channel();
         let (tell, plans) = mpsc::channel();
@@ -49,7 +45,7 @@ impl Lookout {
         })
     }
 
-    /// Returns whether the last look can be relied on.
+    /// Whether the last look can be relied on.
     pub(super) fn is_fresh(&self) -> bool {
         !self.is_asked && self.last.is_some_and(|last| last.elapsed() < RELIED_ON)
     }

@@ -15,12 +15,9 @@ use std::{
 /// Most bytes kept of its words.
 const WORDS: u64 = 4096;
 
-/// How it ended.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Ran {
-    /// Well.
+pub(super) enum CommandResult {
     Well(String),
-    /// Not well, with what it said.
     Failed(String),
     /// Not in time: it was given up, and may still be at work.
     Late,
@@ -31,7 +28,7 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// Runs `command` for at most `patience`. A thread starts it and is left behind if it hangs: a program on a dead disk
 /// may hold up whoever starts it.
-pub(super) fn run(command: Command, patience: Duration) -> Ran {
+pub(super) fn run(command: Command, patience: Duration) -> CommandResult {
     let (tell, told) = mpsc::sync_channel(1);
     let started = thread::Builder::new()
         .name("child".to_owned())
@@ -40,21 +37,21 @@ pub(super) fn run(command: Command, patience: Duration) -> Ran {
     match started {
         Ok(_) => told
             .recv_timeout(patience + LAST_BREATH + GRACE)
-            .unwrap_or(Ran::Late),
-        Err(error) => Ran::Failed(format!("can't be run: {error}")),
+            .unwrap_or(CommandResult::Late),
+        Err(error) => CommandResult::Failed(format!("can't be run: {error}")),
     }
 }
 
-fn ran(mut command: Command, patience: Duration) -> Ran {
+fn ran(mut command: Command, patience: Duration) -> CommandResult {
     let until = Instant::now() + patience;
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut running = match Running::start(&mut command) {
         Ok(running) => running,
-        Err(error) => return Ran::Failed(format!("can't be run: {error}")),
+        Err(error) => return CommandResult::Failed(format!("can't be run: {error}")),
     };
     let (stdout, stderr) = (running.child.stdout.take(), running.child.stderr.take());
     let (Some(stdout), Some(stderr)) = (stdout, stderr) else {
-        return Ran::Failed("can't be listened to".to_owned());
+        return CommandResult::Failed("can't be listened to".to_owned());
     };
     let mut words = Vec::new();
     let ended = deadline::pump(
@@ -72,10 +69,10 @@ fn ran(mut command: Command, patience: Duration) -> Ran {
     };
     let words = String::from_utf8_lossy(&words).trim().to_owned();
     match status {
-        Some(status) if status.success() => Ran::Well(words),
-        Some(status) if words.is_empty() => Ran::Failed(status.to_string()),
-        Some(_) => Ran::Failed(words),
-        None => Ran::Late,
+        Some(status) if status.success() => CommandResult::Well(words),
+        Some(status) if words.is_empty() => CommandResult::Failed(status.to_string()),
+        Some(_) => CommandResult::Failed(words),
+        None => CommandResult::Late,
     }
 }
 
@@ -92,14 +89,20 @@ mod tests {
             command.args(["-c", script]);
             run(command, Duration::from_secs(20))
         };
-        assert_eq!(sh("echo yes"), Ran::Well("yes".to_owned()));
-        assert_eq!(sh("echo no >&2; exit 3"), Ran::Failed("no".to_owned()));
-        assert_eq!(sh("exit 3"), Ran::Failed("exit status: 3".to_owned()));
+        assert_eq!(sh("echo yes"), CommandResult::Well("yes".to_owned()));
+        assert_eq!(
+            sh("echo no >&2; exit 3"),
+            CommandResult::Failed("no".to_owned())
+        );
+        assert_eq!(
+            sh("exit 3"),
+            CommandResult::Failed("exit status: 3".to_owned())
+        );
         let missing = run(Command::new("/no/such/program"), Duration::from_secs(20));
-        assert!(matches!(missing, Ran::Failed(_)), "{missing:?}");
+        assert!(matches!(missing, CommandResult::Failed(_)), "{missing:?}");
         let mut late = Command::new("sleep");
         late.arg("99");
-        assert_eq!(run(late, Duration::from_millis(50)), Ran::Late);
+        assert_eq!(run(late, Duration::from_millis(50)), CommandResult::Late);
     }
 
     #[test]
@@ -129,7 +132,7 @@ mod tests {
         server.kill().unwrap();
         server.wait().unwrap();
         assert!(unmounted.unwrap().success());
-        assert_eq!(ran, Ran::Late);
+        assert_eq!(ran, CommandResult::Late);
         assert!(took < Duration::from_secs(10), "{took:?}");
     }
 }

@@ -6,7 +6,7 @@
 
 use super::{
     Unseen,
-    reader::{self, What},
+    helper::{self, ProcFile},
     unseen,
 };
 use crate::io::files::Tree;
@@ -16,9 +16,8 @@ use crate::{
         gap::Gap,
     },
     node::{
-        Host, Mount, Namespace, Process, Role,
-        holder::{self, Held, Keeper},
-        mount,
+        Host, Mount, Namespace, Process, Role, mount,
+        mount_holder::{self, HeldMount, MountHolder},
         parse::{self, Stat},
     },
 };
@@ -32,7 +31,6 @@ use std::{
 /// Most that is read of one `mountinfo`, and of all: a mount has some 200 bytes, a layer's 1 KiB.
 const ONE: u64 = 16 << 20;
 const ALL: usize = 128 << 20;
-/// Most namespaces that are read.
 const NAMESPACES: usize = 2048;
 /// Most mounts of layers and containers that are kept of a namespace.
 const HELD: usize = 4096;
@@ -40,13 +38,10 @@ const HELD: usize = 4096;
 const KEEPERS: usize = 8;
 const TRIES: usize = 3;
 
-/// What a gap is called.
 const MOUNTS: &str = "this host's mounts";
 
-/// What is told on the way.
 enum Told {
     Remote(Vec<Mount>),
-    /// How many namespaces there are.
     Number(usize),
     Namespace(Namespace, Vec<u32>),
     Unseen(Unseen),
@@ -157,7 +152,7 @@ fn roots(tree: &Tree, daemons: &Daemons, to: &SyncSender<Told>) -> Own {
             }
         };
         own.firsts
-            .extend(holder::first_mount(&text).filter(|_| is_own));
+            .extend(mount_holder::first_mount(&text).filter(|_| is_own));
         let mut mounts = mount::mountinfo(&text);
         mounts.retain(|mount| mount.remote);
         mounts.retain(|mount| known.insert((mount.device.clone(), mount.point.clone())));
@@ -184,7 +179,6 @@ fn gap(why: String) -> Told {
     }))
 }
 
-/// Sends what each mount namespace holds.
 fn namespaces(tree: &Tree, pids: &[u32], own: &Own, to: &SyncSender<Told>) {
     let mut members: BTreeMap<String, Vec<u32>> = BTreeMap::new();
     let mut denied = 0_usize;
@@ -225,12 +219,12 @@ fn namespaces(tree: &Tree, pids: &[u32], own: &Own, to: &SyncSender<Told>) {
         let Some(text) = text else { continue };
         bytes += text.len();
         let is_own = own.names.contains(&id)
-            || holder::first_mount(&text).is_some_and(|first| own.firsts.contains(&first));
+            || mount_holder::first_mount(&text).is_some_and(|first| own.firsts.contains(&first));
         let namespace = Namespace {
             own: is_own,
             processes: pids.len(),
             keepers: Vec::new(),
-            held: bounded(holder::held(&text), &id, to),
+            held: bounded(mount_holder::held(&text), &id, to),
             id,
         };
         if to.send(Told::Namespace(namespace, pids)).is_err() {
@@ -239,7 +233,7 @@ fn namespaces(tree: &Tree, pids: &[u32], own: &Own, to: &SyncSender<Told>) {
     }
 }
 
-fn bounded(mut held: Vec<Held>, id: &str, to: &SyncSender<Told>) -> Vec<Held> {
+fn bounded(mut held: Vec<HeldMount>, id: &str, to: &SyncSender<Told>) -> Vec<HeldMount> {
     if held.len() > HELD {
         drop(to.send(gap(format!(
             "mount namespace {id} holds {} of layers and containers; {HELD} are kept",
@@ -250,7 +244,6 @@ fn bounded(mut held: Vec<Held>, id: &str, to: &SyncSender<Told>) -> Vec<Held> {
     held
 }
 
-/// Fills in who lives in the namespaces.
 fn kept(
     tree: &Tree,
     stats: &BTreeMap<u32, Stat>,
@@ -269,19 +262,19 @@ fn kept(
         .iter()
         .flat_map(|(_, members)| told(members))
         .collect();
-    let mut cgroups = reader::Told::default();
-    reader::read(tree, What::Cgroup, &pids, until, &mut cgroups);
-    gaps.extend(super::tasks::complaints(&cgroups, What::Cgroup));
+    let mut cgroups = helper::Told::default();
+    helper::read(tree, ProcFile::Cgroup, &pids, until, &mut cgroups);
+    gaps.extend(super::tasks::complaints(&cgroups, ProcFile::Cgroup));
     let keeper = |pid: u32| {
         let stat = stats.get(&pid)?;
         let text = cgroups.files.get(&pid);
         let text = text.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
         let (uid, container) = text.as_deref().map(parse::cgroup).unwrap_or_default();
-        Some(Keeper {
+        Some(MountHolder {
             pid,
             comm: stat.comm.clone(),
             start_ticks: stat.start_ticks,
-            unit: text.as_deref().and_then(holder::unit),
+            unit: text.as_deref().and_then(mount_holder::unit),
             container,
             uid,
         })
@@ -303,14 +296,14 @@ fn mountinfo(pid: u32) -> String {
     format!("proc/{pid}/mountinfo")
 }
 
-/// Returns the mounts of the first process, as the look at all mounts saw them; nothing, if they cannot be read.
+/// The mounts of the first process, as the look at all mounts saw them; nothing, if they cannot be read.
 pub(super) fn text_of_init(tree: &Tree) -> String {
     tree.large(&mountinfo(1), ONE)
         .map(|(text, _)| text)
         .unwrap_or_default()
 }
 
-/// Returns a process's `mountinfo`; one that is cut is a gap.
+/// A process's `mountinfo`; one that is cut is a gap.
 fn text(tree: &Tree, pid: u32, to: &SyncSender<Told>) -> io::Result<String> {
     let path = mountinfo(pid);
     let (text, whole) = tree.large(&path, ONE)?;

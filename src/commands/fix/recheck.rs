@@ -1,7 +1,7 @@
 //! The second look that a restart needs: what it ends can't be brought back, and what it was against may have been
 //! over since, while somebody thought about it or another remedy worked.
 
-use super::{Look, Run, look, page::Page};
+use super::{Look, Run, look, output::Output};
 use crate::{
     finding::outcome::{Asked, Ending, Fate},
     remedy::fix::{self, Step},
@@ -37,7 +37,7 @@ impl Run<'_> {
         step: &Step,
         asked: Asked,
         last: &mut Look,
-        page: &mut Page<'_>,
+        page: &mut Output<'_>,
     ) -> Option<Step> {
         let confirm_after = self.args.fix.confirm_after;
         let since = step.actions.iter().filter_map(|it| self.asked_for.get(it));

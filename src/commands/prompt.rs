@@ -14,21 +14,14 @@ use std::{
 /// How often it is looked whether the user pressed Ctrl-C instead.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What was said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// Yes.
     Yes,
-    /// No, or nothing.
     No,
     /// Neither: Ctrl-C.
     Interrupted,
 }
 
-/// Asks whether to do what was shown.
-///
-/// # Errors
-/// The terminal can't be written to or read from.
 pub(super) fn confirm(interrupts: &Interrupts) -> anyhow::Result<Answer> {
     // What was typed before the question was seen answers none.
     let _ = tcflush(io::stdin(), QueueSelector::IFlush);
@@ -59,7 +52,6 @@ pub(super) fn confirm(interrupts: &Interrupts) -> anyhow::Result<Answer> {
     }
 }
 
-/// Returns what a line says. One that is cut short, by the end of input, says nothing.
 fn judge(line: &[u8]) -> Answer {
     let words = line.strip_suffix(b"\n").map(<[u8]>::trim_ascii);
     let yes = |words: &[u8]| words.eq_ignore_ascii_case(b"y") || words.eq_ignore_ascii_case(b"yes");

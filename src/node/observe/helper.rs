@@ -11,7 +11,7 @@ use crate::{
         child::{self, Running},
         deadline::{self, Ended},
     },
-    node::{mask, parse},
+    node::{parse, redact_args},
 };
 use clap::ValueEnum;
 use std::{
@@ -23,22 +23,18 @@ use std::{
 
 /// How long a child may take; an ordinary one needs some 20 µs for each process.
 const PATIENCE: Duration = Duration::from_millis(700);
-/// How long a killed child is waited for.
 const LAST_BREATH: Duration = Duration::from_millis(100);
 /// Most bytes of one file, and of all of a child's.
 const ONE: usize = 16 << 10;
 const ALL: u64 = 16 << 20;
 
-/// A file that each process has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum What {
-    /// Its words
+pub enum ProcFile {
     Cmdline,
-    /// The cgroups that it is in
     Cgroup,
 }
 
-impl What {
+impl ProcFile {
     fn name(self) -> &'static str {
         match self {
             Self::Cmdline => "cmdline",
@@ -50,8 +46,8 @@ impl What {
         format!("proc/{pid}/{}", self.name())
     }
 
-    /// Returns on how many processes children may get stuck before nobody tries any more. Each process has a memory of
-    /// its own, but all have one lock of cgroups: who is stuck once is stuck on all.
+    /// On how many processes children may get stuck before nobody tries any more. Each process has a memory of its own,
+    /// but all have one lock of cgroups: who is stuck once is stuck on all.
     fn stuck(self) -> usize {
         match self {
             Self::Cmdline => 4,
@@ -60,7 +56,6 @@ impl What {
     }
 }
 
-/// What came of it.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     /// Each process's file; what has ended meanwhile is left out.
@@ -69,12 +64,11 @@ pub(super) struct Told {
     pub(super) stuck: Vec<u32>,
     /// Children that the kernel does not let die.
     pub(super) survivors: Vec<u32>,
-    /// Why no child could be run.
     pub(super) failed: Option<String>,
 }
 
 /// Reads that file of these processes, until `until`.
-pub(super) fn read(tree: &Tree, what: What, pids: &[u32], until: Instant, told: &mut Told) {
+pub(super) fn read(tree: &Tree, what: ProcFile, pids: &[u32], until: Instant, told: &mut Told) {
     let mut left = pids;
     // Files that only look like the kernel's hold nobody up.
     if !tree.is_live() {
@@ -100,15 +94,21 @@ pub(super) fn read(tree: &Tree, what: What, pids: &[u32], until: Instant, told: 
     }
 }
 
-/// Returns a process's words without the secrets among them: they are for reports.
+/// A process's words without the secrets among them: they are for reports.
 pub(super) fn words(cmdline: &[u8]) -> Vec<String> {
     let mut words = parse::cmdline(cmdline);
-    mask::words(&mut words);
+    redact_args::words(&mut words);
     words
 }
 
 /// Lets one child read; returns how many of `pids` it answered.
-fn one_child(tree: &Tree, what: What, pids: &[u32], deadline: Instant, told: &mut Told) -> usize {
+fn one_child(
+    tree: &Tree,
+    what: ProcFile,
+    pids: &[u32],
+    deadline: Instant,
+    told: &mut Told,
+) -> usize {
     let mut command = child::reader();
     command
         .arg("processes")
@@ -150,7 +150,7 @@ fn one_child(tree: &Tree, what: What, pids: &[u32], deadline: Instant, told: &mu
     done
 }
 
-/// Returns what a child has said: for each process `PID LENGTH\n` and so many bytes, or `PID -\n` for one that ended.
+/// What a child has said: for each process `PID LENGTH\n` and so many bytes, or `PID -\n` for one that ended.
 fn records(mut bytes: &[u8]) -> Vec<(u32, Option<Vec<u8>>)> {
     let mut found = Vec::new();
     while let Some(end) = memchr::memchr(b'\n', bytes) {
@@ -183,7 +183,7 @@ fn records(mut bytes: &[u8]) -> Vec<(u32, Option<Vec<u8>>)> {
 ///
 /// # Errors
 /// What `out` says.
-pub fn write(root: &Path, what: What, pids: &[u32], out: &mut dyn Write) -> io::Result<()> {
+pub fn write(root: &Path, what: ProcFile, pids: &[u32], out: &mut dyn Write) -> io::Result<()> {
     child::detach();
     let tree = Tree::at(root);
     for &pid in pids {
@@ -213,7 +213,7 @@ mod tests {
             std::fs::write(own.join("cmdline"), words).unwrap();
         }
         let mut out = Vec::new();
-        write(here.path(), What::Cmdline, &[7, 8, 9], &mut out).unwrap();
+        write(here.path(), ProcFile::Cmdline, &[7, 8, 9], &mut out).unwrap();
         let all = vec![
             (7, Some(b"runc\0--root\0/x\ny\0".to_vec())),
             (8, None),

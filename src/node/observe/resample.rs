@@ -15,9 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long they are watched.
 const WATCH: Duration = Duration::from_secs(1);
-/// Most tasks that are watched.
 const MOST: usize = 512;
 
 /// Fills in `still` of the threads that wait and of the processes that are stopped or in uninterruptible sleep. Without
@@ -79,7 +77,7 @@ pub(super) fn watch(
     }
 }
 
-/// Returns what of a task stays the same as long as it sleeps one sleep, or is stopped without being let go meanwhile.
+/// What of a task stays the same as long as it sleeps one sleep, or is stopped without being let go meanwhile.
 fn moment(status: io::Result<String>) -> Option<(u64, bool)> {
     let status = status.ok()?;
     Some((parse::sleeps(&status)?, parse::is_stopped(&status)))

@@ -18,37 +18,27 @@ use crate::{
 };
 use std::{cell::RefCell, collections::BTreeMap, path::Path, time::Duration};
 
-/// What actions are done with.
-pub struct Hands<'a> {
-    /// The daemon that was asked.
+pub struct Executor<'a> {
     pub docker: &'a Docker,
-    /// Where it listens.
     pub endpoint: &'a str,
     /// For how long an inspect must stay unanswered before a process is ended.
     pub confirm_after: Duration,
-    /// Where each action is recorded.
     pub audit: &'a Audit,
-    /// The time of day.
     pub clock: Clock,
-    /// Whether the user wants to stop.
     pub interrupts: &'a Interrupts,
-    /// Tells the user what is going on.
     pub tell: &'a dyn Fn(&str),
     /// Looks at this machine's processes as they are now: `machine`.
     pub look: &'a dyn Fn() -> Host,
-    /// Inspects that are open already.
     pub open: RefCell<BTreeMap<ContainerId, OpenCall>>,
 }
 
-/// How an action ended.
 pub struct Done {
-    /// What became of it.
     pub ending: Ending,
     /// Why nothing more must be done, if so.
     pub stop: Option<String>,
 }
 
-impl Hands<'_> {
+impl Executor<'_> {
     /// Carries out an action. A container's removal is none of these: those are planned together.
     pub fn act(&self, action: &Action) -> Done {
         let mut recorded = None;
@@ -118,7 +108,6 @@ impl Hands<'_> {
         }
     }
 
-    /// Returns whether the user wants to stop.
     pub(super) fn is_interrupted(&self) -> bool {
         self.interrupts.count() > 0
     }
@@ -127,7 +116,6 @@ impl Hands<'_> {
 /// Writes the intent to the audit; to be called right before the first change. An error says why nothing may be done.
 pub(super) type Intent<'a> = &'a mut dyn FnMut() -> Result<(), String>;
 
-/// Returns this machine's processes as they are now.
 pub fn machine() -> Host {
     observe::look(&Tree::at(Path::new(DEFAULT_ROOT)), observe::PATIENCE).0
 }

@@ -11,13 +11,11 @@ use std::{
     time::Instant,
 };
 
-/// Most processes that are looked at.
 const PROCESSES: usize = 32 << 10;
 
 /// What the walk through all processes yields.
 #[derive(Default)]
-pub(super) struct Walk {
-    /// By their numbers.
+pub(super) struct ProcScan {
     pub(super) stats: BTreeMap<u32, Stat>,
     /// Processes that are listed and may not be looked at.
     pub(super) hidden: usize,
@@ -25,26 +23,25 @@ pub(super) struct Walk {
     pub(super) complaint: Option<String>,
 }
 
-impl Walk {
-    /// Returns whether all of the machine's processes were seen. Every machine's second process is `kthreadd`, a thread
-    /// of the kernel (init/main.c); a recording of a few processes, and a pid namespace, have none.
+impl ProcScan {
+    /// Whether all of the machine's processes were seen. Every machine's second process is `kthreadd`, a thread of the
+    /// kernel (init/main.c); a recording of a few processes, and a pid namespace, have none.
     pub(super) fn is_whole(&self) -> bool {
         let kthreadd = self.stats.get(&2).is_some_and(|stat| stat.kernel);
         kthreadd && self.hidden == 0 && self.complaint.is_none()
     }
 }
 
-/// What is told on the way.
 pub(super) enum Told {
     Stat(Stat),
     Hidden,
     Failed(String),
 }
 
-/// Returns every process's `stat`.
-pub(super) fn walk(tree: &Tree, until: Instant) -> Walk {
+/// Every process's `stat`.
+pub(super) fn walk(tree: &Tree, until: Instant) -> ProcScan {
     let tree = tree.clone();
-    let mut walk = Walk::default();
+    let mut walk = ProcScan::default();
     let ended = deadline::pump(
         until,
         move |to| {
@@ -87,15 +84,15 @@ pub(super) fn walk(tree: &Tree, until: Instant) -> Walk {
     walk
 }
 
-/// Returns what an error with a process's `stat` tells: one that has ended meanwhile is none, one that may not be looked
-/// at is hidden (`hidepid=1`, `proc(5)`).
+/// What an error with a process's `stat` tells: one that has ended meanwhile is none, one that may not be looked at is
+/// hidden (`hidepid=1`, `proc(5)`).
 pub(super) fn told_by(error: &io::Error) -> Option<Told> {
     (error.kind() == ErrorKind::PermissionDenied).then_some(Told::Hidden)
 }
 
-/// Returns why only some of the machine's processes are seen, if so. Every machine's second process is `kthreadd`, a
-/// thread of the kernel (init/main.c); where it is missing, a pid namespace or `hidepid=2` hides the machine.
-pub(super) fn blind(walk: &Walk) -> Option<String> {
+/// Why only some of the machine's processes are seen, if so. Every machine's second process is `kthreadd`, a thread of
+/// the kernel (init/main.c); where it is missing, a pid namespace or `hidepid=2` hides the machine.
+pub(super) fn blind(walk: &ProcScan) -> Option<String> {
     let kthreadd = walk.stats.get(&2).is_some_and(|stat| stat.kernel);
     match walk.hidden {
         0 if kthreadd => None,

@@ -6,8 +6,8 @@ use crate::io::files::Tree;
 use crate::{
     io::{child, gap::Gap},
     node::{
-        holder::{self, Place},
-        remains::Remains,
+        leftover_layers::LeftoverLayer,
+        mount_holder::{self, Place},
     },
 };
 use serde::{Deserialize, Serialize};
@@ -18,14 +18,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Most folders that are looked at.
 const FOLDERS: usize = 64;
 /// Most names that are told of one: a whole one has five.
 const NAMES: usize = 16;
 /// How long the child may take; an ordinary one needs some milliseconds.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What the child says of one folder, a line for each.
 #[derive(Debug, Serialize, Deserialize)]
 struct Line {
     folder: String,
@@ -34,21 +32,21 @@ struct Line {
     error: Option<String>,
 }
 
-/// Returns what is left in these folders of layers, at most 64 of them. One that is not there is left out.
-pub fn look(tree: &Tree, folders: &[String]) -> (Vec<Remains>, Option<Gap>) {
+/// What is left in these folders of layers, at most 64 of them. One that is not there is left out.
+pub fn look(tree: &Tree, folders: &[String]) -> (Vec<LeftoverLayer>, Option<Gap>) {
     let folders = &folders[..folders.len().min(FOLDERS)];
     let (seen, gap) = match tree.is_live() && !folders.is_empty() {
         true => ask(tree, folders),
         false => (BTreeMap::new(), None),
     };
     let remains = folders.iter().filter_map(|folder| {
-        let Place::Layer(name) = holder::place(folder)? else {
+        let Place::Layer(name) = mount_holder::place(folder)? else {
             return None;
         };
         let names = tree.told(&format!("layers/{name}"), || {
             seen.get(folder).map(|names| names.join("\n"))
         })?;
-        Some(Remains {
+        Some(LeftoverLayer {
             folder: folder.clone(),
             names: names.lines().map(str::to_owned).collect(),
         })
@@ -72,7 +70,6 @@ fn ask(tree: &Tree, folders: &[String]) -> (BTreeMap<String, Vec<String>>, Optio
     (BTreeMap::new(), Some(gap(why)))
 }
 
-/// Reads what the child said.
 fn read(words: &str) -> (BTreeMap<String, Vec<String>>, Option<Gap>) {
     let (mut seen, mut first) = (BTreeMap::new(), None);
     for line in words.lines() {
@@ -171,7 +168,7 @@ mod tests {
         let tree = Tree::at(root.path());
         let (remains, gap) = look(&tree, &asked);
         let names = vec!["diff".to_owned()];
-        assert_eq!(remains, [Remains { folder, names }]);
+        assert_eq!(remains, [LeftoverLayer { folder, names }]);
         assert_eq!(gap, None);
     }
 
