@@ -10,4 +10,5 @@ pub mod observe;
 pub mod probe;
 mod progress;
 mod prompt;
+mod removal;
 pub mod schema;

@@ -32,6 +32,7 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let mut out = io::BufWriter::new(io::stdout());
     match cli.command {
+        Command::Diagnose(args) if args.fix.fix => commands::fix::run(&args, &mut out),
         Command::Diagnose(args) => commands::diagnose::run(&args, &mut out),
         Command::Events(args) => commands::events::run(&args, &mut out, &mut io::stderr()),
         Command::Explain(args) => commands::explain::run(&args, &mut out, &mut io::stderr()),

@@ -439,7 +439,7 @@ impl Process {
             .or(usual.then(|| socket(CONTAINERD_SOCKET)))
     }
 
-    /// The sockets that its words name: `-H unix:run/docker.sock`, `--host=unix://…`.
+    /// The sockets that its words name: `-H unix:///run/docker.sock`, `--host=unix://…`.
     fn sockets(&self) -> impl Iterator<Item = &str> {
         let words = self.command.iter().flatten();
         words.filter_map(|word| Some(socket(&word[word.find("unix://")?..])))

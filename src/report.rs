@@ -12,7 +12,7 @@ pub use timeline::{Moment, What};
 
 use crate::{
     evidence::Evidence,
-    finding::{Finding, Severity, outcome::Deed},
+    finding::{Finding, Severity, outcome::ActionRecord},
     io::{gap::Gap, probe::Outcome},
     kubelet::{
         Kubelet,
@@ -62,7 +62,7 @@ pub struct Report {
     /// What could not be judged.
     pub undecided: Vec<Undecided>,
     /// What was done about it (`--fix`).
-    pub actions: Vec<Deed>,
+    pub actions: Vec<ActionRecord>,
     /// When the PLEG was unhealthy.
     pub incidents: Vec<Incident>,
     /// What happened in each, and before it, in their order.

@@ -1,9 +1,9 @@
 //! `plegdoctor collect`: looks at all there is, and saves it. Judges nothing.
 
-use super::{diagnose, progress::Progress};
+use super::{observe::live, progress::Progress};
 use crate::{
     capture::{Keep, Kept, Privacy, Saving},
-    cli::{self, CollectArgs},
+    cli::CollectArgs,
     log::Gauge,
 };
 use anyhow::Context as _;
@@ -30,10 +30,10 @@ pub fn run(mut args: CollectArgs, out: &mut dyn Write) -> anyhow::Result<ExitCod
         false => Privacy::Reserved,
     };
     let keep = Keep::new(privacy).thorough(Box::new(move |part| watcher(doing(part))));
-    let evidence = diagnose::watched(&args.look, Some(&keep), &gauge)?;
+    let evidence = live::observe_with(&args.look, Some(&keep), &gauge)?;
     say("writing");
     let mut kept = keep.finish(&evidence);
-    sign(&mut kept, "collect");
+    live::sign(&mut kept, "collect");
     if args.redact {
         kept.redact()?;
     }
@@ -47,12 +47,6 @@ pub fn run(mut args: CollectArgs, out: &mut dyn Write) -> anyhow::Result<ExitCod
         .and_then(|()| out.flush())
         .context("can't write what was saved")?;
     Ok(ExitCode::from(u8::from(!complete)))
-}
-
-/// Says in the manifest who made the capture, and when.
-pub(super) fn sign(kept: &mut Kept, made_by: &str) {
-    made_by.clone_into(&mut kept.manifest.made_by);
-    kept.manifest.made_at = cli::clock().to_rfc3339();
 }
 
 /// Returns what is missing, a line each.

@@ -6,6 +6,7 @@
 mod again;
 mod files;
 mod kubelet;
+pub(super) mod live;
 mod replay;
 
 pub use files::ReadFiles;

@@ -1,5 +1,5 @@
-//! What plegdoctor can do by itself: a closed set. Rules name actions beside the commands that they print; only
-//! `apply` carries them out, and each looks again right before whether it still fits.
+//! The actions that plegdoctor can carry out: a closed set. Rules name actions beside the commands that they print; only
+//! `apply` carries them out, and each checks again right before that it still fits.
 
 use crate::syntax::id::ContainerId;
 
@@ -8,9 +8,9 @@ use crate::syntax::id::ContainerId;
 pub enum Action {
     /// Removes a container that is exited, dead or was never started; never by force, never a volume.
     RemoveContainer { id: ContainerId },
-    /// Ends one run of the OCI runtime.
+    /// Kills one run of the OCI runtime.
     EndProcess(RuntimeProcess),
-    /// Lets a daemon go on that a signal has stopped and that nobody traces.
+    /// Resumes a daemon that a signal has stopped and that is not traced.
     ContinueDaemon {
         pid: u32,
         /// When that was started, in the kernel's ticks since boot.
@@ -29,7 +29,7 @@ pub enum Action {
         /// When that was started, in the kernel's ticks since boot.
         start_ticks: u64,
     },
-    /// Lets systemd start itself again; no unit ends.
+    /// Re-executes systemd; no unit stops.
     ReexecSystemd,
     /// Restarts (or starts) a daemon's unit.
     RestartUnit { unit: Unit },
@@ -127,8 +127,8 @@ impl Action {
         }
     }
 
-    /// What it does, to what, in words: "end process 4242 (runc start …), which works on container b15929dfcea1".
-    pub fn told(&self) -> String {
+    /// What it does, to what: "kill PID 4242, which blocks container b15929dfcea1: runc start …".
+    pub fn describe(&self) -> String {
         match self {
             Self::RemoveContainer { id } => format!("remove container {}", id.short()),
             Self::EndProcess(RuntimeProcess {
@@ -137,20 +137,20 @@ impl Action {
                 container,
                 ..
             }) => format!(
-                "end process {pid}, which works on container {}: {}",
+                "kill PID {pid}, which blocks container {}: {}",
                 container.short(),
                 command.join(" ")
             ),
             Self::ContinueDaemon { pid, name, .. } => {
-                format!("let {name}, process {pid}, go on (SIGCONT)")
+                format!("resume {name} (PID {pid}) with SIGCONT")
             }
             Self::DetachMount {
                 path,
                 namespace,
                 pid,
                 ..
-            } => format!("detach {path} in mount namespace {namespace}, that of process {pid}"),
-            Self::ReexecSystemd => "let systemd start itself again (daemon-reexec)".to_owned(),
+            } => format!("detach {path} in mount namespace {namespace} (of PID {pid})"),
+            Self::ReexecSystemd => "re-execute systemd (daemon-reexec)".to_owned(),
             Self::RestartUnit { unit } => format!("restart {}", unit.name()),
         }
     }

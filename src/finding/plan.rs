@@ -7,15 +7,16 @@
 //! not, the daemon says that a removal is in progress, which is then the reason. A container that lists as
 //! `removing` and inspects as `exited` can still be started, and is an exited one.
 
-mod ending;
 mod filter;
 mod living;
+mod result;
 
-pub use ending::{Cleaned, Ending, Fate};
 pub use filter::Filters;
+pub use result::CleanResult;
 
 use crate::{
-    io::probe::{Outcome, Probe},
+    finding::outcome::{Outcome, Status},
+    io::probe::{self, Probe},
     runtime::{Container, ContainerKind, Inspected},
     syntax::{
         duration,
@@ -143,7 +144,9 @@ impl Unseen {
         let waited = || TimeDelta::from_std(self.probe.took).unwrap_or(duration::NEVER);
         match (&self.probe.error, self.probe.outcome) {
             (Some(words), _) => words.clone(),
-            (None, Outcome::TimedOut) => format!("no answer in {}", duration::human(waited())),
+            (None, probe::Outcome::TimedOut) => {
+                format!("timed out after {}", duration::human(waited()))
+            }
             (None, _) => "not inspected".to_owned(),
         }
     }
@@ -182,7 +185,7 @@ impl Plan {
         let mut plan = Self::default();
         for container in containers {
             let Some(inspected) = &container.inspected else {
-                if container.probe.outcome != Outcome::Gone {
+                if container.probe.outcome != probe::Outcome::Gone {
                     plan.unseen.push(unseen(container));
                 }
                 continue;
@@ -221,7 +224,7 @@ impl Plan {
     fn keep_sandboxes_in_use(&mut self, containers: &[Container]) {
         let planned: HashSet<&ContainerId> = self.targets.iter().map(|it| &it.id).collect();
         let stays =
-            |it: &&Container| it.probe.outcome != Outcome::Gone && !planned.contains(&it.id);
+            |it: &&Container| it.probe.outcome != probe::Outcome::Gone && !planned.contains(&it.id);
         let inhabited = Inhabited::by(containers.iter().filter(stays));
         let (kept, targets) = std::mem::take(&mut self.targets)
             .into_iter()
@@ -247,7 +250,7 @@ impl Plan {
 
     /// The endings of targets that a `later` look spares: since the plan was made, their pod may have come back to
     /// life. Whether a container itself changed is looked at right before its removal.
-    pub fn overtaken(&self, later: &Self) -> Vec<Option<Ending>> {
+    pub fn overtaken(&self, later: &Self) -> Vec<Option<Outcome>> {
         let unseen: HashSet<&PodName> = later
             .unseen
             .iter()
@@ -256,14 +259,14 @@ impl Plan {
         let is_unseen =
             |target: &Target| target.pod.as_ref().is_some_and(|pod| unseen.contains(pod));
         let why = |target: &Target, why: &Spared| match why {
-            Spared::LivePod if is_unseen(target) => "part of its pod can't be inspected any more",
-            Spared::LivePod => "its pod lives again",
-            Spared::InUse => "a container stands in it that was not planned for",
-            _ => "a second look spares it",
+            Spared::LivePod if is_unseen(target) => "part of its pod cannot be inspected any more",
+            Spared::LivePod => "its pod is running again",
+            Spared::InUse => "a container that is not planned uses this sandbox",
+            _ => "a new scan keeps it",
         };
         let ending = |target: &Target| {
             let spared = later.spared.get(&target.id)?;
-            Some(Ending::because(Fate::Changed, why(target, spared)))
+            Some(Outcome::because(Status::Changed, why(target, spared)))
         };
         self.targets.iter().map(ending).collect()
     }
@@ -331,8 +334,8 @@ fn is_known(state: &str) -> bool {
 fn unknown(container: &Container, state: &str) -> Unseen {
     let mut unseen = unseen(container);
     unseen.probe.error = Some(match state {
-        "" => "its inspect tells no state".to_owned(),
-        _ => format!("its inspect tells an unknown state: {state}"),
+        "" => "its inspect has no state".to_owned(),
+        _ => format!("its inspect has an unknown state: {state}"),
     });
     unseen
 }

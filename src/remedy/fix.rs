@@ -1,15 +1,15 @@
 //! What `diagnose --fix` goes through, and what became of it, as values: the steps in their order, which is next,
-//! and the record of each deed.
+//! and the record of each action.
 //!
 //! Nothing here acts, asks or waits. Steps come from the remedies of active findings alone; after each the node is
-//! looked at again, and the next comes from what that look shows.
+//! observed again, and the next comes from what that shows.
 
 use crate::{
     evidence::Evidence,
     finding::{
         Confidence, Finding, Risk, Severity,
         action::Action,
-        outcome::{Asked, Deed, Ending, Fate},
+        outcome::{ActionRecord, Asked, Outcome, Status},
     },
     kubelet::{Kubelet, Seen},
     node::DEFAULT_ROOT,
@@ -55,14 +55,14 @@ impl Step {
         self.risk <= before.risk && !self.restarts()
     }
 
-    pub fn deed(
+    pub fn record(
         &self,
         action: &Action,
         asked: Asked,
         (started, ended): (Time, Time),
-        ending: Ending,
-    ) -> Deed {
-        Deed {
+        outcome: Outcome,
+    ) -> ActionRecord {
+        ActionRecord {
             finding: self.finding,
             title: self.title.clone(),
             risk: self.risk,
@@ -71,7 +71,7 @@ impl Step {
             asked,
             started,
             ended,
-            ending,
+            outcome,
         }
     }
 }
@@ -129,7 +129,7 @@ const ENDS: usize = 3;
 
 /// The first step that still has something to do, without what was settled before.
 pub fn next(report: &Report, settled: &BTreeSet<Action>) -> Option<Step> {
-    let in_vain = |action: &Action| {
+    let is_futile = |action: &Action| {
         let Action::EndProcess(own) = action else {
             return false;
         };
@@ -138,7 +138,7 @@ pub fn next(report: &Report, settled: &BTreeSet<Action>) -> Option<Step> {
     };
     steps(report).into_iter().find_map(|mut step| {
         step.actions
-            .retain(|action| !settled.contains(action) && !in_vain(action));
+            .retain(|action| !settled.contains(action) && !is_futile(action));
         (!step.actions.is_empty()).then_some(step)
     })
 }
@@ -158,16 +158,16 @@ pub fn still(report: &Report, step: &Step) -> Option<Step> {
 }
 
 /// The removals that failed before, if a mount was detached now: that may have been in their way.
-pub fn again(now: &[Deed], before: &[Deed]) -> Vec<Action> {
-    let detached = |deed: &Deed| {
-        matches!(deed.action, Action::DetachMount { .. }) && deed.ending.fate == Fate::Done
+pub fn again(now: &[ActionRecord], before: &[ActionRecord]) -> Vec<Action> {
+    let detached = |record: &ActionRecord| {
+        matches!(record.action, Action::DetachMount { .. }) && record.outcome.status == Status::Done
     };
-    let failed = |deed: &&Deed| {
-        let removal = matches!(deed.action, Action::RemoveContainer { .. });
-        removal && deed.ending.fate == Fate::Failed && now.iter().any(detached)
+    let failed = |record: &&ActionRecord| {
+        let removal = matches!(record.action, Action::RemoveContainer { .. });
+        removal && record.outcome.status == Status::Failed && now.iter().any(detached)
     };
     let failed = before.iter().filter(failed);
-    failed.map(|deed| deed.action.clone()).collect()
+    failed.map(|record| record.action.clone()).collect()
 }
 
 /// Whether the relist stood still, so that its being at work later is worth telling.

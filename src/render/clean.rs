@@ -7,7 +7,10 @@ pub mod json;
 
 use super::plain::{laid_out, paragraph, visible};
 use crate::{
-    finding::plan::{Cleaned, Fate, Plan, Spared, Target, Unseen},
+    finding::{
+        outcome::Status,
+        plan::{CleanResult, Plan, Spared, Target, Unseen},
+    },
     runtime::ContainerKind,
     syntax::{duration, time::Time},
 };
@@ -47,19 +50,19 @@ pub fn plan(plan: &Plan, now: Time, width: u16, out: &mut dyn Write) -> io::Resu
 ///
 /// # Errors
 /// What `out` says.
-pub fn results(cleaned: &Cleaned, width: u16, out: &mut dyn Write) -> io::Result<()> {
-    if cleaned.dry_run || cleaned.plan.targets.is_empty() {
-        return notes(cleaned, width, out);
+pub fn results(result: &CleanResult, width: u16, out: &mut dyn Write) -> io::Result<()> {
+    if result.dry_run || result.plan.targets.is_empty() {
+        return notes(result, width, out);
     }
     writeln!(out)?;
-    if let Some(ending) = cleaned.untried() {
-        let why = ending.reason.as_deref().unwrap_or("not tried");
+    if let Some(outcome) = result.untried() {
+        let why = outcome.reason.as_deref().unwrap_or("not tried");
         return writeln!(out, "Nothing was removed: {}.", visible(why));
     }
-    for (target, ending) in cleaned.results() {
-        let word = match ending.fate {
-            Fate::Planned => "not tried",
-            fate => fate.word(),
+    for (target, outcome) in result.results() {
+        let word = match outcome.status {
+            Status::Planned => "not tried",
+            status => status.removal_word(),
         };
         let whole = match target.role {
             ContainerKind::Other => name(target),
@@ -68,18 +71,18 @@ pub fn results(cleaned: &Cleaned, width: u16, out: &mut dyn Write) -> io::Result
         let whole = paragraph(&whole, 26, width);
         let id = target.id.short();
         write!(out, "{word:<10}  {id}  {}", whole.trim_start())?;
-        if let Some(reason) = &ending.reason {
+        if let Some(reason) = &outcome.reason {
             write!(out, "{}", paragraph(&visible(reason), 12, width))?;
         }
     }
     writeln!(out)?;
-    notes(cleaned, width, out)?;
-    writeln!(out, "{}", sum(cleaned))
+    notes(result, width, out)?;
+    writeln!(out, "{}", sum(result))
 }
 
 /// Writes what else has to be said.
-fn notes(cleaned: &Cleaned, width: u16, out: &mut dyn Write) -> io::Result<()> {
-    for note in &cleaned.notes {
+fn notes(result: &CleanResult, width: u16, out: &mut dyn Write) -> io::Result<()> {
+    for note in &result.notes {
         write!(out, "{}", paragraph(&visible(note), 0, width))?;
     }
     Ok(())
@@ -133,10 +136,13 @@ fn consequences(plan: &Plan) -> String {
         .map(|pod| visible(&pod.to_string()))
         .collect();
     let lost = match (logs.len(), pods.len()) {
-        (0, _) => "No logs go with them.".to_owned(),
-        (count, 0) => format!("The logs of {} go with them.", counted(count, "container")),
+        (0, _) => "No logs are deleted.".to_owned(),
+        (count, 0) => format!(
+            "The logs of {} are deleted, too.",
+            counted(count, "container")
+        ),
         (count, _) => format!(
-            "The logs of {} go with them; kubectl logs won't show them any more for {}.",
+            "The logs of {} are deleted, too; kubectl logs will not show them any more for {}.",
             counted(count, "container"),
             some(&pods)
         ),
@@ -163,17 +169,17 @@ fn spared(plan: &Plan) -> String {
         .iter()
         .map(|(why, count)| {
             let why = match why {
-                Spared::LivePod => "of living pods (--include-live-pods takes them)",
-                Spared::NoPod => "of no pod (--include-non-pods takes them)",
-                Spared::MayStart => "created less than 10 minutes ago",
-                Spared::Young => "too young for --older-than",
-                Spared::InUse => "holding a container that stays",
-                Spared::Ambiguous => "whose id is another container's name",
+                Spared::LivePod => "belong to running pods (--include-live-pods removes them)",
+                Spared::NoPod => "belong to no pod (--include-non-pods removes them)",
+                Spared::MayStart => "were created less than 10 minutes ago",
+                Spared::Young => "are too recent for --older-than",
+                Spared::InUse => "are sandboxes of containers that stay",
+                Spared::Ambiguous => "have an ID that is also another container's name",
             };
             format!("{count} {why}")
         })
         .collect();
-    format!("Spared: {}.", each.join(", "))
+    format!("Kept: {}.", each.join(", "))
 }
 
 /// Names what could not be seen.
@@ -183,7 +189,7 @@ fn unseen(unseen: &[Unseen], width: u16, out: &mut dyn Write) -> io::Result<()> 
     }
     let them = counted(unseen.len(), "container");
     let intro = format!(
-        "Left alone: {them} that could not be inspected. What the list calls them proves nothing."
+        "Left alone: {them} that could not be inspected (their listed state is not reliable)."
     );
     write!(out, "{}", paragraph(&intro, 0, width))?;
     for it in unseen.iter().take(NAMED) {
@@ -199,20 +205,20 @@ fn unseen(unseen: &[Unseen], width: u16, out: &mut dyn Write) -> io::Result<()> 
 }
 
 /// Returns the last line: how many went, how many are left.
-fn sum(cleaned: &Cleaned) -> String {
-    let all = cleaned.endings.len();
-    let removed = cleaned.count(Fate::Removed);
-    let others: Vec<String> = Fate::ALL
+fn sum(result: &CleanResult) -> String {
+    let all = result.outcomes.len();
+    let removed = result.count(Status::Done);
+    let others: Vec<String> = Status::OF_REMOVALS
         .iter()
-        .filter(|&&fate| fate != Fate::Removed && cleaned.count(fate) > 0)
-        .map(|&fate| {
-            let words = match fate {
-                Fate::Gone => "already gone",
-                Fate::Changed => "changed and not touched",
-                Fate::Planned => "not tried",
-                other => other.word(),
+        .filter(|&&status| status != Status::Done && result.count(status) > 0)
+        .map(|&status| {
+            let words = match status {
+                Status::NotNeeded => "already gone",
+                Status::Changed => "changed, not touched",
+                Status::Planned => "not tried",
+                other => other.removal_word(),
             };
-            format!("{} {words}", cleaned.count(fate))
+            format!("{} {words}", result.count(status))
         })
         .collect();
     let of = format!("Removed {removed} of {}", counted(all, "container"));

@@ -3,7 +3,7 @@
 use crate::{
     capture::{Keep, Saving},
     cli::fix::{FixArgs, folders},
-    commands::collect,
+    commands::observe::live,
     evidence::Evidence,
     remedy::apply::{Audit, Clock},
 };
@@ -18,7 +18,7 @@ pub(super) fn evidence(
     clock: Clock,
 ) -> anyhow::Result<PathBuf> {
     let mut kept = keep.finish(evidence);
-    collect::sign(&mut kept, "diagnose --fix");
+    live::sign(&mut kept, "diagnose --fix");
     let name = format!("plegdoctor-{}.tar.gz", clock.now().format("%Y%m%dT%H%M%S"));
     let begun = somewhere(args.collect_to.as_deref(), &name, &Saving::begin);
     begun.and_then(|(path, saving)| saving.write(kept).map(|_| path))

@@ -1,7 +1,7 @@
 //! What the user sees of a run: the first report, each step before it is done, and what came of it.
 
 use crate::{
-    finding::outcome::Deed,
+    finding::outcome::ActionRecord,
     remedy::fix::Step,
     render::{
         self, Format, Style, actions,
@@ -44,10 +44,10 @@ impl Output<'_> {
         actions::step(step, confirm_after, self.style, &mut shown)?;
         // Not as a closed pipe, which would pass for success.
         self.say(&shown)
-            .map_err(|error| anyhow::anyhow!("what is to be done can't be shown: {error}"))
+            .map_err(|error| anyhow::anyhow!("cannot show what would be done: {error}"))
     }
 
-    pub(super) fn tell(&mut self, text: &str) {
+    pub(super) fn show(&mut self, text: &str) {
         let text = paragraph(&visible(text), 2, self.style.width);
         let _ = self.say(text.as_bytes());
     }
@@ -64,17 +64,17 @@ impl Output<'_> {
     pub(super) fn end(
         &mut self,
         mut report: Report,
-        deeds: Vec<Deed>,
+        records: Vec<ActionRecord>,
         notes: &[String],
     ) -> anyhow::Result<ExitCode> {
         let code = report.exit_code();
-        report.actions = deeds;
+        report.actions = records;
         report.notes.extend(notes.iter().cloned());
-        let told = match self.format {
+        let written = match self.format {
             Format::Json => render::write(&report, self.format, self.style, self.out),
             Format::Text => actions::write(&report, notes, self.style, self.out),
         };
-        match told.and_then(|()| self.out.flush()) {
+        match written.and_then(|()| self.out.flush()) {
             // What is done is done: a closed pipe does not change the exit code.
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 Err(error).context("can't write what was done")

@@ -7,10 +7,7 @@
 //! rotated, and not read back.
 
 use crate::{
-    finding::{
-        action::Action,
-        plan::{Ending, Target},
-    },
+    finding::{action::Action, outcome::Outcome, plan::Target},
     syntax::{id::ContainerId, time::Time},
 };
 use anyhow::{Context as _, bail};
@@ -101,7 +98,7 @@ impl<'a> Entry<'a> {
             time: String::new(),
             event: "intent",
             action: action.word(),
-            target: action.told(),
+            target: action.describe(),
             id: target.container.map(ContainerId::as_str),
             name: "",
             pod: None,
@@ -116,14 +113,14 @@ impl<'a> Entry<'a> {
         }
     }
 
-    pub(super) fn result(action: &'a Action, ending: &'a crate::finding::outcome::Ending) -> Self {
+    pub(super) fn result(action: &'a Action, outcome: &'a Outcome) -> Self {
         Self {
             event: "result",
-            outcome: Some(ending.fate.word()),
-            reason: ending.reason.as_deref(),
-            before: ending.before.as_deref(),
-            after: ending.after.as_deref(),
-            proof: ending.proof.as_deref(),
+            outcome: Some(outcome.status.word()),
+            reason: outcome.reason.as_deref(),
+            before: outcome.before.as_deref(),
+            after: outcome.after.as_deref(),
+            proof: outcome.proof.as_deref(),
             ..Self::intent(action)
         }
     }
@@ -188,7 +185,7 @@ impl Audit {
             Ok(opened) => opened.with_context(context)?,
             Err(_) => {
                 let seconds = DEADLINE.as_secs();
-                return Err(anyhow::anyhow!("no answer in {seconds} s")).with_context(context);
+                return Err(anyhow::anyhow!("timed out after {seconds} s")).with_context(context);
             }
         }
         Ok(Self {
@@ -208,11 +205,11 @@ impl Audit {
     }
 
     /// Records what became of `target`; returns once that is on the disk.
-    pub fn result(&self, target: &Target, ending: &Ending) -> anyhow::Result<()> {
+    pub fn result(&self, target: &Target, outcome: &Outcome) -> anyhow::Result<()> {
         self.record(Entry {
             event: "result",
-            outcome: Some(ending.fate.word()),
-            reason: ending.reason.as_deref(),
+            outcome: Some(outcome.status.removal_word()),
+            reason: outcome.reason.as_deref(),
             ..Entry::removal(target)
         })
     }
@@ -221,7 +218,7 @@ impl Audit {
     pub(super) fn record(&self, mut entry: Entry<'_>) -> anyhow::Result<()> {
         let context = || format!("can't write the audit file {}", self.path.display());
         if self.stuck.load(Ordering::Relaxed) {
-            return Err(anyhow::anyhow!("it did not answer before")).with_context(context);
+            return Err(anyhow::anyhow!("it hung before")).with_context(context);
         }
         let now = self.clock.now();
         entry.time = now.to_rfc3339_opts(SecondsFormat::Millis, true);
@@ -236,7 +233,7 @@ impl Audit {
             Err(RecvTimeoutError::Timeout) => {
                 self.stuck.store(true, Ordering::Relaxed);
                 let seconds = DEADLINE.as_secs();
-                Err(anyhow::anyhow!("no answer in {seconds} s")).with_context(context)
+                Err(anyhow::anyhow!("timed out after {seconds} s")).with_context(context)
             }
             Err(RecvTimeoutError::Disconnected) => {
                 Err(anyhow::anyhow!("its writer ended")).with_context(context)
@@ -262,7 +259,7 @@ fn open_own(path: &Path) -> anyhow::Result<(File, bool)> {
     let metadata = file.metadata()?;
     let ours = metadata.uid() == geteuid().as_raw() && metadata.nlink() == 1;
     if !(metadata.is_file() && ours) {
-        bail!("somebody else put something there: name a file with --audit");
+        bail!("another user's file is in its place: name a file with --audit");
     }
     with_end(file)
 }

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-const LOOK: Duration = Duration::from_millis(5);
+const POLL: Duration = Duration::from_millis(5);
 
 /// A process, by its number and the time of its start.
 pub(super) struct ProcessHandle {
@@ -31,27 +31,27 @@ impl ProcessHandle {
     pub(super) fn new(pid: u32, start_ticks: u64) -> Result<Self, String> {
         let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
         let Some(number) = number.filter(|number| !number.is_init()) else {
-            return Err(format!("process {pid} is none that may be touched"));
+            return Err(format!("PID {pid} may not be signalled"));
         };
         let fd = match pidfd_open(number, PidfdFlags::empty()) {
             Ok(fd) => Some(fd),
-            Err(Errno::SRCH) => return Err(format!("process {pid} is gone")),
+            Err(Errno::SRCH) => return Err(format!("PID {pid} is gone")),
             // An old kernel, or one that forbids it: the start time has to do.
             Err(_) => None,
         };
         // After it was opened: from here on the descriptor names none but this one.
         match process::stat(pid) {
-            Some(stat) if stat.start_ticks != start_ticks => Err(format!(
-                "process {pid} is another one now: it was started later"
-            )),
-            Some(stat) if stat.state == State::Dead => Err(format!("process {pid} has ended")),
+            Some(stat) if stat.start_ticks != start_ticks => {
+                Err(format!("PID {pid} was reused by a newer process"))
+            }
+            Some(stat) if stat.state == State::Dead => Err(format!("PID {pid} has exited")),
             Some(stat) => Ok(Self {
                 pid: number,
                 start_ticks,
                 comm: stat.comm,
                 fd,
             }),
-            None => Err(format!("process {pid} is gone")),
+            None => Err(format!("PID {pid} is gone")),
         }
     }
 
@@ -93,7 +93,7 @@ impl ProcessHandle {
             if Instant::now() >= until || enough() {
                 return false;
             }
-            thread::sleep(LOOK);
+            thread::sleep(POLL);
         }
     }
 }
@@ -114,7 +114,7 @@ mod tests {
         let (mut child, ticks) = sleep();
         for wrong in [ticks - 1, ticks + 1, 0] {
             let refused = ProcessHandle::new(child.id(), wrong).err().unwrap();
-            assert!(refused.contains("another one now"), "{refused}");
+            assert!(refused.contains("reused by a newer process"), "{refused}");
         }
         assert!(child.try_wait().unwrap().is_none(), "nothing was sent");
         child.kill().unwrap();
@@ -130,7 +130,7 @@ mod tests {
             .unwrap();
         // Its name is its own only once it has begun.
         while process::stat(child.id()).unwrap().comm != "sh" {
-            thread::sleep(LOOK);
+            thread::sleep(POLL);
         }
         let ticks = process::stat(child.id()).unwrap().start_ticks;
         let pinned = ProcessHandle::new(child.id(), ticks).unwrap();
@@ -139,7 +139,7 @@ mod tests {
         let until = Instant::now() + Duration::from_secs(20);
         while !pinned.is_another_program() {
             assert!(Instant::now() < until);
-            thread::sleep(LOOK);
+            thread::sleep(POLL);
         }
         child.kill().unwrap();
         child.wait().unwrap();
@@ -164,7 +164,7 @@ mod tests {
             assert!(!pinned.wait(Duration::from_millis(20), &|| false));
             pinned.signal(Signal::STOP).unwrap();
             while pinned.state() != Some(State::Stopped) {
-                thread::sleep(LOOK);
+                thread::sleep(POLL);
             }
             pinned.signal(Signal::KILL).unwrap();
             // Not waited for yet, it is dead all the same.

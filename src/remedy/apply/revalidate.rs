@@ -15,7 +15,7 @@ use std::{
 const RELIED_ON: Duration = Duration::from_secs(10);
 
 /// Plans anew from what is there now, or says why it can't.
-pub type Look = Box<dyn FnMut() -> Result<Plan, String> + Send>;
+pub type Replan = Box<dyn FnMut() -> Result<Plan, String> + Send>;
 
 /// Whoever looks, and what is known of the last look.
 pub(super) struct Revalidation {
@@ -27,14 +27,14 @@ pub(super) struct Revalidation {
 }
 
 impl Revalidation {
-    pub(super) fn start(mut look: Look) -> io::Result<Self> {
+    pub(super) fn start(mut replan: Replan) -> io::Result<Self> {
         let (asks, asked) = mpsc::channel();
-        let (tell, plans) = mpsc::channel();
+        let (answers, plans) = mpsc::channel();
         thread::Builder::new()
-            .name("lookout".to_owned())
+            .name("revalidate".to_owned())
             .spawn(
                 move || {
-                    while asked.recv().is_ok() && tell.send(look()).is_ok() {}
+                    while asked.recv().is_ok() && answers.send(replan()).is_ok() {}
                 },
             )?;
         Ok(Self {
@@ -64,7 +64,9 @@ impl Revalidation {
                 Some(plan)
             }
             Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some(Err("the lookout ended".to_owned())),
+            Err(TryRecvError::Disconnected) => {
+                Some(Err("the thread that plans anew ended".to_owned()))
+            }
         }
     }
 }

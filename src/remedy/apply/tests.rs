@@ -8,8 +8,8 @@ use crate::{
 use chrono::DateTime;
 use std::{cell::RefCell, path::Path, time::Duration};
 
-/// Runs `act` with hands whose Docker is not there and whose audit is in `folder`.
-pub(super) fn with_hands<T>(folder: &Path, act: impl FnOnce(&Executor<'_>) -> T) -> T {
+/// Runs `act` with an executor whose Docker is not there and whose audit is in `folder`.
+pub(super) fn with_executor<T>(folder: &Path, act: impl FnOnce(&Executor<'_>) -> T) -> T {
     let clock = Clock::starting(DateTime::parse_from_rfc3339("2026-11-30T12:00:00Z").unwrap());
     let endpoint = format!("unix://{}/docker.sock", folder.display());
     act(&Executor {
@@ -19,8 +19,8 @@ pub(super) fn with_hands<T>(folder: &Path, act: impl FnOnce(&Executor<'_>) -> T)
         audit: &Audit::open(&folder.join("audit"), clock).unwrap(),
         clock,
         interrupts: &Interrupts::default(),
-        tell: &|_| {},
-        look: &|| Host::default(),
+        show: &|_| {},
+        observe: &|| Host::default(),
         open: RefCell::default(),
     })
 }

@@ -3,7 +3,10 @@
 //! The structs are its own, so that the program can change inside without a script noticing.
 
 use crate::{
-    finding::plan::{Cleaned, Ending, Fate, Target, Unseen},
+    finding::{
+        outcome::{Outcome, Status},
+        plan::{CleanResult, Target, Unseen},
+    },
     runtime::ContainerKind,
     syntax::{
         id::{PodName, PodUid},
@@ -64,16 +67,16 @@ struct LeftAlone<'a> {
 ///
 /// # Errors
 /// What `out` says.
-pub fn write(cleaned: &Cleaned, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(result: &CleanResult, out: &mut dyn Write) -> io::Result<()> {
     let clean = Clean {
         schema: "plegdoctor.clean/1",
-        dry_run: cleaned.dry_run,
-        planned: cleaned.plan.targets.iter().map(planned).collect(),
-        results: cleaned.results().map(resulting).collect(),
-        removed: cleaned.count(Fate::Removed),
-        failed: cleaned.count(Fate::Failed),
-        left_alone: cleaned.plan.unseen.iter().map(left_alone).collect(),
-        notes: &cleaned.notes,
+        dry_run: result.dry_run,
+        planned: result.plan.targets.iter().map(planned).collect(),
+        results: result.results().map(resulting).collect(),
+        removed: result.count(Status::Done),
+        failed: result.count(Status::Failed),
+        left_alone: result.plan.unseen.iter().map(left_alone).collect(),
+        notes: &result.notes,
     };
     serde_json::to_writer_pretty(&mut *out, &clean)?;
     writeln!(out)
@@ -98,7 +101,7 @@ fn planned(target: &Target) -> Planned<'_> {
     }
 }
 
-fn resulting<'a>((target, ending): (&'a Target, &'a Ending)) -> Resulting<'a> {
+fn resulting<'a>((target, outcome): (&'a Target, &'a Outcome)) -> Resulting<'a> {
     let (pod, namespace) = pod(target.pod.as_ref());
     Resulting {
         id: target.id.as_str(),
@@ -106,8 +109,8 @@ fn resulting<'a>((target, ending): (&'a Target, &'a Ending)) -> Resulting<'a> {
         pod,
         namespace,
         state: &target.state,
-        outcome: ending.fate.word(),
-        reason: ending.reason.as_deref(),
+        outcome: outcome.status.removal_word(),
+        reason: outcome.reason.as_deref(),
     }
 }
 

@@ -4,7 +4,7 @@ use super::time;
 use crate::{
     finding::{
         Risk,
-        outcome::{Asked, Deed},
+        outcome::{ActionRecord, Asked},
     },
     syntax::id::ContainerId,
 };
@@ -39,41 +39,41 @@ struct TargetV1<'a> {
     unit: Option<&'static str>,
 }
 
-impl<'a> From<&'a Deed> for ActionV1<'a> {
-    fn from(deed: &'a Deed) -> Self {
-        let target = deed.action.target();
-        let ending = &deed.ending;
+impl<'a> From<&'a ActionRecord> for ActionV1<'a> {
+    fn from(record: &'a ActionRecord) -> Self {
+        let target = record.action.target();
+        let outcome = &record.outcome;
         Self {
-            what: deed.action.word(),
-            title: &deed.title,
-            finding: deed.finding,
-            risk: match deed.risk {
+            what: record.action.word(),
+            title: &record.title,
+            finding: record.finding,
+            risk: match record.risk {
                 Risk::Safe => "safe",
                 Risk::Disruptive => "disruptive",
                 Risk::Node => "node",
             },
-            cost: &deed.cost,
+            cost: &record.cost,
             target: TargetV1 {
-                told: deed.action.told(),
+                told: record.action.describe(),
                 container: target.container.map(ContainerId::as_str),
                 pid: target.pid,
                 start_ticks: target.start_ticks,
                 path: target.path,
                 unit: target.unit,
             },
-            asked: match deed.asked {
+            asked: match record.asked {
                 Asked::User => "user",
                 Asked::Option => "option",
                 Asked::Nobody => "nobody",
             },
-            outcome: ending.fate.word(),
-            reason: ending.reason.as_deref(),
-            before: ending.before.as_deref(),
-            after: ending.after.as_deref(),
-            proof: ending.proof.as_deref(),
-            started: time(deed.started),
-            acted: ending.at.map(time),
-            ended: time(deed.ended),
+            outcome: outcome.status.word(),
+            reason: outcome.reason.as_deref(),
+            before: outcome.before.as_deref(),
+            after: outcome.after.as_deref(),
+            proof: outcome.proof.as_deref(),
+            started: time(record.started),
+            acted: outcome.at.map(time),
+            ended: time(record.ended),
         }
     }
 }

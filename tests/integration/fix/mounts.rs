@@ -133,7 +133,7 @@ fn of_two_mounts_at_one_place_the_lower_one_is_not_mistaken_for_the_upper() {
     let left = seen(pid, &path);
     end(holder);
     assert_eq!(stacked.len(), 2);
-    lower.refused(&["nothing was detached", "another mount lies over it"]);
+    lower.refused(&["nothing was detached", "another mount ("]);
     assert_eq!(unchanged, stacked);
     assert_eq!(upper.code, 0, "{upper:?}");
     assert_eq!(left, stacked[..1]);
@@ -247,7 +247,7 @@ fn a_leaked_mount_is_detached_and_the_removal_that_failed_for_it_is_tried_again(
     );
     let proof = detached["proof"].as_str().unwrap();
     assert!(
-        proof.contains(&format!("not among those of process {pid}")),
+        proof.contains(&format!("not among those of PID {pid}")),
         "{proof}"
     );
     assert!(!daemon.exists(&dead) && daemon.exists(&etcd));
