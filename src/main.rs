@@ -46,7 +46,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
                 Reader::Folders { root, folders } => {
                     leftover_layers::write(&root, &folders, &mut out)?
                 }
-                Reader::Program { program, args } => match programs::become_it(&program, &args)? {},
+                Reader::Program { program, args } => match programs::exec(&program, &args)? {},
                 Reader::Processes { root, what, pids } => {
                     helper::write(&root, what, &pids, &mut out)?;
                 }

@@ -262,7 +262,7 @@ fn look_at_remains(tree: &Tree, evidence: &mut Evidence) {
     let dead = runtime.containers.iter().filter(|one| one.is_dead());
     let inspected = dead.filter_map(|one| one.inspected.as_ref());
     let folders: Vec<String> = inspected.filter_map(|it| it.folder.clone()).collect();
-    let (remains, gap) = leftover_layers::look(tree, &folders);
+    let (remains, gap) = leftover_layers::scan(tree, &folders);
     host.remains = remains;
     evidence.gaps.extend(gap);
 }
@@ -283,7 +283,7 @@ fn look_at_host(args: &LookArgs, keep: Option<&Keep>, evidence: &mut Evidence) -
         .name("host".to_owned())
         .spawn(move || {
             let began = Instant::now();
-            let (host, gaps, notes) = observe::look(&tree, observe::PATIENCE);
+            let (host, gaps, notes) = observe::scan(&tree, observe::TIMEOUT);
             (host, gaps, notes, began.elapsed())
         });
     looking

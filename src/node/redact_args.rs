@@ -18,7 +18,7 @@ const SECRET: &[&str] = &[
 
 /// Masks the secrets in a command line: `--registry-token=X`, `--password X`, `NAME_SECRET=X`, `https://user:X@host`. A
 /// file's name or a switch's value is none.
-pub fn words(words: &mut [String]) {
+pub fn redact(words: &mut [String]) {
     let mut next_is_secret = false;
     for word in words {
         let follows = std::mem::take(&mut next_is_secret);
@@ -112,10 +112,10 @@ mod tests {
             ),
         ] {
             let mut all: Vec<String> = before.split(' ').map(str::to_owned).collect();
-            words(&mut all);
+            redact(&mut all);
             assert_eq!(all.join(" "), after);
             // Masked twice is masked once.
-            words(&mut all);
+            redact(&mut all);
             assert_eq!(all.join(" "), after);
         }
     }

@@ -286,7 +286,7 @@ fn tree(scene: &Scene, files: crate::io::files::Recorded, keep: Option<&Keep>) -
 
 fn look_at(tree: &Tree, keep: Option<&Keep>, evidence: &mut Evidence) {
     let (began, before) = (Instant::now(), evidence.gaps.len());
-    let (host, gaps, notes) = observe::look(tree, PATIENCE);
+    let (host, gaps, notes) = observe::scan(tree, PATIENCE);
     blind(&host, evidence);
     evidence.host = Some(host);
     correct_versions(evidence);

@@ -8,7 +8,7 @@ use std::{collections::VecDeque, io, time::Duration};
 const LINES: usize = 50;
 const FILES: usize = 1 << 20;
 
-pub(super) fn look(tree: &Tree, daemons: &[(u32, Option<String>)]) -> Pressure {
+pub(super) fn scan(tree: &Tree, daemons: &[(u32, Option<String>)]) -> Pressure {
     let text = |name: &str| tree.text(&format!("proc/{name}")).unwrap_or_default();
     let (load, tasks) = pressure::loadavg(&text("loadavg"));
     let limits = ["sys/kernel/pid_max", "sys/kernel/threads-max"];

@@ -11,7 +11,7 @@ use std::{
     time::Instant,
 };
 
-const PROCESSES: usize = 32 << 10;
+const MAX_PROCESSES: usize = 32 << 10;
 
 /// What the walk through all processes yields.
 #[derive(Default)]
@@ -32,16 +32,16 @@ impl ProcScan {
     }
 }
 
-pub(super) enum Told {
+pub(super) enum Entry {
     Stat(Stat),
     Hidden,
     Failed(String),
 }
 
 /// Every process's `stat`.
-pub(super) fn walk(tree: &Tree, until: Instant) -> ProcScan {
+pub(super) fn scan(tree: &Tree, until: Instant) -> ProcScan {
     let tree = tree.clone();
-    let mut walk = ProcScan::default();
+    let mut scan = ProcScan::default();
     let ended = deadline::pump(
         until,
         move |to| {
@@ -49,55 +49,55 @@ pub(super) fn walk(tree: &Tree, until: Instant) -> ProcScan {
                 Ok(pids) => pids,
                 Err(error) => {
                     let folder = tree.path("proc");
-                    drop(to.send(Told::Failed(format!("{}: {error}", folder.display()))));
+                    drop(to.send(Entry::Failed(format!("{}: {error}", folder.display()))));
                     return;
                 }
             };
-            for pid in pids.into_iter().take(PROCESSES) {
-                let told = match tree.text(&format!("proc/{pid}/stat")) {
-                    Ok(text) => parse::stat(&text).map(Told::Stat),
-                    Err(error) => told_by(&error),
+            for pid in pids.into_iter().take(MAX_PROCESSES) {
+                let entry = match tree.text(&format!("proc/{pid}/stat")) {
+                    Ok(text) => parse::stat(&text).map(Entry::Stat),
+                    Err(error) => entry_of(&error),
                 };
-                if let Some(told) = told
-                    && to.send(told).is_err()
+                if let Some(entry) = entry
+                    && to.send(entry).is_err()
                 {
                     return;
                 }
             }
         },
-        &mut |told| {
-            match told {
-                Told::Stat(stat) => drop(walk.stats.insert(stat.pid, stat)),
-                Told::Hidden => walk.hidden += 1,
-                Told::Failed(why) => walk.complaint = Some(why),
+        &mut |entry| {
+            match entry {
+                Entry::Stat(stat) => drop(scan.stats.insert(stat.pid, stat)),
+                Entry::Hidden => scan.hidden += 1,
+                Entry::Failed(why) => scan.complaint = Some(why),
             }
-            walk.stats.len() < PROCESSES
+            scan.stats.len() < MAX_PROCESSES
         },
     );
     let late = match ended {
         Ok(Ended::Whole) => None,
         Ok(Ended::Late) => Some("not all could be read in time".to_owned()),
-        Ok(Ended::Enough) => Some(format!("there are more than {PROCESSES}")),
+        Ok(Ended::Enough) => Some(format!("there are more than {MAX_PROCESSES}")),
         Err(error) => Some(error.to_string()),
     };
-    walk.complaint = walk.complaint.or(late);
-    walk
+    scan.complaint = scan.complaint.or(late);
+    scan
 }
 
 /// What an error with a process's `stat` tells: one that has ended meanwhile is none, one that may not be looked at is
 /// hidden (`hidepid=1`, `proc(5)`).
-pub(super) fn told_by(error: &io::Error) -> Option<Told> {
-    (error.kind() == ErrorKind::PermissionDenied).then_some(Told::Hidden)
+pub(super) fn entry_of(error: &io::Error) -> Option<Entry> {
+    (error.kind() == ErrorKind::PermissionDenied).then_some(Entry::Hidden)
 }
 
 /// Why only some of the machine's processes are seen, if so. Every machine's second process is `kthreadd`, a thread of
 /// the kernel (init/main.c); where it is missing, a pid namespace or `hidepid=2` hides the machine.
-pub(super) fn blind(walk: &ProcScan) -> Option<String> {
-    let kthreadd = walk.stats.get(&2).is_some_and(|stat| stat.kernel);
-    match walk.hidden {
+pub(super) fn hidden_reason(scan: &ProcScan) -> Option<String> {
+    let kthreadd = scan.stats.get(&2).is_some_and(|stat| stat.kernel);
+    match scan.hidden {
         0 if kthreadd => None,
-        0 => Some("only this place's own processes are seen, not the machine's (root sees them on the host, a pod with hostPID)".to_owned()),
-        1 => Some("1 process of another user is hidden (root sees it)".to_owned()),
-        hidden => Some(format!("{hidden} processes of other users are hidden (root sees them)")),
+        0 => Some("only processes of this PID namespace are visible, not the node's (run as root on the host, or in a pod with hostPID)".to_owned()),
+        1 => Some("1 process of another user is hidden (visible to root)".to_owned()),
+        hidden => Some(format!("{hidden} processes of other users are hidden (visible to root)")),
     }
 }

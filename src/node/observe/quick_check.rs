@@ -28,16 +28,16 @@ pub enum Presence {
 /// The machine's Docker daemons with their words, and nothing else of it.
 pub fn dockerds(tree: &Tree, patience: Duration) -> Host {
     let until = Instant::now() + patience;
-    let stats = proc_scan::walk(tree, until).stats;
+    let stats = proc_scan::scan(tree, until).stats;
     let named = |comm: &str| role::by_name(comm, Role::Other) == Role::Dockerd;
     let pids: Vec<u32> = stats
         .values()
         .filter(|stat| named(&stat.comm) && stat.state != State::Dead)
         .map(|stat| stat.pid)
         .collect();
-    let mut told = helper::Told::default();
+    let mut told = helper::FilesRead::default();
     helper::read(tree, ProcFile::Cmdline, &pids, until, &mut told);
-    let mut cgroups = helper::Told::default();
+    let mut cgroups = helper::FilesRead::default();
     helper::read(tree, ProcFile::Cgroup, &pids, until, &mut cgroups);
     let processes = pids.iter().filter_map(|pid| {
         let mut process = tasks::process(stats.get(pid)?, Role::Dockerd);
@@ -45,7 +45,7 @@ pub fn dockerds(tree: &Tree, patience: Duration) -> Host {
         let cgroup = cgroup.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
         (process.uid, process.container) = cgroup.as_deref().map(parse::cgroup).unwrap_or_default();
         let words = told.files.get(pid);
-        process.command = words.map(|bytes| helper::words(bytes));
+        process.command = words.map(|bytes| helper::command_line(bytes));
         Some(process)
     });
     Host {
@@ -80,7 +80,7 @@ pub fn presence(tree: &Tree, pids: Vec<u32>, patience: Duration) -> BTreeMap<u32
             true
         },
     );
-    let mut cgroups = helper::Told::default();
+    let mut cgroups = helper::FilesRead::default();
     helper::read(tree, ProcFile::Cgroup, &there, until, &mut cgroups);
     for (pid, bytes) in cgroups.files {
         let cgroup = String::from_utf8_lossy(&bytes);

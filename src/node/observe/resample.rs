@@ -16,11 +16,11 @@ use std::{
 };
 
 const WATCH: Duration = Duration::from_secs(1);
-const MOST: usize = 512;
+const MAX_TASKS: usize = 512;
 
 /// Fills in `still` of the threads that wait and of the processes that are stopped or in uninterruptible sleep. Without
 /// any it takes no time.
-pub(super) fn watch(
+pub(super) fn resample(
     tree: &Tree,
     found: &mut BTreeMap<u32, Process>,
     until: Instant,
@@ -36,7 +36,7 @@ pub(super) fn watch(
     }
     tasks.sort_unstable();
     tasks.dedup();
-    tasks.truncate(MOST);
+    tasks.truncate(MAX_TASKS);
     if tasks.is_empty() {
         return;
     }
@@ -66,7 +66,7 @@ pub(super) fn watch(
     if !matches!(ended, Ok(Ended::Whole)) {
         gaps.push(Gap {
             what: "whether what waits or is stopped on this host stays so".to_owned(),
-            why: "there was no time to look twice".to_owned(),
+            why: "no time for a second sample".to_owned(),
         });
     }
     for process in found.values_mut() {

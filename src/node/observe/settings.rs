@@ -2,22 +2,21 @@
 
 use super::{
     helper::{self, ProcFile},
-    programs::{self, Answer},
+    programs,
 };
-use crate::io::files::Tree;
 use crate::{
-    io::gap::Gap,
+    io::{files::Tree, gap::Gap},
     node::{self, Process, Role, Settings, settings},
 };
 use std::time::{Duration, Instant};
 
 /// How long the file may take.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// What they are written down as: of words and file nothing else is anybody's business.
-const TOLD: &str = "kubelet-settings";
+const TIMEOUT: Duration = Duration::from_secs(1);
+/// What is recorded; nothing else of the command line and the file may be.
+const RECORD: &str = "kubelet-settings";
 
 /// The settings of the machine's kubelet, if there is one alone, and what could not be read.
-pub(super) fn look(
+pub(super) fn scan(
     tree: &Tree,
     processes: &[Process],
     until: Instant,
@@ -26,7 +25,7 @@ pub(super) fn look(
         return (None, None);
     };
     let mut gap = None;
-    let told = tree.told(TOLD, || {
+    let told = tree.told(RECORD, || {
         let (settings, unread) = read(tree, kubelet, until)?;
         gap = unread;
         Some(settings.written())
@@ -58,9 +57,9 @@ fn read(tree: &Tree, kubelet: &Process, until: Instant) -> Option<(Settings, Opt
         Some(words) => words.clone(),
         // As a workload's, a contained one's words were not kept.
         None => {
-            let mut told = helper::Told::default();
-            helper::read(tree, ProcFile::Cmdline, &[kubelet.pid], until, &mut told);
-            helper::words(&told.files.remove(&kubelet.pid)?)
+            let mut files = helper::FilesRead::default();
+            helper::read(tree, ProcFile::Cmdline, &[kubelet.pid], until, &mut files);
+            helper::command_line(&files.files.remove(&kubelet.pid)?)
         }
     };
     let set = Settings::of_words(&words);
@@ -74,7 +73,7 @@ fn read(tree: &Tree, kubelet: &Process, until: Instant) -> Option<(Settings, Opt
     };
     let text = file_of(tree, kubelet.pid, &file, until);
     let read =
-        text.and_then(|text| settings::file(&text).ok_or_else(|| "it is no YAML".to_owned()));
+        text.and_then(|text| settings::file(&text).ok_or_else(|| "it is not YAML".to_owned()));
     Some(match read {
         Ok(read) => (set.with_file(&read), None),
         Err(why) => {
@@ -89,10 +88,5 @@ fn file_of(tree: &Tree, pid: u32, file: &str, until: Instant) -> Result<String, 
         Some(inner) => tree.path(&format!("proc/{pid}/root/{inner}")),
         None => tree.path(&format!("proc/{pid}/cwd/{file}")),
     };
-    match programs::read(&path, until.min(Instant::now() + PATIENCE)) {
-        Answer::Told(text, _) => Ok(text),
-        Answer::Failed(why) => Err(why),
-        Answer::Silent(_, Some(pid)) | Answer::Hung(Some(pid)) => Err(programs::survives(pid)),
-        Answer::Silent(_, None) | Answer::Hung(None) => Err("not read in time".to_owned()),
-    }
+    programs::read(&path, until.min(Instant::now() + TIMEOUT)).output()
 }

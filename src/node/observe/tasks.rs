@@ -2,8 +2,8 @@
 
 use super::{
     helper::{self, ProcFile},
-    proc_scan::{ProcScan, blind, walk},
-    resample,
+    proc_scan::{self, ProcScan},
+    programs, resample,
 };
 use crate::io::files::Tree;
 use crate::{
@@ -23,12 +23,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-const THREADS: usize = 1024;
+const MAX_THREADS: usize = 1024;
 /// How deep the calls go: daemon, shim, wrapper, runtime, `init`.
-const GENERATIONS: usize = 5;
+const MAX_DEPTH: usize = 5;
 /// Most processes in uninterruptible sleep that are kept for that alone.
-const SLEEPERS: usize = 64;
-const FILTERS: usize = 64;
+const MAX_SLEEPERS: usize = 64;
+const MAX_IPTABLES: usize = 64;
 
 /// What is seen on the way and serves others.
 pub(super) struct Seen {
@@ -39,25 +39,28 @@ pub(super) struct Seen {
 }
 
 /// Fills in `host.processes`.
-pub(super) fn look(
+pub(super) fn scan(
     tree: &Tree,
     uptime: Option<Duration>,
     until: Instant,
     host: &mut Host,
     gaps: &mut Vec<Gap>,
 ) -> Seen {
-    let mut walk = walk(tree, until);
+    let mut scan = proc_scan::scan(tree, until);
     // A recording of a part looks whole.
-    let incomplete = tree.told("processes-incomplete", || walk.complaint.clone());
-    walk.complaint = walk.complaint.or(incomplete);
-    // A walk that was cut short is no proof of what is missing.
+    let incomplete = tree.told("processes-incomplete", || scan.complaint.clone());
+    scan.complaint = scan.complaint.or(incomplete);
+    // A scan that was cut short is no proof of what is missing.
     host.blind = tree.told("blind", || {
-        walk.complaint.is_none().then(|| blind(&walk)).flatten()
+        scan.complaint
+            .is_none()
+            .then(|| proc_scan::hidden_reason(&scan))
+            .flatten()
     });
-    host.whole = walk.is_whole() && host.blind.is_none();
+    host.whole = scan.is_whole() && host.blind.is_none();
     let ProcScan {
         stats, complaint, ..
-    } = walk;
+    } = scan;
     if let Some(why) = complaint {
         gaps.push(Gap {
             what: "this host's processes".to_owned(),
@@ -73,10 +76,10 @@ pub(super) fn look(
         if found.contains_key(&stat.pid) || stat.state == State::Dead {
             continue;
         }
-        if role::is_iptables(&stat.comm) && filters < FILTERS {
+        if role::is_iptables(&stat.comm) && filters < MAX_IPTABLES {
             filters += 1;
             found.insert(stat.pid, process(stat, Role::Iptables));
-        } else if stat.state == State::Uninterruptible && sleepers < SLEEPERS {
+        } else if stat.state == State::Uninterruptible && sleepers < MAX_SLEEPERS {
             sleepers += 1;
             found.insert(stat.pid, process(stat, Role::Other));
         }
@@ -88,11 +91,11 @@ pub(super) fn look(
         process.children = (host.whole && process.role == Role::Shim)
             .then(|| stats.values().filter(child).count());
     }
-    look_closely(tree, &mut found, until, gaps);
+    scan_details(tree, &mut found, until, gaps);
     let texts = cgroups(tree, &found, until, gaps);
-    let cgroups = place(&mut found, &texts);
+    let cgroups = assign_containers(&mut found, &texts);
     drop_workloads(&mut found, &cgroups);
-    resample::watch(tree, &mut found, until, gaps);
+    resample::resample(tree, &mut found, until, gaps);
     inherit(&mut found);
     host.processes = found.into_values().collect();
     Seen {
@@ -109,8 +112,8 @@ fn classify(
 ) -> BTreeMap<u32, Process> {
     let mut found: BTreeMap<u32, Process> = BTreeMap::new();
     let mut asked = BTreeSet::new();
-    let mut told = helper::Told::default();
-    for _ in 0..GENERATIONS {
+    let mut told = helper::FilesRead::default();
+    for _ in 0..MAX_DEPTH {
         let role_of = |pid: u32| {
             found
                 .get(&pid)
@@ -131,7 +134,7 @@ fn classify(
             asked.insert(stat.pid);
             let parent = role_of(stat.ppid);
             let words = told.files.remove(&stat.pid);
-            let words = words.map(|bytes| helper::words(&bytes));
+            let words = words.map(|bytes| helper::command_line(&bytes));
             let (role, container) = match &words {
                 Some(words) => role::by_words(&stat.comm, words, parent),
                 None => (role::by_name(&stat.comm, parent), None),
@@ -154,24 +157,24 @@ fn classify(
     found
 }
 
-pub(super) fn complaints(told: &helper::Told, what: ProcFile) -> Vec<Gap> {
+pub(super) fn complaints(told: &helper::FilesRead, what: ProcFile) -> Vec<Gap> {
     let (one, all, why) = match what {
         ProcFile::Cmdline => (
             "the command line of 1 process",
             "command lines",
-            "a process stuck with its memory locked hangs whoever reads its command line",
+            "a process that is stuck with its memory locked blocks every reader of its command line",
         ),
         ProcFile::Cgroup => (
             "the cgroups of 1 process",
             "cgroups",
-            "whoever is stuck with the kernel's lock of all cgroups hangs whoever reads any",
+            "a task that is stuck with the kernel's cgroup lock blocks every reader of cgroups",
         ),
     };
     let mut gaps = Vec::new();
     if let Some(why) = &told.failed {
         gaps.push(Gap {
             what: format!("{all} of processes"),
-            why: format!("the child that reads them can't be run: {why}"),
+            why: format!("cannot run the child that reads them: {why}"),
         });
     }
     if !told.stuck.is_empty() {
@@ -184,12 +187,10 @@ pub(super) fn complaints(told: &helper::Told, what: ProcFile) -> Vec<Gap> {
             why: format!("not read in time ({why}): {}", pids.join(", ")),
         });
     }
-    if let Some(pid) = told.survivors.first() {
+    if let Some(&pid) = told.survivors.first() {
         gaps.push(Gap {
             what: format!("{all} of processes"),
-            why: format!(
-                "process {pid}, a child of plegdoctor's own that reads them, hangs in the kernel and ends once it is let go"
-            ),
+            why: programs::stuck_child(pid),
         });
     }
     gaps
@@ -212,7 +213,7 @@ struct Details {
 
 type Cgroups = BTreeMap<u32, ContainerId>;
 
-fn look_closely(
+fn scan_details(
     tree: &Tree,
     found: &mut BTreeMap<u32, Process>,
     until: Instant,
@@ -258,7 +259,7 @@ fn cgroups(
     gaps: &mut Vec<Gap>,
 ) -> BTreeMap<u32, String> {
     let pids: Vec<u32> = found.keys().copied().collect();
-    let mut told = helper::Told::default();
+    let mut told = helper::FilesRead::default();
     helper::read(tree, ProcFile::Cgroup, &pids, until, &mut told);
     gaps.extend(complaints(&told, ProcFile::Cgroup));
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
@@ -269,7 +270,7 @@ fn cgroups(
 }
 
 /// Fills in whose container and pod each one is, by its cgroup; returns the containers of whose cgroups they are.
-fn place(found: &mut BTreeMap<u32, Process>, texts: &BTreeMap<u32, String>) -> Cgroups {
+fn assign_containers(found: &mut BTreeMap<u32, Process>, texts: &BTreeMap<u32, String>) -> Cgroups {
     let mut cgroups = Cgroups::new();
     for (&pid, text) in texts {
         let Some(process) = found.get_mut(&pid) else {
@@ -294,7 +295,7 @@ fn place(found: &mut BTreeMap<u32, Process>, texts: &BTreeMap<u32, String>) -> C
 fn drop_workloads(found: &mut BTreeMap<u32, Process>, cgroups: &Cgroups) {
     let caller = |mut pid: u32| {
         // A wrapper stands between: whoever called it counts.
-        for _ in 0..GENERATIONS {
+        for _ in 0..MAX_DEPTH {
             let process = found.get(&pid)?;
             if !matches!(process.role, Role::OciRuntime(_)) {
                 return cgroups.get(&pid);
@@ -349,7 +350,7 @@ fn details(tree: &Tree, pid: u32, role: Role, state: State) -> Details {
 fn threads(tree: &Tree, pid: u32) -> Threads {
     let mut threads = Threads::default();
     let tids = tree.numbers(&format!("proc/{pid}/task"));
-    for tid in tids.unwrap_or_default().into_iter().take(THREADS) {
+    for tid in tids.unwrap_or_default().into_iter().take(MAX_THREADS) {
         let text = |name: &str| tree.text(&format!("proc/{pid}/task/{tid}/{name}")).ok();
         let Some(stat) = text("stat").as_deref().and_then(parse::stat) else {
             continue;

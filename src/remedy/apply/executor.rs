@@ -54,5 +54,5 @@ impl Executor<'_> {
 }
 
 pub fn machine() -> Host {
-    observe::look(&Tree::at(Path::new(DEFAULT_ROOT)), observe::PATIENCE).0
+    observe::scan(&Tree::at(Path::new(DEFAULT_ROOT)), observe::TIMEOUT).0
 }

@@ -134,7 +134,7 @@ fn what_only_looks_or_may_not_cost_that_much_ends_nothing() {
     let told = place.text(&daemon, &["--dry-run", "--max-risk", "safe"]);
     assert_eq!((told.code, told.err.as_str()), (1, ""));
     assert!(
-        told.out.contains("not done, above --max-risk"),
+        told.out.contains("not done: above --max-risk"),
         "{}",
         told.out
     );
