@@ -29,7 +29,6 @@ pub enum Confidence {
     Suspected,
 }
 
-/// What a remedy may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Risk {
     /// Removes what is stopped, or only looks.
@@ -38,7 +37,6 @@ pub enum Risk {
     Node,
 }
 
-/// One thing to do, mildest first in its list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remedy {
     pub title: String,
@@ -52,10 +50,8 @@ pub struct Remedy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SubjectKind {
     Sandbox,
-    /// A container, of a pod or not.
     Container,
     Pod,
-    /// A daemon: dockerd, containerd, the kubelet.
     Daemon,
     Process,
     Mount,
@@ -69,7 +65,6 @@ pub struct Subject {
     pub id: Option<ContainerId>,
     pub name: Option<String>,
     pub pod: Option<PodName>,
-    /// Its pod's UID.
     pub uid: Option<PodUid>,
     pub pid: Option<u32>,
 }
@@ -87,7 +82,6 @@ pub struct Finding {
     pub explanation: String,
     pub subjects: Vec<Subject>,
     pub citations: Vec<Citation>,
-    /// What to do, mildest first.
     pub remedies: Vec<Remedy>,
     /// The stretches of time of which the log's lines speak, for what they explain. Not printed.
     pub spans: Vec<(Time, Time)>,

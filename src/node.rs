@@ -44,7 +44,6 @@ pub struct Host {
     /// Whose: `/`, or what was named.
     pub root: String,
     pub kernel: Option<String>,
-    /// The versions of its programs, as they tell them themselves.
     pub versions: Versions,
     /// The kubelet's settings that matter; `None` if there is no kubelet, or not one alone.
     pub kubelet_settings: Option<Settings>,
@@ -60,16 +59,12 @@ pub struct Host {
     pub processes: Vec<Process>,
     /// The locks of files that runs of iptables hold or wait for; `None` if nobody asked, or the kernel does not tell.
     pub locks: Option<Vec<FileLock>>,
-    /// Remote file systems, in the mount namespaces of the machine's first process and of its daemons.
     pub remote: Vec<Mount>,
-    /// The mount namespaces that hold mounts of layers or containers.
     pub namespaces: Vec<Namespace>,
-    /// What is left of the layers of containers that could not be removed.
     pub remains: Vec<LeftoverLayer>,
     pub pressure: Pressure,
     /// Its disks that did something while it was looked at, or hold the runtime's data.
     pub disks: Vec<Disk>,
-    /// What its kernel said that matters, the last lines.
     pub kernel_lines: Vec<KernelLine>,
 }
 
@@ -103,12 +98,10 @@ impl State {
         })
     }
 
-    /// Whether it does not run by someone's will: a signal's sender's or a tracer's.
     pub fn is_stopped(self) -> bool {
         matches!(self, Self::Stopped | Self::Traced)
     }
 
-    /// The letter, as `ps` shows it.
     pub fn letter(self) -> &'static str {
         match self {
             Self::Running => "R",
@@ -131,11 +124,9 @@ pub struct Process {
     pub state: State,
     /// When it was started, in the kernel's ticks since boot: with the pid it names the process for good.
     pub start_ticks: u64,
-    /// How old it is, if the kernel's uptime is known.
     pub age: Option<Duration>,
     /// How many living children it has, also those that it adopted; `None` if not all processes were seen.
     pub children: Option<usize>,
-    /// The function of the kernel that it sleeps in, if it tells.
     pub wchan: Option<String>,
     /// Its kernel stack, the innermost function first; empty if it may not be read.
     pub stack: Vec<String>,
@@ -177,14 +168,11 @@ impl Process {
 pub struct Threads {
     /// How many were seen; 0 if nobody looked.
     pub seen: usize,
-    /// Of these, how many are stopped (by a signal or a tracer).
     pub stopped: usize,
     pub uninterruptible: usize,
-    /// Those that sleep uninterruptibly or wait for a file system.
     pub waiting: Vec<Thread>,
 }
 
-/// A thread that waits for something outside of its process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Thread {
     pub tid: u32,
@@ -263,12 +251,10 @@ pub fn waits_for_file_system(wchan: &str) -> bool {
     begins(wchan, FILE_SYSTEM_WAITS) && !serves(wchan)
 }
 
-/// Whether that function of the kernel waits for a file system's server.
 pub fn waits_for_server(wchan: &str) -> bool {
     begins(wchan, SERVER_WAITS) && !serves(wchan)
 }
 
-/// Whether that function of the kernel is a FUSE server's.
 fn serves(wchan: &str) -> bool {
     begins(wchan, SERVES)
 }
@@ -278,10 +264,10 @@ fn serves(wchan: &str) -> bool {
 pub fn server_wait<'a>(wchan: Option<&'a str>, stack: &'a [String]) -> Option<&'a str> {
     let mut functions = wchan.into_iter().chain(stack.iter().map(String::as_str));
     // A server that answers runs through functions of the file system, too.
-    match functions.clone().any(serves) {
-        true => None,
-        false => functions.find(|function| waits_for_server(function)),
+    if functions.clone().any(serves) {
+        return None;
     }
+    functions.find(|function| waits_for_server(function))
 }
 
 fn begins(wchan: &str, names: &[&str]) -> bool {
@@ -323,7 +309,6 @@ impl Host {
         found
     }
 
-    /// How many OCI runtime processes stand above this one.
     fn depth(&self, process: &Process) -> usize {
         let above = |process: &Process| {
             self.process(process.ppid)
@@ -361,12 +346,12 @@ impl Host {
         let wanted = socket(wanted.unwrap_or(CONTAINERD_SOCKET));
         let at = |process: &&Process| process.containerd_socket() == Some(wanted);
         // Its file of settings may name another address than the usual one.
-        let untold = |process: &&Process| process.option(&["--address", "-a"]).is_none();
+        let unnamed = |process: &&Process| process.option(&["--address", "-a"]).is_none();
         let all = || self.containerds();
-        match all().any(|process| at(&process)) {
-            true => only(all().filter(at)),
-            false => only(all().filter(untold)),
+        if all().any(|process| at(&process)) {
+            return only(all().filter(at));
         }
+        only(all().filter(unnamed))
     }
 
     /// The machine's containerds that no dockerd started: a test daemon's or another's own is no one else's.
@@ -431,7 +416,6 @@ impl Process {
         })
     }
 
-    /// Where this containerd listens, if its words tell.
     fn containerd_socket(&self) -> Option<&str> {
         let told = self.option(&["--address", "-a"]);
         let usual = self.command.is_some() && self.option(&["--config", "-c"]).is_none();

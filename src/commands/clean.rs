@@ -85,7 +85,6 @@ fn request(args: &CleanArgs, clock: Clock) -> anyhow::Result<Request> {
 }
 
 enum Decision {
-    /// No, for this reason; a dry run needs none.
     Leave(Option<&'static str>),
     Go,
 }

@@ -93,9 +93,10 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
             "nothing was changed: no terminal to ask on; add --yes to do what --max-risk allows, or --dry-run to only show it"
         );
     }
-    let endpoint = match args.look.no_docker {
-        true => DEFAULT_ENDPOINT.to_owned(),
-        false => args.look.docker.endpoint(),
+    let endpoint = if args.look.no_docker {
+        DEFAULT_ENDPOINT.to_owned()
+    } else {
+        args.look.docker.endpoint()
     };
     let mut run = Run {
         args,
@@ -132,7 +133,6 @@ struct Observation {
     report: Report,
 }
 
-/// Looks at the node, and keeps what it sees in `keep`.
 fn observe(args: &DiagnoseArgs, keep: Option<&Keep>) -> anyhow::Result<Observation> {
     let evidence = live::observe(&args.look, keep)?;
     Ok(Observation {
@@ -141,7 +141,6 @@ fn observe(args: &DiagnoseArgs, keep: Option<&Keep>) -> anyhow::Result<Observati
     })
 }
 
-/// The records of steps that are only shown.
 fn planned(steps: &[Step], args: &DiagnoseArgs, clock: Clock) -> Vec<ActionRecord> {
     let now = clock.now();
     let status = |step: &Step| {
@@ -177,7 +176,6 @@ struct Run<'a> {
     notes: Vec<String>,
     /// When something was last done, and about which trouble.
     healed: Option<(Time, String)>,
-    /// Nothing more must be done.
     stopped: bool,
     asked_for: BTreeMap<Action, Instant>,
     /// Restarts that were left because one source alone asked for them.
@@ -185,7 +183,6 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Goes through the steps; returns the last look.
     fn go(
         &mut self,
         mut last: Observation,
@@ -213,10 +210,8 @@ impl Run<'_> {
             }
             output.step(&step, self.args.fix.confirm_after)?;
             let asked = match self.agrees()? {
-                Answer::Yes => match self.args.fix.yes {
-                    true => Asked::Option,
-                    false => Asked::User,
-                },
+                Answer::Yes if self.args.fix.yes => Asked::Option,
+                Answer::Yes => Asked::User,
                 Answer::No => {
                     self.skip(&step, Asked::User, Status::Declined);
                     continue;
@@ -249,18 +244,15 @@ impl Run<'_> {
         Ok(last)
     }
 
-    /// Asks, if nobody has agreed beforehand.
     fn agrees(&self) -> anyhow::Result<Answer> {
-        match self.args.fix.yes {
-            true => Ok(match self.interrupts.count() {
-                0 => Answer::Yes,
-                _ => Answer::Interrupted,
-            }),
-            false => {
-                prompt::discard_typed();
-                prompt::confirm("Do it?", &self.interrupts)
-            }
+        if !self.args.fix.yes {
+            prompt::discard_typed();
+            return prompt::confirm("Do it?", &self.interrupts);
         }
+        Ok(match self.interrupts.count() {
+            0 => Answer::Yes,
+            _ => Answer::Interrupted,
+        })
     }
 
     /// Saves the evidence and opens the audit: both must be there before anything is changed.
@@ -324,14 +316,15 @@ impl Run<'_> {
                 continue;
             }
             let began = self.clock.now();
-            let Execution { outcome, stop } =
-                match self.interrupts.count() == 0 && stops.is_empty() && !stopped {
-                    true => executor.execute(action),
-                    false => Execution {
-                        outcome: Outcome::new(Status::Interrupted),
-                        stop: None,
-                    },
-                };
+            let goes = self.interrupts.count() == 0 && stops.is_empty() && !stopped;
+            let Execution { outcome, stop } = if goes {
+                executor.execute(action)
+            } else {
+                Execution {
+                    outcome: Outcome::new(Status::Interrupted),
+                    stop: None,
+                }
+            };
             stops.extend(stop);
             self.records
                 .push(step.record(action, asked, (began, self.clock.now()), outcome));
@@ -421,7 +414,6 @@ impl Run<'_> {
         last
     }
 
-    /// Sleeps; returns whether the user wants to stop.
     fn sleep(&self, pause: Duration) -> bool {
         let until = Instant::now() + pause;
         while Instant::now() < until && self.interrupts.count() == 0 {

@@ -18,7 +18,6 @@ use std::{
 const PATIENCE: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(120);
 
-/// A spinner with words, gone with this value.
 pub(super) struct Progress(ProgressBar);
 
 impl Progress {
@@ -29,9 +28,10 @@ impl Progress {
 
     /// As `of_log`, while the events go to standard output; if that is a terminal, they themselves show it.
     pub(super) fn beside_output(gauge: &Gauge) -> Self {
-        match io::stdout().is_terminal() {
-            true => Self(ProgressBar::hidden()),
-            false => Self::of_log(gauge),
+        if io::stdout().is_terminal() {
+            Self(ProgressBar::hidden())
+        } else {
+            Self::of_log(gauge)
         }
     }
 

@@ -21,15 +21,12 @@ const INSPECT_BUDGET: Duration = Duration::from_secs(600);
 /// Where Docker is, and how long it may take.
 pub(super) struct Limits {
     pub(super) endpoint: String,
-    /// For a ping or an inspect.
     pub(super) probe_timeout: Duration,
-    /// For a list or a removal.
     pub(super) timeout: Duration,
     /// Unanswered inspects after which no more are sent: each leaves a goroutine and a descriptor in the daemon.
     pub(super) max_unanswered: usize,
 }
 
-/// Observes the node's containers, and plans.
 pub(super) struct Scanner {
     limits: Limits,
     lists: Docker,
@@ -38,7 +35,6 @@ pub(super) struct Scanner {
     clock: Clock,
 }
 
-/// What the first observation showed.
 pub(super) struct Scan {
     pub(super) containers: Vec<Container>,
     pub(super) plan: Plan,

@@ -3,11 +3,12 @@
 
 use crate::syntax::id::ContainerId;
 
-/// One thing that plegdoctor can do to one thing.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
     /// Removes a container that is exited, dead or was never started; never by force, never a volume.
-    RemoveContainer { id: ContainerId },
+    RemoveContainer {
+        id: ContainerId,
+    },
     /// Kills one run of the OCI runtime.
     EndProcess(RuntimeProcess),
     /// Resumes a daemon that a signal has stopped and that is not traced.
@@ -31,11 +32,11 @@ pub enum Action {
     },
     /// Re-executes systemd; no unit stops.
     ReexecSystemd,
-    /// Restarts (or starts) a daemon's unit.
-    RestartUnit { unit: Unit },
+    RestartUnit {
+        unit: Unit,
+    },
 }
 
-/// A run of the OCI runtime, as it was when it was blamed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RuntimeProcess {
     pub pid: u32,
@@ -46,7 +47,6 @@ pub struct RuntimeProcess {
     pub container: ContainerId,
 }
 
-/// A unit that may be restarted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unit {
     Docker,
@@ -67,7 +67,6 @@ impl Unit {
 /// What an action is done to; what does not apply is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Target<'a> {
-    /// The container that is removed, or that a process works on.
     pub container: Option<&'a ContainerId>,
     pub pid: Option<u32>,
     /// When it was started, in the kernel's ticks since boot.

@@ -65,12 +65,10 @@ impl Status {
         }
     }
 
-    /// Whether the node may recover after it.
     pub fn may_have_healed(self) -> bool {
         self.has_acted() || matches!(self, Self::Changed | Self::NotNeeded)
     }
 
-    /// Whether something was, or may have been, changed.
     pub fn has_acted(self) -> bool {
         matches!(self, Self::Done | Self::Unproven)
     }

@@ -37,7 +37,6 @@ pub struct Request {
     pub dead: bool,
     /// Stopped ones of pods without a living sandbox.
     pub exited: bool,
-    /// Ones of pods that never started.
     pub created: bool,
     /// Of `exited`, those of living pods too.
     pub include_live_pods: bool,
@@ -53,7 +52,6 @@ pub struct Request {
 pub enum Kind {
     /// `dead`, or `removing`: Docker can't start it again.
     Dead,
-    /// `exited`
     Exited,
     /// `created`: never started.
     Created,
@@ -73,7 +71,6 @@ impl Kind {
     }
 }
 
-/// A container to remove, as it was when the plan was made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
     pub id: ContainerId,
@@ -81,16 +78,12 @@ pub struct Target {
     pub label: Option<String>,
     pub role: ContainerKind,
     pub pod: Option<PodName>,
-    /// Its pod's UID.
     pub uid: Option<PodUid>,
     pub sandbox: Option<ContainerId>,
-    /// Why it may be removed.
     pub kind: Kind,
     pub state: String,
     pub created: Option<Time>,
-    /// When it was started last.
     pub started: Option<Time>,
-    /// When it ended last.
     pub finished: Option<Time>,
 }
 
@@ -139,7 +132,6 @@ pub struct Unseen {
 }
 
 impl Unseen {
-    /// Why it could not be seen.
     pub fn why(&self) -> String {
         let waited = || TimeDelta::from_std(self.probe.took).unwrap_or(duration::NEVER);
         match (&self.probe.error, self.probe.outcome) {
@@ -152,12 +144,10 @@ impl Unseen {
     }
 }
 
-/// Why a container of a wanted kind is spared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Spared {
     LivePod,
     NoPod,
-    /// It never started, but may still.
     MayStart,
     /// It is younger than was asked for, or its age can't be told.
     Young,
@@ -172,7 +162,6 @@ pub enum Spared {
 pub struct Plan {
     /// Pod by pod, each one's containers before their sandbox; what belongs to no pod comes last.
     pub targets: Vec<Target>,
-    /// What could not be seen.
     pub unseen: Vec<Unseen>,
     pub spared: BTreeMap<ContainerId, Spared>,
 }
@@ -273,7 +262,6 @@ impl Plan {
 }
 
 impl Request {
-    /// Whether containers of `kind` were asked for.
     fn wants(&self, kind: Kind) -> bool {
         match kind {
             Kind::Dead => self.dead,
@@ -282,7 +270,6 @@ impl Request {
         }
     }
 
-    /// Why `target` stays, if it does.
     fn spares(&self, target: &Target, pods: &Pods<'_>, now: Time) -> Option<Spared> {
         let age = target.since().map(|since| now - since);
         let younger = |than: TimeDelta| age.is_none_or(|age| age < than);
@@ -340,7 +327,6 @@ fn unknown(container: &Container, state: &str) -> Unseen {
     unseen
 }
 
-/// What is kept of a container that could not be seen.
 fn unseen(container: &Container) -> Unseen {
     Unseen {
         id: container.id.clone(),

@@ -104,7 +104,6 @@ impl Running {
         Ok((bytes, matches!(ended, Ended::Whole)))
     }
 
-    /// How the child ended, if it does so within `patience` and that can be known.
     pub(crate) fn wait(&mut self, patience: Duration) -> Option<ExitStatus> {
         let until = Instant::now() + patience;
         while !self.has_ended() {

@@ -3,7 +3,6 @@
 use super::version::Version;
 use std::collections::BTreeMap;
 
-/// A program whose version matters, besides the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Component {
     Systemd,
@@ -14,7 +13,6 @@ pub enum Component {
 }
 
 impl Component {
-    /// All, in the order in which they are told.
     pub const ALL: [Self; 5] = [
         Self::Systemd,
         Self::Dockerd,
@@ -24,73 +22,66 @@ impl Component {
     ];
 
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Systemd => "systemd",
-            Self::Dockerd => "dockerd",
-            Self::Containerd => "containerd",
-            Self::Runc => "runc",
-            Self::Kubelet => "kubelet",
-        }
+        self.row().0
     }
 
-    /// What its answer to `--version` begins with.
-    fn begins(self) -> &'static str {
+    /// Its name, and what its answer to `--version` begins with.
+    fn row(self) -> (&'static str, &'static str) {
         match self {
-            Self::Systemd => "systemd ",
-            Self::Dockerd => "Docker version ",
-            Self::Containerd => "containerd ",
-            Self::Runc => "runc version ",
-            Self::Kubelet => "Kubernetes ",
+            Self::Systemd => ("systemd", "systemd "),
+            Self::Dockerd => ("dockerd", "Docker version "),
+            Self::Containerd => ("containerd", "containerd "),
+            Self::Runc => ("runc", "runc version "),
+            Self::Kubelet => ("kubelet", "Kubernetes "),
         }
     }
 }
 
-/// Returns the version that a program printed when it was asked for it.
+/// The version that a program printed when it was asked for it.
 ///
 /// - `Docker version 20.10.24+dfsg1, build 5d6db84`
 /// - `containerd github.com/containerd/containerd v1.6.20 2806fc1057397dbaeefbea0e4e17bddfbd388f38`
 /// - `runc version 1.1.5+ds1`
 /// - `Kubernetes v1.20.2`
 /// - `systemd 252 (252.38-1~deb12u1)`: what the distribution calls it says more.
-pub fn printed(tool: Component, text: &str) -> Option<Version> {
+pub fn printed(component: Component, text: &str) -> Option<Version> {
     let line = text
         .lines()
-        .find_map(|line| line.trim().strip_prefix(tool.begins()))?;
+        .find_map(|line| line.trim().strip_prefix(component.row().1))?;
     let bare = |word: &'_ str| Version::parse(word.trim_matches(['(', ')', ',']));
     let mut found = line.split_ascii_whitespace().filter_map(bare);
     let first = found.next()?;
     let fuller = found.next().filter(|fuller| {
-        tool == Component::Systemd && fuller.numbers().first() == first.numbers().first()
+        component == Component::Systemd && fuller.numbers().first() == first.numbers().first()
     });
     Some(fuller.unwrap_or(first))
 }
 
-/// What is known of the versions of the node's software.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Versions(BTreeMap<Component, Version>);
 
 impl Versions {
     /// Notes what the running program itself says; its file may have been replaced since.
-    pub fn correct(&mut self, tool: Component, version: Option<Version>) {
+    pub fn correct(&mut self, component: Component, version: Option<Version>) {
         if let Some(version) = version {
-            self.0.insert(tool, version);
+            self.0.insert(component, version);
         }
     }
 
-    /// Notes a version if none is known.
-    pub fn learn(&mut self, tool: Component, version: Option<Version>) {
+    pub fn learn(&mut self, component: Component, version: Option<Version>) {
         if let Some(version) = version {
-            self.0.entry(tool).or_insert(version);
+            self.0.entry(component).or_insert(version);
         }
     }
 
-    /// The version of a program, if it is known.
-    pub fn of(&self, tool: Component) -> Option<&Version> {
-        self.0.get(&tool)
+    pub fn of(&self, component: Component) -> Option<&Version> {
+        self.0.get(&component)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (Component, &Version)> {
-        self.0.iter().map(|(tool, version)| (*tool, version))
+        self.0
+            .iter()
+            .map(|(component, version)| (*component, version))
     }
 }
 
@@ -104,7 +95,7 @@ mod tests {
 
     #[test]
     fn what_programs_print_is_read() {
-        for (tool, text, expected) in [
+        for (component, text, expected) in [
             (
                 Component::Dockerd,
                 "Docker version 20.10.24+dfsg1, build 5d6db84\n",
@@ -142,7 +133,11 @@ mod tests {
                 "219",
             ),
         ] {
-            assert_eq!(printed(tool, text).unwrap().as_str(), expected, "{text}");
+            assert_eq!(
+                printed(component, text).unwrap().as_str(),
+                expected,
+                "{text}"
+            );
         }
         // Another program in its place, or its error.
         assert_eq!(printed(Component::Dockerd, "bash, version 5.2.15"), None);

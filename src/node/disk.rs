@@ -9,18 +9,15 @@ use std::{
     time::Duration,
 };
 
-/// A disk, as it was over the moment that it was watched.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Disk {
     /// The kernel's number for it: `254:0`.
     pub device: String,
-    /// Its name: `sda`, `dm-0`.
     pub name: String,
     /// For which share of the moment at least one request was in flight, in per cent. On a disk that serves many at a
     /// time, such as NVMe, 100 % is no want by itself.
     pub busy: f64,
     pub queue: f64,
-    /// Requests (reads, writes and flushes) that were finished meanwhile.
     pub finished: u64,
     /// How long these had taken at the mean; `None` if there were none.
     pub wait: Option<Duration>,
@@ -39,11 +36,9 @@ impl Disk {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// `/proc/diskstats`.
     pub before: String,
     pub after: String,
     pub elapsed: Duration,
-    /// `mountinfo` of the machine's first process.
     pub mounts: String,
     /// The names of the disks right below each mapped one (`/sys/dev/block/MAJOR:MINOR/slaves`), by its name.
     pub below: BTreeMap<String, Vec<String>>,
@@ -53,14 +48,12 @@ pub struct Sample {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counters {
     finished: u64,
-    /// How long they took in all.
     took: u64,
     in_flight: u64,
     busy: u64,
     queued: u64,
 }
 
-/// One line of `/proc/diskstats`.
 struct Line<'a> {
     device: String,
     name: &'a str,
@@ -222,7 +215,6 @@ fn whole_disk<'a>(name: &'a str, names: &BTreeSet<&str>) -> &'a str {
     }
 }
 
-/// The disk of a line, over the moment since `before`.
 fn over(line: &Line, before: &Counters, elapsed: Duration) -> Option<Disk> {
     let after = &line.counters;
     let millis = elapsed.as_secs_f64() * 1000.0;
@@ -234,12 +226,11 @@ fn over(line: &Line, before: &Counters, elapsed: Duration) -> Option<Disk> {
     let took = since(after.took, before.took);
     let stuck = finished == 0 && before.in_flight.min(after.in_flight) > 0;
     // Some kernels (5.0 to 5.11) count time only when a request begins or ends.
-    let (busy, queue) = match stuck {
-        true => (100.0, count(after.in_flight)),
-        false => (
-            (since(after.busy, before.busy) / millis * 100.0).min(100.0),
-            since(after.queued, before.queued) / millis,
-        ),
+    let (busy, queue) = if stuck {
+        (100.0, count(after.in_flight))
+    } else {
+        let busy = since(after.busy, before.busy) / millis * 100.0;
+        (busy.min(100.0), since(after.queued, before.queued) / millis)
     };
     Some(Disk {
         device: line.device.clone(),

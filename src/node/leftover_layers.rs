@@ -14,7 +14,6 @@ pub struct LeftoverLayer {
 }
 
 impl LeftoverLayer {
-    /// Whether a removal of it began and did not end.
     pub fn is_half_removed(&self) -> bool {
         !self.names.iter().any(|name| name == LINK)
     }

@@ -7,7 +7,6 @@ use super::Process;
 pub struct FileLock {
     /// The process that took it. One that it made may hold it after its end.
     pub holder: u32,
-    /// That process's name, if it was seen.
     pub comm: Option<String>,
     /// The processes that the kernel lets wait for it. Who only tries again and again is not among them.
     pub waiters: Vec<u32>,

@@ -108,7 +108,6 @@ fn line(line: &str) -> Option<Mount> {
     })
 }
 
-/// A mount among others of a namespace, by the kernel's numbers for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountPoint {
     /// Its number: no two mounts have one at a time, whatever namespace they are in.
@@ -139,7 +138,6 @@ pub fn top(spots: &[MountPoint], path: &str) -> Option<u64> {
     free.next().is_none().then_some(first.id)
 }
 
-/// Where the mount of a line of `mountinfo` is.
 pub(super) fn point(line: &str) -> Option<String> {
     line.split(' ').nth(4).map(unescaped)
 }

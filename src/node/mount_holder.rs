@@ -22,7 +22,6 @@ pub struct HeldMount {
     pub place: Place,
 }
 
-/// A process that lives in a mount namespace, and so keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountHolder {
     pub pid: u32,
@@ -35,7 +34,6 @@ pub struct MountHolder {
     pub uid: Option<PodUid>,
 }
 
-/// A mount namespace that holds mounts of layers or containers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Namespace {
     /// The kernel's name for it: `mnt:[4026532250]`.
@@ -43,7 +41,6 @@ pub struct Namespace {
     /// Whether it is the runtime's own: one of the machine's daemons lives in it.
     pub own: bool,
     pub processes: usize,
-    /// The first of them.
     pub keepers: Vec<MountHolder>,
     pub held: Vec<HeldMount>,
 }
@@ -102,7 +99,6 @@ fn is_layer(name: &str) -> bool {
     bare.len() >= NAME && bare.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// The places that a text names: a daemon's error, with paths in it.
 pub fn places(text: &str) -> Vec<Place> {
     let words = text.split(|c: char| c.is_whitespace() || "\"'():,".contains(c));
     let mut found: Vec<_> = words.filter_map(place).collect();
@@ -111,7 +107,6 @@ pub fn places(text: &str) -> Vec<Place> {
     found
 }
 
-/// What a namespace holds, from the `mountinfo` of a process in it.
 pub fn held(mountinfo: &str) -> Vec<HeldMount> {
     let spots = mount::mount_points(mountinfo).into_iter();
     spots

@@ -12,7 +12,6 @@ const KERNEL_THREAD: u64 = 0x0020_0000;
 const WORDS: usize = 128;
 const LETTERS: usize = 4096;
 
-/// A task's `stat`, the fields that serve.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stat {
     pub pid: u32,
@@ -46,7 +45,6 @@ pub fn age(start_ticks: u64, uptime: Duration) -> Duration {
     uptime.saturating_sub(start)
 }
 
-/// How long the kernel has been up, from `/proc/uptime`.
 pub fn uptime(text: &str) -> Option<Duration> {
     let seconds: f64 = text.split_ascii_whitespace().next()?.parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok()
@@ -61,26 +59,25 @@ pub fn processor_time(text: &str) -> Option<Duration> {
     Some(Duration::from_millis(ticks.saturating_mul(1000 / TICKS)))
 }
 
+/// What follows `name` in the first line that begins with it.
+pub(super) fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+    Some(rest.trim())
+}
+
 /// Who traces the task, from its `status`; 0 for nobody.
 pub fn tracer(text: &str) -> Option<u32> {
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("TracerPid:"))?;
-    line.trim().parse().ok()
+    field(text, "TracerPid:")?.parse().ok()
 }
 
 /// How often the task has gone to sleep by itself, from its `status`: if that stays the same, so did its sleep.
 pub fn sleeps(text: &str) -> Option<u64> {
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
-    line.trim().parse().ok()
+    field(text, "voluntary_ctxt_switches:")?.parse().ok()
 }
 
 /// Whether the task is stopped, by its `status`; not told is no.
 pub fn is_stopped(text: &str) -> bool {
-    let state = text.lines().find_map(|line| line.strip_prefix("State:"));
-    let letter = state.and_then(|state| state.trim().chars().next());
+    let letter = field(text, "State:").and_then(|state| state.chars().next());
     letter
         .and_then(State::from_letter)
         .is_some_and(State::is_stopped)
@@ -106,7 +103,6 @@ pub fn stack(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The words of a `cmdline`.
 pub fn cmdline(bytes: &[u8]) -> Vec<String> {
     bytes
         .strip_suffix(b"\0")

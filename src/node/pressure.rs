@@ -1,5 +1,6 @@
 //! What the machine is short of: memory, tasks, open files, and time (pressure stall information).
 
+use super::parse::field;
 use std::time::Duration;
 
 /// The machine's pressures; what its kernel does not tell is `None`.
@@ -9,11 +10,8 @@ pub struct Pressure {
     pub io: Option<Stall>,
     pub memory: Option<Stall>,
     pub load: Option<f64>,
-    /// All tasks (threads) there are.
     pub tasks: Option<u64>,
-    /// How many there may be.
     pub tasks_limit: Option<u64>,
-    /// Memory, in bytes.
     pub memory_total: Option<u64>,
     /// Memory that could be used without swapping, in bytes.
     pub memory_available: Option<u64>,
@@ -30,7 +28,6 @@ pub struct Stall {
     pub full: Option<f64>,
 }
 
-/// A daemon's own limits and how far it has used them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DaemonLimits {
     pub pid: u32,
@@ -38,19 +35,14 @@ pub struct DaemonLimits {
     /// How many there may be; `None` for no limit.
     pub tasks_limit: Option<u64>,
     pub files: Option<u64>,
-    /// How many it may have.
     pub files_limit: Option<u64>,
 }
 
-/// What a file of `/proc/pressure` says.
 pub fn stall(text: &str) -> Option<Stall> {
     let average = |kind: &str| -> Option<f64> {
-        let line = text.lines().find_map(|line| line.strip_prefix(kind))?;
-        let words = line.split_ascii_whitespace();
-        let share = words
-            .filter_map(|word| word.strip_prefix("avg10="))
-            .next()?;
-        share.parse().ok()
+        let mut words = field(text, kind)?.split_ascii_whitespace();
+        let share = words.find_map(|word| word.strip_prefix("avg10="));
+        share?.parse().ok()
     };
     Some(Stall {
         some: average("some ")?,
@@ -68,24 +60,14 @@ pub fn loadavg(text: &str) -> (Option<f64>, Option<u64>) {
     (load, tasks)
 }
 
-/// A value of `/proc/meminfo`, in bytes.
 pub fn meminfo(text: &str, name: &str) -> Option<u64> {
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    let value = field(text, &format!("{name}:"))?;
+    let kilobytes: u64 = value.strip_suffix("kB")?.trim().parse().ok()?;
     kilobytes.checked_mul(1024)
 }
 
-/// A value of `/proc/vmstat`.
 pub fn vmstat(text: &str, name: &str) -> Option<u64> {
-    text.lines().find_map(|line| {
-        line.strip_prefix(name)?
-            .strip_prefix(' ')?
-            .trim()
-            .parse()
-            .ok()
-    })
+    field(text, &format!("{name} "))?.parse().ok()
 }
 
 /// A file with a number alone in it; `max` is none.
@@ -95,10 +77,8 @@ pub fn number(text: &str) -> Option<u64> {
 
 /// The soft limit of open files, from `/proc/PID/limits`.
 pub fn open_files(text: &str) -> Option<u64> {
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("Max open files"))?;
-    line.split_ascii_whitespace().next()?.parse().ok()
+    let limits = field(text, "Max open files")?;
+    limits.split_ascii_whitespace().next()?.parse().ok()
 }
 
 /// The folder of a task's `pids` controller, below the cgroups' mount, from its `cgroup`: `pids/PATH` of version 1,
@@ -120,16 +100,13 @@ pub fn pids_folder(text: &str) -> Option<String> {
         .or_else(|| find(str::is_empty))
 }
 
-/// Something that the kernel said and that matters here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelLine {
     pub kind: KernelKind,
-    /// How long ago, if that can be told.
     pub ago: Option<Duration>,
     pub text: String,
 }
 
-/// What the kernel says that matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KernelKind {
     /// A task has been in uninterruptible sleep for minutes (kernel/hung_task.c).
@@ -155,7 +132,6 @@ const KINDS: &[(&str, KernelKind)] = &[
     ("I/O error", KernelKind::DiskError),
 ];
 
-/// What the kernel means by `text`, if it matters here.
 pub(crate) fn kernel_words(text: &str) -> Option<KernelKind> {
     let (_, kind) = KINDS.iter().find(|(words, _)| text.contains(words))?;
     Some(*kind)
@@ -198,7 +174,6 @@ pub fn answers(record: &str) -> Option<&str> {
 }
 
 impl KernelLine {
-    /// Whether it says that this server does not answer.
     pub fn is_silence_of(&self, server: &str) -> bool {
         let named = self.text.split_once(": server ");
         let rest = named.and_then(|(_, rest)| rest.strip_prefix(server));

@@ -2,7 +2,6 @@
 //! report or a capture.
 
 pub const MASK: &str = "***";
-/// Parts of the names of options and variables whose values are secret.
 const SECRET: &[&str] = &[
     "token",
     "password",
@@ -36,7 +35,6 @@ pub fn redact(words: &mut [String]) {
     }
 }
 
-/// Masks the user and password of each URL in a text.
 pub fn urls(text: &str) -> String {
     let mut masked = String::new();
     let mut rest = text;

@@ -11,7 +11,6 @@ pub enum Role {
     Kubelet,
     /// What keeps a container for containerd (or for an old Docker).
     Shim,
-    /// A run of the OCI runtime.
     OciRuntime(OciCommand),
     CniPlugin,
     Iptables,
@@ -19,24 +18,17 @@ pub enum Role {
 }
 
 impl Role {
-    /// Whether it is one of the daemons that a node's containers depend on.
     pub fn is_daemon(self) -> bool {
         matches!(self, Self::Dockerd | Self::Containerd | Self::Kubelet)
     }
 }
 
-/// What the OCI runtime was called for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OciCommand {
-    /// `create`
     Create,
-    /// `start`
     Start,
-    /// `kill`
     Kill,
-    /// `delete`
     Delete,
-    /// `exec`
     Exec,
     /// `state`, `ps`, `pause`, `resume`, `update`, …
     Other,
@@ -72,7 +64,6 @@ const COMMANDS: &[(&str, OciCommand)] = &[
     ("resume", OciCommand::Other),
     ("update", OciCommand::Other),
 ];
-/// Folders of network plugins, the kubelet's and the distributions'.
 const CNI_FOLDERS: &[&str] = &["/cni/bin/", "/lib/cni/", "/libexec/cni/", "/lib64/cni/"];
 
 /// iptables' programs that take its lock, as the kernel cuts their names: 15 bytes. Those by nftables take none.
@@ -107,7 +98,6 @@ pub fn is_worth_asking(comm: &str, parent: Role) -> bool {
         || parent != Role::Other
 }
 
-/// What a process is, from its name alone, where its words could not be read.
 pub fn by_name(comm: &str, parent: Role) -> Role {
     match comm {
         "dockerd" | "dockerd-current" => Role::Dockerd,

@@ -49,7 +49,6 @@ const LONGEST: usize = 512;
 const DEEPEST: usize = 64;
 
 impl Settings {
-    /// What these words set; the file that they name is still to be read.
     pub fn of_words(words: &[String]) -> Self {
         let flag = |name: &str| flag(words, name);
         let number = |name: &str| flag(name)?.parse().ok();
@@ -104,7 +103,6 @@ impl Settings {
     }
 }
 
-/// The value of a flag: the last one counts.
 fn flag(words: &[String], name: &str) -> Option<String> {
     let value = |(at, word): (usize, &String)| match word.strip_prefix(name)? {
         "" => words.get(at + 1).cloned(),
@@ -133,7 +131,6 @@ fn span(text: &str) -> Option<Duration> {
 }
 
 enum Level {
-    /// In a map, behind this key if there is one.
     Map(Option<String>),
     List,
 }

@@ -14,7 +14,6 @@ use std::time::Duration;
 pub struct Systemd {
     pub bus: Bus,
     pub state: Option<State>,
-    /// The function of the kernel that it sleeps in, if it tells.
     pub wchan: Option<String>,
     /// Which share of one processor it took while it was silent, in per cent.
     pub busy: Option<f64>,
@@ -22,7 +21,6 @@ pub struct Systemd {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bus {
-    /// After that time, with its version if that makes sense.
     Answered(Duration, Option<Version>),
     Silent(Duration),
     Failed(String),

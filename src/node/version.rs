@@ -18,7 +18,6 @@ pub struct Version {
     appended: Vec<Part>,
 }
 
-/// What comes before a release, the earlier first, and its number: `rc93`, `alpha.1`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Before {
     stage: usize,
@@ -65,7 +64,6 @@ impl Version {
         &self.text
     }
 
-    /// Its numbers: 1, 4, 4 of `1.4.4-1`.
     pub fn numbers(&self) -> &[u64] {
         &self.numbers
     }
@@ -96,7 +94,6 @@ impl Version {
     }
 }
 
-/// The numbers that `text` begins with, with dots between, and the rest.
 fn numbers(mut text: &str) -> (Vec<u64>, &str) {
     let mut numbers = Vec::new();
     loop {
@@ -120,7 +117,6 @@ fn numbers(mut text: &str) -> (Vec<u64>, &str) {
     }
 }
 
-/// The stage before a release that `rest` begins with, and what follows it.
 fn stage(rest: &str) -> (Option<Before>, &str) {
     let word = rest.trim_start_matches(['-', '~', '.', '_']);
     let found = STAGES.iter().enumerate().find_map(|(stage, name)| {

@@ -156,7 +156,6 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether removals may be sent now.
     fn may_send(&self) -> bool {
         self.stopped.is_none()
             && self
@@ -195,7 +194,6 @@ impl<'a> Run<'a> {
             .all(|&member| self.outcomes[member].is_some())
     }
 
-    /// A container of the sandbox that is not gone.
     fn left_in(&self, index: usize) -> Option<usize> {
         let left = |member: &usize| {
             self.outcomes[*member]

@@ -20,16 +20,13 @@ use crate::{
 use chrono::TimeDelta;
 use std::collections::BTreeSet;
 
-/// A remedy to carry out: what is shown, asked and done in one go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     pub finding: &'static str,
     pub title: String,
     pub confidence: Confidence,
-    /// What it may cost.
     pub risk: Risk,
     pub cost: String,
-    /// All that it does; never empty.
     pub actions: Vec<Action>,
 }
 

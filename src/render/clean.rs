@@ -169,12 +169,12 @@ fn spared(plan: &Plan) -> String {
         .iter()
         .map(|(why, count)| {
             let why = match why {
-                Spared::LivePod => "belong to running pods (--include-live-pods removes them)",
-                Spared::NoPod => "belong to no pod (--include-non-pods removes them)",
-                Spared::MayStart => "were created less than 10 minutes ago",
-                Spared::Young => "are too recent for --older-than",
-                Spared::InUse => "are sandboxes of containers that stay",
-                Spared::Ambiguous => "have an ID that is also another container's name",
+                Spared::LivePod => "of running pods (--include-live-pods removes them)",
+                Spared::NoPod => "of no pod (--include-non-pods removes them)",
+                Spared::MayStart => "created less than 10 minutes ago",
+                Spared::Young => "too recent for --older-than",
+                Spared::InUse => "in use by a container that stays",
+                Spared::Ambiguous => "whose ID is also another container's name",
             };
             format!("{count} {why}")
         })
@@ -189,7 +189,7 @@ fn unseen(unseen: &[Unseen], width: u16, out: &mut dyn Write) -> io::Result<()> 
     }
     let them = counted(unseen.len(), "container");
     let intro = format!(
-        "Left alone: {them} that could not be inspected (their listed state is not reliable)."
+        "Left alone: {them} that could not be inspected. The listed state is not reliable."
     );
     write!(out, "{}", paragraph(&intro, 0, width))?;
     for it in unseen.iter().take(NAMED) {

@@ -116,7 +116,6 @@ impl Removed {
         }
     }
 
-    /// Why a container was not planned.
     fn why_not(&self, id: &ContainerId) -> String {
         let unseen = self.plan.unseen.iter().find(|unseen| unseen.id == *id);
         let why = match (self.plan.spared.get(id), unseen) {

@@ -61,7 +61,6 @@ impl Filters {
         Ok(())
     }
 
-    /// Whether `container` is let through.
     pub fn admit(&self, container: &Container) -> bool {
         let label = |label: &Label| label.matches(container);
         // Docker says "not" to what has all of the unwanted labels, not to what has one of them.
@@ -76,7 +75,6 @@ impl Filters {
 }
 
 impl Label {
-    /// The label that `text` asks for: `K` or `K=V`.
     fn parse(text: &str) -> anyhow::Result<Self> {
         let (key, value) = match text.split_once('=') {
             Some((key, value)) => (key, Some(value.to_owned())),
@@ -91,7 +89,6 @@ impl Label {
         })
     }
 
-    /// Whether `container` has it.
     fn matches(&self, container: &Container) -> bool {
         container
             .labels

@@ -3,7 +3,6 @@
 use super::{Plan, Target};
 use crate::finding::outcome::{Outcome, Status};
 
-/// A run of `clean`: the plan and what became of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CleanResult {
     pub dry_run: bool,
@@ -38,7 +37,6 @@ impl CleanResult {
         alike.count()
     }
 
-    /// How all ended, if nothing was sent for any.
     pub fn untried(&self) -> Option<&Outcome> {
         let first = self.outcomes.first()?;
         (self.notes.is_empty() && self.is_untouched()).then_some(first)

@@ -344,8 +344,8 @@ fn a_sandbox_stays_while_a_container_in_it_is_not_planned() {
 #[test]
 fn an_inspect_without_a_known_state_has_shown_nothing() {
     for (state, why) in [
-        ("", "its inspect tells no state"),
-        ("stopping", "its inspect tells an unknown state: stopping"),
+        ("", "its inspect has no state"),
+        ("stopping", "its inspect has an unknown state: stopping"),
     ] {
         let plan = Plan::new(&[container("a", state)], &all(), now());
         assert_eq!(plan.targets, []);
@@ -367,7 +367,7 @@ fn a_sandbox_that_stops_answering_is_not_called_living() {
     let [app, pause] = stopped;
     let later = [app, unanswered(pause, probe::Outcome::TimedOut)];
     let overtaken = plan.overtaken(&Plan::new(&later, &exited(), now()));
-    let why = "part of its pod can't be inspected any more";
+    let why = "part of its pod cannot be inspected any more";
     assert_eq!(overtaken[0], Some(Outcome::because(Status::Changed, why)));
 }
 

@@ -23,7 +23,6 @@ pub(super) fn spawn<T: Send + 'static>(
 }
 
 impl<T> Pending<T> {
-    /// The answer; an error is why there is none by `until`.
     pub(super) fn wait(&self, until: Instant) -> Result<T, String> {
         let receiver = self.0.as_ref().map_err(ToString::to_string)?;
         let left = until.saturating_duration_since(Instant::now());

@@ -29,7 +29,6 @@ pub(super) fn watch(tree: &Tree) -> Pending<io::Result<Sample>> {
     spawn("disks", move || sample(&tree))
 }
 
-/// Fills in the disks; returns why they were not seen, if so.
 pub(super) fn fill(
     watched: &Pending<io::Result<Sample>>,
     tree: &Tree,

@@ -57,7 +57,6 @@ impl ProcFile {
 
 #[derive(Debug, Default)]
 pub(super) struct FilesRead {
-    /// Each process's file; what has ended meanwhile is left out.
     pub(super) files: BTreeMap<u32, Vec<u8>>,
     /// The processes whose file did not come in time.
     pub(super) stuck: Vec<u32>,
@@ -66,7 +65,6 @@ pub(super) struct FilesRead {
     pub(super) failed: Option<String>,
 }
 
-/// Reads that file of these processes, until `until`.
 pub(super) fn read(
     tree: &Tree,
     file: ProcFile,
@@ -106,7 +104,6 @@ pub(super) fn command_line(cmdline: &[u8]) -> Vec<String> {
     words
 }
 
-/// Lets one child read; returns how many of `pids` it answered.
 fn run_child(
     tree: &Tree,
     file: ProcFile,

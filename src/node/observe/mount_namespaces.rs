@@ -32,7 +32,6 @@ use std::{
 const MAX_FILE: u64 = 16 << 20;
 const MAX_TOTAL: usize = 128 << 20;
 const MAX_NAMESPACES: usize = 2048;
-/// Most mounts of layers and containers that are kept of a namespace.
 const MAX_HELD: usize = 4096;
 /// Processes that are told of a namespace; from its first to its last tried, if it ends meanwhile.
 const MAX_HOLDERS: usize = 8;
@@ -47,7 +46,6 @@ enum Found {
     Unobserved(Unobserved),
 }
 
-/// Fills in `host.remote` and `host.namespaces`.
 pub(super) fn scan(
     tree: &Tree,
     stats: &BTreeMap<u32, Stat>,
@@ -173,10 +171,7 @@ fn without(tree: &Tree, error: &io::Error) -> Found {
 }
 
 fn gap(why: String) -> Found {
-    Found::Unobserved(Unobserved::Gap(Gap {
-        what: MOUNTS.to_owned(),
-        why,
-    }))
+    Found::Unobserved(Unobserved::gap(MOUNTS, why))
 }
 
 fn namespaces(tree: &Tree, pids: &[u32], own: &Own, to: &SyncSender<Found>) {
@@ -193,10 +188,12 @@ fn namespaces(tree: &Tree, pids: &[u32], own: &Own, to: &SyncSender<Found>) {
     if let Some(number) = tree.told("namespaces-denied", || {
         (denied > 0).then(|| denied.to_string())
     }) {
-        drop(to.send(Found::Unobserved(Unobserved::Note(format!(
-            "{} processes hide their mounts; skipped (root sees them on the host)",
-            number.trim()
-        )))));
+        let hidden = match number.trim() {
+            "1" => "1 process hides its mounts".to_owned(),
+            number => format!("{number} processes hide their mounts"),
+        };
+        let note = format!("{hidden}; skipped (root on the host sees them)");
+        drop(to.send(Found::Unobserved(Unobserved::Note(note))));
     }
     let all = members.len();
     drop(to.send(Found::Number(all)));

@@ -4,7 +4,6 @@ use crate::io::files::Tree;
 use crate::node::pressure::{self, DaemonLimits, KernelLine, Pressure, answers, kernel_line};
 use std::{collections::VecDeque, io, time::Duration};
 
-/// Kernel lines that are kept, the last ones.
 const LINES: usize = 50;
 const FILES: usize = 1 << 20;
 
@@ -50,7 +49,6 @@ fn limits_of(tree: &Tree, pid: u32, cgroup: Option<&str>) -> DaemonLimits {
     }
 }
 
-/// What the kernel said that matters, the last lines.
 pub(super) fn kernel_lines(tree: &Tree, uptime: Option<Duration>) -> io::Result<Vec<KernelLine>> {
     let mut lines = VecDeque::new();
     tree.records("dev/kmsg", &mut |record| {

@@ -13,13 +13,10 @@ use std::{
 
 const MAX_PROCESSES: usize = 32 << 10;
 
-/// What the walk through all processes yields.
 #[derive(Default)]
 pub(super) struct ProcScan {
     pub(super) stats: BTreeMap<u32, Stat>,
-    /// Processes that are listed and may not be looked at.
     pub(super) hidden: usize,
-    /// Why that may not be all.
     pub(super) complaint: Option<String>,
 }
 
@@ -38,7 +35,6 @@ pub(super) enum Entry {
     Failed(String),
 }
 
-/// Every process's `stat`.
 pub(super) fn scan(tree: &Tree, until: Instant) -> ProcScan {
     let tree = tree.clone();
     let mut scan = ProcScan::default();

@@ -14,7 +14,6 @@ use std::{
     path::Path,
 };
 
-/// What the kernel says of process `pid`; `None` if there is none.
 pub fn stat(pid: u32) -> Option<Stat> {
     let text = here().text(&format!("proc/{pid}/stat")).ok()?;
     parse::stat(&text)
@@ -35,7 +34,6 @@ impl Proc {
         File::open(here().path("proc")).map(Self)
     }
 
-    /// The mounts of the namespace that this process is in now, as it sees them.
     pub fn own_mounts(&self) -> io::Result<Vec<MountPoint>> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let file = openat(&self.0, "self/mountinfo", flags, Mode::empty())?;

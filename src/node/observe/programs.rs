@@ -31,14 +31,12 @@ pub(super) const KILL_TIMEOUT: Duration = Duration::from_millis(100);
 /// Whoever may write to a file or a folder besides its owner and group.
 const OTHERS_WRITE: u32 = 0o002;
 
-/// What the child says of a program that is not there.
 const NOT_THERE: &str = "no such program";
 
 /// How a program ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reply {
     Output(String, Duration),
-    /// It failed, or could not be run, with these words.
     Failed(String),
     /// With the child that survived KILL, if any.
     TimedOut(Duration, Option<u32>),
@@ -48,7 +46,6 @@ pub(super) enum Reply {
 }
 
 impl Reply {
-    /// What was printed; an error is why that is not known.
     pub(super) fn output(self) -> Result<String, String> {
         match self {
             Self::Output(text, _) => Ok(text),
@@ -59,7 +56,6 @@ impl Reply {
     }
 }
 
-/// What to report of a child that survived KILL.
 pub(super) fn stuck_child(pid: u32) -> String {
     format!(
         "process {pid}, a child of plegdoctor, is blocked in the kernel and exits once that call returns"
@@ -88,7 +84,6 @@ pub(super) fn list(root: &Path, folders: &[String], until: Instant) -> Reply {
     run_child(&mut command, until, &|_| true)
 }
 
-/// Whether a program could not be run because it is not there.
 pub(super) fn is_not_there(words: &str) -> bool {
     words.contains(NOT_THERE)
 }
@@ -101,7 +96,6 @@ fn has_started(pid: u32) -> bool {
     })
 }
 
-/// Runs it until `until`; `has_started` is asked about a child that is late.
 fn run_child(command: &mut Command, until: Instant, has_started: &dyn Fn(u32) -> bool) -> Reply {
     let started = Instant::now();
     command

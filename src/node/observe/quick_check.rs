@@ -19,13 +19,11 @@ use std::{
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// There is none of that number, or only its exit status.
     Absent,
     /// There is one, and its cgroup names that container, or none.
     Present(Option<ContainerId>),
 }
 
-/// The machine's Docker daemons with their words, and nothing else of it.
 pub fn dockerds(tree: &Tree, patience: Duration) -> Host {
     let until = Instant::now() + patience;
     let stats = proc_scan::scan(tree, until).stats;
@@ -73,9 +71,10 @@ pub fn presence(tree: &Tree, pids: Vec<u32>, patience: Duration) -> BTreeMap<u32
             }
         },
         &mut |(pid, lives)| {
-            match lives {
-                true => there.push(pid),
-                false => drop(found.insert(pid, Presence::Absent)),
+            if lives {
+                there.push(pid);
+            } else {
+                found.insert(pid, Presence::Absent);
             }
             true
         },
@@ -92,14 +91,12 @@ pub fn presence(tree: &Tree, pids: Vec<u32>, patience: Duration) -> BTreeMap<u32
     found
 }
 
-/// Which of these processes have ended. What does not tell has not.
 pub fn ended(tree: &Tree, pids: &[u32]) -> Vec<u32> {
     let pids = pids.iter().copied();
     pids.filter(|&pid| lives(tree, pid) == Some(false))
         .collect()
 }
 
-/// Whether there is such a process, if that is told.
 fn lives(tree: &Tree, pid: u32) -> Option<bool> {
     let now = || match tree.aside().text(&format!("proc/{pid}/stat")) {
         Ok(text) => Some(parse::stat(&text)?.state != State::Dead),

@@ -10,12 +10,10 @@ use crate::{
 };
 use std::time::{Duration, Instant};
 
-/// How long the file may take.
 const TIMEOUT: Duration = Duration::from_secs(1);
 /// What is recorded; nothing else of the command line and the file may be.
 const RECORD: &str = "kubelet-settings";
 
-/// The settings of the machine's kubelet, if there is one alone, and what could not be read.
 pub(super) fn scan(
     tree: &Tree,
     processes: &[Process],
@@ -51,7 +49,6 @@ fn kubelet(processes: &[Process]) -> Option<&Process> {
     }
 }
 
-/// Reads them of a live kubelet; `None` if its words can't be had.
 fn read(tree: &Tree, kubelet: &Process, until: Instant) -> Option<(Settings, Option<Gap>)> {
     let words = match &kubelet.command {
         Some(words) => words.clone(),

@@ -43,7 +43,6 @@ struct Answer {
     unobserved: Option<Unobserved>,
 }
 
-/// A question on its way, and until when it may be.
 pub(super) struct Asked(Pending<Answer>, Instant);
 
 pub(super) fn ask(tree: &Tree) -> Asked {
@@ -53,7 +52,6 @@ pub(super) fn ask(tree: &Tree) -> Asked {
     Asked(pending, until + GRACE)
 }
 
-/// Fills in what was answered in time; returns why nothing was, if so.
 pub(super) fn fill(Asked(pending, until): &Asked, host: &mut Host) -> Option<Unobserved> {
     let answer = pending.wait(*until).unwrap_or_else(|why| Answer {
         unobserved: Some(gap(why)),
@@ -109,7 +107,6 @@ fn query(tree: &Tree, until: Instant) -> Answer {
     }
 }
 
-/// Asks the machine's own systemd; an error is why it was not asked.
 fn bus(root: &Path, until: Instant) -> Result<(Bus, Option<u32>), String> {
     if root != Path::new(DEFAULT_ROOT) {
         return Err("skipped systemd: it can only be asked on the node itself".to_owned());
@@ -133,7 +130,6 @@ fn bus(root: &Path, until: Instant) -> Result<(Bus, Option<u32>), String> {
     Err(format!("skipped systemd's D-Bus: {missing}"))
 }
 
-/// Whether there is no bus for us: in a container, or for a user who may not use it.
 fn is_missing(words: &str) -> bool {
     [
         "connect to bus: No such file",

@@ -26,19 +26,14 @@ use std::{
 const MAX_THREADS: usize = 1024;
 /// How deep the calls go: daemon, shim, wrapper, runtime, `init`.
 const MAX_DEPTH: usize = 5;
-/// Most processes in uninterruptible sleep that are kept for that alone.
 const MAX_SLEEPERS: usize = 64;
 const MAX_IPTABLES: usize = 64;
 
-/// What is seen on the way and serves others.
 pub(super) struct Seen {
-    /// What each process's `stat` says, by its number.
     pub(super) stats: BTreeMap<u32, Stat>,
-    /// The `cgroup` of those that matter.
     pub(super) cgroups: BTreeMap<u32, String>,
 }
 
-/// Fills in `host.processes`.
 pub(super) fn scan(
     tree: &Tree,
     uptime: Option<Duration>,
@@ -251,7 +246,6 @@ fn scan_details(
     }
 }
 
-/// The text of each one's `cgroup`.
 fn cgroups(
     tree: &Tree,
     found: &BTreeMap<u32, Process>,
@@ -331,12 +325,10 @@ fn details(tree: &Tree, pid: u32, role: Role, state: State) -> Details {
     Details {
         pid,
         wchan: text("wchan").as_deref().and_then(parse::wchan),
-        stack: match runs || state == State::Uninterruptible {
-            true => text("stack")
-                .map(|stack| parse::stack(&stack))
-                .unwrap_or_default(),
-            false => Vec::new(),
-        },
+        stack: (runs || state == State::Uninterruptible)
+            .then(|| text("stack").as_deref().map(parse::stack))
+            .flatten()
+            .unwrap_or_default(),
         tracer: stopped
             .then(|| text("status").as_deref().and_then(parse::tracer))
             .flatten(),
@@ -371,7 +363,8 @@ fn threads(tree: &Tree, pid: u32) -> Threads {
                 state: stat.state,
                 wchan,
                 stack: text("stack")
-                    .map(|stack| parse::stack(&stack))
+                    .as_deref()
+                    .map(parse::stack)
                     .unwrap_or_default(),
                 still: None,
             });

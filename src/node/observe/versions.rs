@@ -14,7 +14,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a program may take; an ordinary one needs a tenth of that.
 const TIMEOUT: Duration = Duration::from_secs(1);
 /// How long the thread may take to say that time was up, or what was recorded.
 const GRACE: Duration = Duration::from_millis(250);

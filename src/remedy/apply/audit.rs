@@ -32,7 +32,6 @@ const DEADLINE: Duration = Duration::from_secs(5);
 /// Lines that are written and synced in one go, if so many wait.
 const TOGETHER: usize = 64;
 
-/// The time of day during a run: a start that was read once, and what has passed since.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     start: Time,
@@ -40,7 +39,6 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The clock that shows `now` now.
     pub fn starting(now: Time) -> Self {
         Self {
             start: now,
@@ -70,7 +68,9 @@ struct Line {
     done: SyncSender<Result<(), String>>,
 }
 
-#[derive(Serialize)]
+const SCHEMA: &str = "plegdoctor.audit/1";
+
+#[derive(Default, Serialize)]
 pub(super) struct Entry<'a> {
     schema: &'static str,
     time: String,
@@ -94,22 +94,13 @@ impl<'a> Entry<'a> {
     pub(super) fn intent(action: &'a Action) -> Self {
         let target = action.target();
         Self {
-            schema: "plegdoctor.audit/1",
-            time: String::new(),
+            schema: SCHEMA,
             event: "intent",
             action: action.word(),
             target: action.describe(),
             id: target.container.map(ContainerId::as_str),
-            name: "",
-            pod: None,
-            namespace: None,
-            state: None,
             pid: target.pid,
-            outcome: None,
-            reason: None,
-            before: None,
-            after: None,
-            proof: None,
+            ..Self::default()
         }
     }
 
@@ -127,8 +118,7 @@ impl<'a> Entry<'a> {
 
     fn removal(target: &'a Target) -> Self {
         Self {
-            schema: "plegdoctor.audit/1",
-            time: String::new(),
+            schema: SCHEMA,
             event: "intent",
             action: "remove-container",
             target: format!("remove container {}", target.id.short()),
@@ -137,18 +127,12 @@ impl<'a> Entry<'a> {
             pod: target.pod.as_ref().map(|pod| &*pod.name),
             namespace: target.pod.as_ref().map(|pod| &*pod.namespace),
             state: Some(&target.state),
-            pid: None,
-            outcome: None,
-            reason: None,
-            before: None,
-            after: None,
-            proof: None,
+            ..Self::default()
         }
     }
 }
 
 impl Audit {
-    /// Opens `path` for appending, and makes it if there is none.
     pub fn open(path: &Path, clock: Clock) -> anyhow::Result<Self> {
         Self::start(path, clock, open)
     }
@@ -204,7 +188,6 @@ impl Audit {
         self.record(Entry::removal(target))
     }
 
-    /// Records what became of `target`; returns once that is on the disk.
     pub fn result(&self, target: &Target, outcome: &Outcome) -> anyhow::Result<()> {
         self.record(Entry {
             event: "result",

@@ -1,19 +1,14 @@
 //! Runs a program that acts, until a deadline; its words on standard error are kept.
 
-use crate::io::{
-    child::{LAST_BREATH, Running},
-    deadline,
-};
+use crate::io::child::{LAST_BREATH, Running};
 use std::{
-    io::{self, Read as _},
     process::{Command, Stdio},
     sync::mpsc,
     thread,
     time::{Duration, Instant},
 };
 
-/// Most bytes kept of its words.
-const WORDS: u64 = 4096;
+const MAX_BYTES: u64 = 4096;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum CommandResult {
@@ -26,48 +21,41 @@ pub(super) enum CommandResult {
 /// How much longer than the deadline the thread may take to say that time was up.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Runs `command` for at most `patience`. A thread starts it and is left behind if it hangs: a program on a dead disk
+/// Runs `command` for at most `timeout`. A thread starts it and is left behind if it hangs: a program on a dead disk
 /// may hold up whoever starts it.
-pub(super) fn run(command: Command, patience: Duration) -> CommandResult {
-    let (tell, told) = mpsc::sync_channel(1);
+pub(super) fn run(command: Command, timeout: Duration) -> CommandResult {
+    let (sender, result) = mpsc::sync_channel(1);
     let started = thread::Builder::new()
         .name("child".to_owned())
         // Nobody listens any more where the send fails.
-        .spawn(move || drop(tell.send(ran(command, patience))));
+        .spawn(move || drop(sender.send(ran(command, timeout))));
     match started {
-        Ok(_) => told
-            .recv_timeout(patience + LAST_BREATH + GRACE)
+        Ok(_) => result
+            .recv_timeout(timeout + LAST_BREATH + GRACE)
             .unwrap_or(CommandResult::Late),
-        Err(error) => CommandResult::Failed(format!("can't be run: {error}")),
+        Err(error) => CommandResult::Failed(format!("cannot be run: {error}")),
     }
 }
 
-fn ran(mut command: Command, patience: Duration) -> CommandResult {
-    let until = Instant::now() + patience;
+fn ran(mut command: Command, timeout: Duration) -> CommandResult {
+    let until = Instant::now() + timeout;
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut running = match Running::start(&mut command) {
         Ok(running) => running,
-        Err(error) => return CommandResult::Failed(format!("can't be run: {error}")),
+        Err(error) => return CommandResult::Failed(format!("cannot be run: {error}")),
     };
-    let (stdout, stderr) = (running.child.stdout.take(), running.child.stderr.take());
-    let (Some(stdout), Some(stderr)) = (stdout, stderr) else {
-        return CommandResult::Failed("can't be listened to".to_owned());
+    let (bytes, closed) = match running.read(MAX_BYTES, until) {
+        Ok(read) => read,
+        // It runs already.
+        Err(_) => return CommandResult::Late,
     };
-    let mut words = Vec::new();
-    let ended = deadline::pump(
-        until,
-        move |to| deadline::send_blocks(stdout.take(WORDS).chain(stderr.take(WORDS)), to),
-        &mut |block: io::Result<Vec<u8>>| {
-            words.extend(block.unwrap_or_default());
-            true
-        },
-    );
     let left = until.saturating_duration_since(Instant::now());
-    let status = match ended {
-        Ok(deadline::Ended::Whole) => running.wait(left.max(LAST_BREATH)),
-        _ => None,
+    let status = if closed {
+        running.wait(left.max(LAST_BREATH))
+    } else {
+        None
     };
-    let words = String::from_utf8_lossy(&words).trim().to_owned();
+    let words = String::from_utf8_lossy(&bytes).trim().to_owned();
     match status {
         Some(status) if status.success() => CommandResult::Well(words),
         Some(status) if words.is_empty() => CommandResult::Failed(status.to_string()),

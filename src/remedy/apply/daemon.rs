@@ -22,7 +22,6 @@ const RESUME_TIMEOUT: Duration = Duration::from_secs(2);
 const PROOF_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(20);
 
-/// Sends SIGCONT to the daemon `(pid, start_ticks, name)`.
 pub(super) fn resume(
     executor: &Executor<'_>,
     daemon: (u32, u64, &str),

@@ -12,7 +12,6 @@ use crate::finding::{
     outcome::{Outcome, Status},
 };
 
-/// How an action ended.
 pub struct Execution {
     pub outcome: Outcome,
     /// Why nothing more must be done, if so.

@@ -12,7 +12,6 @@ use std::{cell::RefCell, collections::BTreeMap, path::Path, time::Duration};
 
 pub struct Executor<'a> {
     pub docker: &'a Docker,
-    /// Where that Docker listens.
     pub endpoint: &'a str,
     /// For how long an inspect must stay unanswered before a process is killed.
     pub confirm_after: Duration,

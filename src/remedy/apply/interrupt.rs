@@ -63,10 +63,7 @@ async fn any(signals: &mut [Signal]) {
         let come = signals
             .iter_mut()
             .any(|signal| signal.poll_recv(context).is_ready());
-        match come {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
-        }
+        if come { Poll::Ready(()) } else { Poll::Pending }
     })
     .await;
 }

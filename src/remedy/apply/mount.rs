@@ -24,12 +24,10 @@ use rustix::{
 };
 use std::{os::fd::AsFd as _, path::Path, process::Command, time::Duration};
 
-/// The hidden subcommand that detaches.
 pub const SUBCOMMAND: &str = "detach-mount";
 /// How long the child may take. Detaching does not block, but the path to the mount may.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Which mount, and where.
 pub(super) struct MountTarget<'a> {
     pub(super) path: &'a str,
     /// The kernel's number for the mount.
@@ -40,7 +38,6 @@ pub(super) struct MountTarget<'a> {
     pub(super) start_ticks: u64,
 }
 
-/// Detaches the mount, if it is still there.
 pub(super) fn detach(
     executor: &Executor<'_>,
     target: &MountTarget<'_>,

@@ -13,7 +13,6 @@ use std::{
 
 const POLL: Duration = Duration::from_millis(5);
 
-/// A process, by its number and the time of its start.
 pub(super) struct ProcessHandle {
     pid: Pid,
     start_ticks: u64,
@@ -55,7 +54,6 @@ impl ProcessHandle {
         }
     }
 
-    /// What it does; `None` once it has ended.
     pub(super) fn state(&self) -> Option<State> {
         let pid = u32::try_from(self.pid.as_raw_nonzero().get()).ok()?;
         let stat = process::stat(pid).filter(|stat| stat.start_ticks == self.start_ticks)?;

@@ -48,7 +48,6 @@ pub(super) fn open_inspect(
     executor.docker.open_call(&call, timeout)
 }
 
-/// Kills `target`, if it still blocks its container.
 pub(super) fn kill(
     executor: &Executor<'_>,
     target: &RuntimeProcess,
@@ -102,7 +101,6 @@ fn try_kill(
     })
 }
 
-/// Waits whether the inspect is answered without help. An error is the outcome if nothing may be done.
 fn confirm(executor: &Executor<'_>, inspect: &mut OpenCall, short: &str) -> Result<(), Outcome> {
     while inspect.open_for() < executor.confirm_after {
         let left = executor.confirm_after.saturating_sub(inspect.open_for());
@@ -121,7 +119,6 @@ fn interrupted() -> Outcome {
     Outcome::because(Status::Interrupted, why)
 }
 
-/// The inspect came back before anything was done.
 fn resolved(answered: &Answered, short: &str) -> Outcome {
     let took = span(answered.probe.took);
     let (status, why) = match answered.probe.outcome {
@@ -140,7 +137,6 @@ fn resolved(answered: &Answered, short: &str) -> Outcome {
     Outcome::because(status, format!("{why}; nothing was killed"))
 }
 
-/// Takes hold of the process and verifies that it is still to blame.
 fn hold(executor: &Executor<'_>, target: &RuntimeProcess) -> Result<ProcessHandle, String> {
     let process = ProcessHandle::new(target.pid, target.start_ticks)?;
     // While it is held: what is observed now is true of what will be signalled.

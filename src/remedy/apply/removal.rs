@@ -12,7 +12,6 @@ use crate::{
 };
 use chrono::TimeDelta;
 
-/// How one removal ended, and what follows for the others.
 pub(super) struct Attempt {
     pub(super) outcome: Outcome,
     /// A call was not answered, and hangs in the daemon.
@@ -45,7 +44,6 @@ impl Attempt {
         }
     }
 
-    /// Nothing more must be sent.
     fn stopping(self, why: impl Into<String>) -> Self {
         Self {
             stop: Some(why.into()),
@@ -54,7 +52,6 @@ impl Attempt {
     }
 }
 
-/// Removes `target` if it is still what the plan saw.
 pub(super) fn attempt(options: &RemoveOptions, target: &Target) -> Attempt {
     let before = options.docker.inspect(&target.id);
     match (before.probe.outcome, &before.inspected) {
@@ -126,7 +123,6 @@ fn remove(options: &RemoveOptions, target: &Target) -> Attempt {
     }
 }
 
-/// The inspect before the removal did not tell what the container is.
 fn unseen(probe: &Probe) -> Attempt {
     let attempt = Attempt::because(
         Status::Failed,
@@ -157,7 +153,6 @@ fn consequence(attempt: Attempt, probe: &Probe) -> Attempt {
     }
 }
 
-/// In what `now` differs from what the plan saw.
 fn change(target: &Target, now: &Inspected) -> String {
     if Kind::of(now) != Some(target.kind) {
         return format!(

@@ -17,12 +17,10 @@ const RELIED_ON: Duration = Duration::from_secs(10);
 /// Plans anew from what is there now, or says why it can't.
 pub type Replan = Box<dyn FnMut() -> Result<Plan, String> + Send>;
 
-/// Whoever looks, and what is known of the last look.
 pub(super) struct Revalidation {
     asks: Sender<()>,
     plans: Receiver<Result<Plan, String>>,
     is_asked: bool,
-    /// When the last look ended.
     last: Option<Instant>,
 }
 
@@ -45,7 +43,6 @@ impl Revalidation {
         })
     }
 
-    /// Whether the last look can be relied on.
     pub(super) fn is_fresh(&self) -> bool {
         !self.is_asked && self.last.is_some_and(|last| last.elapsed() < RELIED_ON)
     }

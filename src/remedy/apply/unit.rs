@@ -103,7 +103,6 @@ fn verify_silence(host: &Host) -> Result<String, Outcome> {
     Err(Outcome::because(status, why))
 }
 
-/// Restarts `unit`, or starts it, if it is the daemon's that was diagnosed.
 pub(super) fn restart(
     executor: &Executor<'_>,
     systemctl: &str,
@@ -159,7 +158,6 @@ fn try_restart(
     })
 }
 
-/// What shows that the daemon works again; `None` if nothing does.
 fn wait_until_responding(executor: &Executor<'_>, unit: Unit) -> Option<&'static str> {
     let (call, what) = match unit {
         Unit::Docker => (Call::Ping, "Docker answered a ping"),
@@ -190,7 +188,6 @@ fn run(systemctl: &str, args: &[&str], timeout: Duration) -> CommandResult {
     command::run(command, timeout)
 }
 
-/// The outcome of a restart that systemctl says has failed: the daemon may be down after it all the same, or back.
 fn failed_restart(
     doing: Outcome,
     (main, now): (u32, Result<u32, String>),
@@ -210,7 +207,6 @@ fn failed_restart(
     }
 }
 
-/// The main process of a unit, 0 if it does not run.
 fn main_process(systemctl: &str, name: &str) -> Result<u32, String> {
     let show = ["show", "--property=LoadState,MainPID", name];
     let text = match run(systemctl, &show, SHOW_TIMEOUT) {

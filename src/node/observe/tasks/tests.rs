@@ -163,7 +163,10 @@ fn a_place_without_the_machines_processes_says_so() {
     assert_eq!(look(here.path()).0.blind, None);
     std::os::unix::fs::symlink("1", here.path().join("proc/self")).unwrap();
     let why = look(here.path()).0.blind.unwrap();
-    assert!(why.starts_with("only this place's own processes"), "{why}");
+    assert!(
+        why.starts_with("only processes of this PID namespace"),
+        "{why}"
+    );
     // Not a container's own second process, but the kernel's.
     put(here.path(), (2, 0), "kthreadd", "", "/");
     assert!(look(here.path()).0.blind.is_some());
