@@ -20,11 +20,12 @@
 )]
 
 use chrono::{DateTime, TimeDelta, Utc};
-use std::{
-    fs,
-    io::{self, BufWriter, Write},
-    path::Path,
-};
+use std::io::{self, BufWriter, Write};
+
+/// The reader of cases.
+#[path = "../tests/integration/support/case.rs"]
+#[expect(dead_code, reason = "others take all cases at once")]
+mod case;
 
 /// What is of interest: a line that holds one of these.
 const PHRASES: &str = include_str!("phrases");
@@ -37,9 +38,9 @@ struct Pool(Vec<(char, String)>);
 
 impl Pool {
     fn of(case: &str, wanted: impl Fn(&str) -> bool) -> Self {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cases");
-        let text = fs::read_to_string(path.join(case)).unwrap();
-        let parts = text.lines().filter(|line| wanted(line)).filter_map(|line| {
+        let found = case::case(case);
+        let lines = found.text("kubelet.log").lines();
+        let parts = lines.filter(|line| wanted(line)).filter_map(|line| {
             let letter = line.chars().next().filter(|c| "IWE".contains(*c))?;
             Some((letter, line.get(21..)?.to_owned()))
         });
@@ -72,8 +73,8 @@ fn main() {
 
 fn make(kind: &str, bytes: u64, mut out: impl Write) -> io::Result<()> {
     let is_of_interest = |line: &str| PHRASES.lines().any(|phrase| line.contains(phrase));
-    let calm = Pool::of("healthy-log/kubelet.log", |line| !is_of_interest(line));
-    let sick = Pool::of("list-too-large/kubelet.log", is_of_interest);
+    let calm = Pool::of("healthy-log", |line| !is_of_interest(line));
+    let sick = Pool::of("list-too-large", is_of_interest);
     let every = match kind.strip_prefix("share-") {
         Some(every) => every.parse().unwrap(),
         None => match kind {

@@ -10,7 +10,7 @@
 //! | `host/` | what the kernel told (`host::files`) |
 //! | others | whatever `Keep::add` was given, read with `Capture::file` |
 //!
-//! The folders of `fixtures/cases` have the same form, without a manifest. To keep one more thing: add its top folder
+//! The cases of `fixtures/cases` have the same form, most without a manifest. To keep one more thing: add its top folder
 //! to `PARTS`, `Keep::add` it where it is seen, and read it with `Capture::file` in `gather::replay`. What is read of
 //! the host through a `Tree` needs nothing of that.
 //!

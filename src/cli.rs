@@ -105,13 +105,13 @@ pub enum Command {
     /// are left (all of them if the plan was not confirmed) or could not be seen; 2 it could not work, or there was
     /// nobody to ask.
     Clean(CleanArgs),
-    /// Explain a finding, a message of the kubelet's log, or lines that you paste
+    /// Explain a finding, a message of the kubelet's log, or pasted log lines
     ///
-    /// Tells what it means, why it matters for PLEG, how to see whether it is so, what helps and what that costs, which
-    /// versions it concerns, and what nobody has shown. Without an ID it lists all. With - it reads lines of a log (in
-    /// any form that `diagnose` reads, or a reason alone), says which message each is, and explains what it holds.
+    /// Prints its page: what it means, why it matters, how to confirm it, what to do and what that costs, affected
+    /// versions, and what is unproven. Without an ID it lists all. With - it reads log lines (in any form that
+    /// `diagnose` reads, or a reason alone), identifies the message of each, and explains its content.
     ///
-    /// Asks nobody and changes nothing. All pages are in docs/findings.md, too.
+    /// Makes no calls and changes nothing. The pages are also in docs/findings and docs/messages.
     ///
     /// Exit codes: 0 explained; 1 none of the pasted lines is a known message; 2 there is no such ID, or nothing could
     /// be read.

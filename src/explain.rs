@@ -1,15 +1,17 @@
 //! What there is to explain: each finding and each known message of the kubelet, with its page.
 //!
-//! The pages stand beside the rules and the messages; here they are found by id. `paste` reads lines that somebody
-//! pasted, `told` says what a line holds, `gloss` what the words of its error mean.
+//! The pages are Markdown files in `docs`; `page` reads them. `paste` reads pasted lines, `describe` says what a line
+//! holds, `notes` what the words of its error mean.
 
-pub mod gloss;
+mod describe;
+pub mod notes;
+pub mod page;
 pub mod paste;
-mod told;
 
-use crate::{kubelet::event::Kind, rules::RULES, syntax::page::Page};
+use crate::{kubelet::event::Kind, rules::RULES};
+use page::Page;
 
-pub use told::told;
+pub use describe::describe;
 
 /// What an id may be the name of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +22,7 @@ pub enum Sort {
     Message,
 }
 
-/// A finding or a message, and what is known of it.
+/// A finding or a message, with its page.
 #[derive(Clone, Copy, Debug)]
 pub struct Topic {
     /// Which of the two.
@@ -31,77 +33,86 @@ pub struct Topic {
     pub title: &'static str,
     /// Which message, if it is one.
     pub kind: Option<Kind>,
-    /// What there is to know.
-    pub page: &'static Page,
+    /// Its page, as Markdown.
+    pub markdown: &'static str,
 }
 
 impl Topic {
-    /// Returns how a message is logged, as `Kind::texts`; nothing for a finding.
+    /// How a message is logged, as `Kind::texts`; empty for a finding.
     pub fn texts(&self) -> Vec<String> {
         self.kind.map(Kind::texts).unwrap_or_default()
     }
+
+    /// Its page, by section.
+    pub fn page(&self) -> Page {
+        Page::new(self.markdown)
+    }
 }
 
-/// Ids that are offered where there is none of that name.
-const NEAREST: usize = 3;
-/// How alike two names must be to be offered, from 0 to 1.
-const ALIKE: f64 = 0.6;
+/// Ids that are suggested for an unknown name.
+const MAX_SUGGESTIONS: usize = 3;
+/// How similar a name must be to be suggested, from 0 to 1.
+const MIN_SIMILARITY: f64 = 0.6;
 
-/// Returns all topics: the findings in the order of their rules, then the messages.
+/// All topics: the findings in the order of their rules, then the messages.
 pub fn topics() -> impl Iterator<Item = Topic> {
     let findings = RULES.iter().map(|rule| Topic {
         sort: Sort::Finding,
         id: rule.id,
         title: rule.title,
         kind: None,
-        page: &rule.page,
+        markdown: rule.page,
     });
     findings.chain(Kind::ALL.iter().map(|&kind| message(kind)))
 }
 
-/// Returns the topic that a message is.
+/// The topic of a message.
 pub fn message(kind: Kind) -> Topic {
+    let message = kind.message();
     Topic {
         sort: Sort::Message,
-        id: kind.id(),
-        title: kind.message().summary,
+        id: message.id,
+        title: page::title(message.page),
         kind: Some(kind),
-        page: kind.page(),
+        markdown: message.page,
     }
 }
 
-/// Returns the topics of that name, the finding first where a finding and a message share it. Case does not count, nor
+/// The topics of that name, the finding first where a finding and a message share it. Case does not count, nor
 /// does how the words are joined.
 pub fn named(name: &str) -> Vec<Topic> {
-    let name = plain(name);
+    let name = normalize(name);
     topics().filter(|topic| topic.id == name).collect()
 }
 
-/// Returns the ids most like a name that is none, the most alike first; none where none is like it.
+/// The ids most similar to an unknown name, the most similar first.
 pub fn nearest(name: &str) -> Vec<&'static str> {
-    let name = plain(name);
+    let name = normalize(name);
     let alike = |id: &str| {
         let within = name.len() > 2 && (id.contains(&name) || name.contains(id));
         let words = strsim::normalized_damerau_levenshtein(&name, id);
-        if within { words.max(ALIKE) } else { words }
+        if within {
+            words.max(MIN_SIMILARITY)
+        } else {
+            words
+        }
     };
     let mut near: Vec<_> = topics()
         .map(|topic| (topic.id, alike(topic.id)))
-        .filter(|(_, alike)| *alike >= ALIKE)
+        .filter(|(_, alike)| *alike >= MIN_SIMILARITY)
         .collect();
     // The sort is stable: of those that are as much alike, the findings stay first.
     near.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     let mut ids = Vec::new();
     for (id, _) in near {
-        if ids.len() < NEAREST && !ids.contains(&id) {
+        if ids.len() < MAX_SUGGESTIONS && !ids.contains(&id) {
             ids.push(id);
         }
     }
     ids
 }
 
-/// Returns a name as ids are written.
-fn plain(name: &str) -> String {
+fn normalize(name: &str) -> String {
     name.trim().to_lowercase().replace(['_', ' '], "-")
 }
 

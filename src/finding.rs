@@ -69,10 +69,28 @@ pub struct Subject {
     pub pid: Option<u32>,
 }
 
+/// Which case of its rule a finding is, where other rules depend on that. Not printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Variant {
+    /// The rule's only case, or one like the others.
+    #[default]
+    Plain,
+    /// Sandboxes and containers start too slowly, and all else answers: no relist waits for that.
+    SlowStarts,
+    /// Calls failed at the task limit; otherwise it is only near.
+    TaskLimitHit,
+    /// By the node's clock a certificate is expired or not yet valid.
+    ExpiredCertificate,
+    /// A release that may be a factor in the trouble that this rule finds.
+    FactorIn(&'static str),
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Stable, kebab-case, never reused: the rule's.
     pub id: &'static str,
+    /// Which case of the rule.
+    pub variant: Variant,
     pub title: String,
     pub severity: Severity,
     pub confidence: Confidence,

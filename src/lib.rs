@@ -20,8 +20,8 @@
 //!   environment, `apply` removes, and acts.
 //! - Each outside call has a deadline and a connection of its own. No answer in time is an observation.
 //! - What could not be seen is said in the report; it never looks like health.
-//! - A cause is one file in `rules`, its page among it, and one row in its table. `explain` finds the pages; it reads
-//!   what is pasted, and asks nobody.
+//! - A cause is one file in `rules`, one row in its table, and one page in `docs/findings`. `explain` prints the pages
+//!   and reads pasted lines; it makes no calls.
 
 // The rooms, from the ground up: each uses only those before it.
 
@@ -72,3 +72,9 @@ pub mod cli;
 
 /// The subcommands.
 pub mod commands;
+
+// Cases of `fixtures`, for the unit tests.
+#[cfg(test)]
+#[path = "../tests/integration/support/case.rs"]
+#[expect(dead_code, reason = "the tests of whole cases use the rest")]
+mod case;

@@ -66,6 +66,8 @@ pub struct Host {
     /// Its disks that did something while it was looked at, or hold the runtime's data.
     pub disks: Vec<Disk>,
     pub kernel_lines: Vec<KernelLine>,
+    /// Whether its kernel's messages could not be read: then none seen says nothing.
+    pub kernel_messages_unread: bool,
 }
 
 /// What a task is doing (`proc_pid_stat(5)`).

@@ -242,20 +242,19 @@ fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
         let partly = probe.outcome == Outcome::Answered && probe.error.is_some();
         if refused || failed || partly {
             let why = probe.error.clone();
-            gaps.push(Gap {
-                what: format!("Docker ({call})"),
-                why: why.unwrap_or_else(|| "no reason given".to_owned()),
-            });
+            gaps.push(Gap::new(
+                format!("Docker ({call})"),
+                why.unwrap_or_else(|| "no reason given".to_owned()),
+            ));
         }
     }
     let stored = runtime.containers.iter().filter(|it| it.is_only_stored());
     let number = stored.count();
     if number > 0 {
-        gaps.push(Gap {
-            what: format!("the state of {}", rules::count(number, "container")),
-            why: "Docker does not tell; known is what it last wrote to its disk, and that may be stale"
-                .to_owned(),
-        });
+        gaps.push(Gap::new(
+            format!("the state of {}", rules::count(number, "container")),
+            "Docker does not tell; known is what it last wrote to its disk, and that may be stale",
+        ));
     }
     let stacks = &runtime.stacks_probe;
     let came = matches!(stacks.outcome, Outcome::Answered | Outcome::NotProbed);
@@ -265,10 +264,10 @@ fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
             Outcome::Gone => "it does not serve them (before 1.13 only with --debug)".to_owned(),
             _ => rules::probe_text(stacks),
         };
-        gaps.push(Gap {
-            what: "dockerd's stacks".to_owned(),
-            why: format!("could not be had: {why}"),
-        });
+        gaps.push(Gap::new(
+            "dockerd's stacks",
+            format!("could not be had: {why}"),
+        ));
     }
     for outcome in [
         Outcome::NotProbed,
@@ -286,10 +285,10 @@ fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
                 .iter()
                 .filter(fits)
                 .find_map(|c| c.probe.error.clone());
-            gaps.push(Gap {
-                what: format!("the state of {}", rules::count(number, "container")),
-                why: why.unwrap_or_else(|| "no reason given".to_owned()),
-            });
+            gaps.push(Gap::new(
+                format!("the state of {}", rules::count(number, "container")),
+                why.unwrap_or_else(|| "no reason given".to_owned()),
+            ));
         }
     }
     gaps

@@ -52,7 +52,7 @@ use crate::{
     io::probe::{Outcome, Probe},
     kubelet::event::Event,
     runtime::{Container, ContainerKind, Runtime},
-    syntax::{citation::Citation, page::Page, time::Time},
+    syntax::{citation::Citation, time::Time},
 };
 
 /// One cause.
@@ -66,8 +66,8 @@ pub struct Rule {
     pub explains: bool,
     /// How it bears on the other rules, and what speaks against it.
     pub bearing: Bearing,
-    /// What there is to know about it: `plegdoctor explain`.
-    pub page: Page,
+    /// Its page, as Markdown: `docs/findings/<id>.md`.
+    pub page: &'static str,
     /// Looks for the cause, knowing what the rules before it found. Returns nothing where it is not at work.
     pub check: fn(&Evidence, &[Finding]) -> Vec<Finding>,
 }

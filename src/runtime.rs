@@ -10,7 +10,11 @@ pub mod name;
 pub mod relist;
 pub mod room;
 pub mod stacks;
+mod state;
 pub mod stored;
+
+pub use calls::Call;
+pub use state::State;
 
 use crate::{
     io::probe::{Outcome, Probe},
@@ -121,7 +125,7 @@ impl Runtime {
     pub fn running(&self) -> usize {
         let runs = |container: &&Container| match &container.inspected {
             Some(inspected) => inspected.running,
-            None => container.listed_state == "running",
+            None => container.listed_state == State::Running,
         };
         self.containers.iter().filter(runs).count()
     }
@@ -143,12 +147,12 @@ impl Runtime {
     }
 
     /// Returns the daemon's own calls with their names.
-    pub fn own_calls(&self) -> [(&'static str, &Probe); 4] {
+    pub fn own_calls(&self) -> [(Call, &Probe); 4] {
         [
-            ("ping", &self.ping),
-            ("version", &self.version_probe),
-            ("info", &self.info),
-            ("list", &self.list),
+            (Call::Ping, &self.ping),
+            (Call::Version, &self.version_probe),
+            (Call::Info, &self.info),
+            (Call::List, &self.list),
         ]
     }
 }
@@ -184,7 +188,7 @@ pub struct Container {
     /// When it was created.
     pub created: Option<Time>,
     /// The list's state: `exited`, `removing`, or a word we do not know.
-    pub listed_state: String,
+    pub listed_state: State,
     /// The list's status: `Up 6 minutes`.
     pub listed_status: String,
     /// What inspect said, if it answered.
@@ -198,18 +202,15 @@ pub struct Container {
 impl Container {
     /// Returns whether it runs, by the list.
     pub fn is_listed_running(&self) -> bool {
-        matches!(
-            self.listed_state.as_str(),
-            "running" | "paused" | "restarting"
-        )
+        self.listed_state.is_live()
     }
 
     /// Returns whether its removal failed half-way, by what inspect says: it is dead, or it is being removed and
     /// the daemon noted an error. A removal that is just going on has none.
     pub fn is_dead(&self) -> bool {
         self.inspected.as_ref().is_some_and(|inspected| {
-            inspected.state == "dead"
-                || (inspected.state == "removing" && !inspected.error.is_empty())
+            inspected.state == State::Dead
+                || (inspected.state == State::Removing && !inspected.error.is_empty())
         })
     }
 
@@ -217,7 +218,7 @@ impl Container {
     pub fn is_only_stored(&self) -> bool {
         self.disk.is_some()
             && self.probe.outcome == Outcome::NotProbed
-            && self.listed_state.is_empty()
+            && self.listed_state.is_none()
     }
 
     /// Returns the container of which only the id is known, not asked for yet.
@@ -237,7 +238,7 @@ impl Container {
             sandbox,
             labels: BTreeMap::new(),
             created: None,
-            listed_state: String::new(),
+            listed_state: State::default(),
             listed_status: String::new(),
             inspected: None,
             probe: Probe {
@@ -262,8 +263,8 @@ pub struct LogDriver {
 /// What inspect said of a container.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inspected {
-    /// `running`, `exited`, `dead`, …
-    pub state: String,
+    /// What it is doing.
+    pub state: State,
     /// Whether its process runs (paused and restarting ones do).
     pub running: bool,
     /// The daemon's error of the last start or removal; empty if none.

@@ -5,5 +5,4 @@ pub mod duration;
 pub mod framing;
 pub mod id;
 pub mod klog;
-pub mod page;
 pub mod time;

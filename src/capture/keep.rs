@@ -103,12 +103,11 @@ impl Keep {
 
     /// Notes how long a part took, and what of it could not be seen.
     pub fn part(&self, name: &str, took: Duration, unseen: &[Gap]) {
-        let words = |gap: &Gap| format!("{}: {}", gap.what, gap.why);
         lock(&self.parts).push(Part {
             name: name.to_owned(),
             complete: unseen.is_empty(),
             seconds: took.as_secs_f64(),
-            why: unseen.iter().take(REASONS).map(words).collect(),
+            why: unseen.iter().take(REASONS).map(Gap::to_string).collect(),
         });
     }
 
@@ -174,6 +173,10 @@ impl Keep {
             logs: log_files,
             gaps: evidence.gaps.iter().map(Unseen::from).collect(),
             notes: evidence.notes.clone(),
+            kernel_messages_unread: evidence
+                .host
+                .as_ref()
+                .is_some_and(|host| host.kernel_messages_unread),
             ..Manifest::default()
         };
         Kept {

@@ -1,5 +1,5 @@
 //! `manifest.json`: when, where and with which options a capture was made, what each part holds, what could not be
-//! seen. It is what no other file tells; a folder without it (a case of `fixtures/cases`) is a capture all the same.
+//! seen. It is what no other file tells; a folder without it (a case of `fixtures`) is a capture all the same.
 //!
 //! The form grows by fields that may be missing; a change that old readers would misread raises the number in the
 //! schema's name.
@@ -51,6 +51,8 @@ pub struct Manifest {
     pub gaps: Vec<Unseen>,
     /// What was left out on purpose.
     pub notes: Vec<String>,
+    /// Whether the kernel's messages could not be read.
+    pub kernel_messages_unread: bool,
 }
 
 /// The options of the run.
@@ -209,12 +211,15 @@ impl From<&Gap> for Unseen {
     }
 }
 
-impl From<&Unseen> for Gap {
-    fn from(unseen: &Unseen) -> Self {
-        Self {
-            what: unseen.what.clone(),
-            why: unseen.why.clone(),
-        }
+impl Manifest {
+    /// Returns what could not be seen.
+    pub fn gaps(&self) -> Vec<Gap> {
+        let is_source = |unseen: &Unseen| self.logs.iter().any(|log| log.name == unseen.what);
+        let gap = |unseen: &Unseen| match is_source(unseen) {
+            true => Gap::in_source(&unseen.what, &unseen.why),
+            false => Gap::new(&unseen.what, &unseen.why),
+        };
+        self.gaps.iter().map(gap).collect()
     }
 }
 

@@ -44,8 +44,6 @@ const LOGS: (&[&str], &[&str]) = (
     &["messages", "syslog", "journal", "kubelet"],
     &[".log", ".txt"],
 );
-/// Files of `fixtures/cases` that tell of the case.
-const OWN: &[&str] = &["report.txt", "report.json", "expect", "args"];
 
 /// A capture.
 #[derive(Debug, Default)]
@@ -137,7 +135,6 @@ fn is_below(name: &str, part: &str) -> bool {
 fn is_log(name: &str) -> bool {
     let (starts, ends) = LOGS;
     !name.contains('/')
-        && !OWN.contains(&name)
         && (starts.iter().any(|start| name.starts_with(start))
             || ends.iter().any(|end| name.ends_with(end)))
 }

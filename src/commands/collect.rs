@@ -53,17 +53,17 @@ pub fn run(mut args: CollectArgs, out: &mut dyn Write) -> anyhow::Result<ExitCod
 fn missing(kept: &Kept) -> Vec<String> {
     let manifest = &kept.manifest;
     let parts = manifest.parts.iter().filter(|part| !part.complete);
-    let parts = parts.flat_map(|part| {
-        let name = &part.name;
-        part.why.iter().map(move |why| format!("  {name}: {why}"))
-    });
-    let told: Vec<String> = parts.collect();
-    let gaps = manifest
-        .gaps
-        .iter()
-        .map(|gap| format!("{}: {}", gap.what, gap.why));
-    let gaps = gaps.filter(|gap| !told.iter().any(|line| line.ends_with(gap.as_str())));
+    let parts: Vec<_> = parts
+        .flat_map(|part| part.why.iter().map(move |why| (&part.name, why)))
+        .collect();
+    // A part tells its own gaps already.
+    let gaps = manifest.gaps().into_iter().map(|gap| gap.to_string());
+    let gaps = gaps.filter(|gap| !parts.iter().any(|(_, why)| *why == gap));
     let gaps: Vec<String> = gaps.map(|gap| format!("  {gap}")).collect();
+    let told: Vec<String> = parts
+        .iter()
+        .map(|(name, why)| format!("  {name}: {why}"))
+        .collect();
     match told.len() + gaps.len() {
         0 => Vec::new(),
         _ => [vec!["Not all could be seen:".to_owned()], told, gaps].concat(),

@@ -41,7 +41,7 @@ pub fn run(
     printer.end().context("can't write the events")?;
     let reading = reading?;
     for gap in &reading.gaps {
-        tell(err, &format!("{}: {}", gap.what, gap.why));
+        tell(err, &gap.to_string());
     }
     for note in &reading.notes {
         tell(err, note);

@@ -230,10 +230,7 @@ fn blind(host: &Host, evidence: &mut Evidence) {
         return;
     };
     if evidence.log.is_none() && evidence.runtime.is_none() {
-        evidence.gaps.push(Gap {
-            what: "this host's processes".to_owned(),
-            why,
-        });
+        evidence.gaps.push(Gap::new("this host's processes", why));
     } else {
         evidence.notes.push(format!("this host's processes: {why}"));
     }
@@ -288,10 +285,7 @@ fn look_at_host(args: &LookArgs, keep: Option<&Keep>, evidence: &mut Evidence) -
         });
     looking
         .map_err(|error| {
-            evidence.gaps.push(Gap {
-                what: "this host".to_owned(),
-                why: error.to_string(),
-            });
+            evidence.gaps.push(Gap::new("this host", error.to_string()));
         })
         .ok()
 }
@@ -376,10 +370,7 @@ fn late(log: &Log) -> Option<String> {
 fn log_gaps(args: &LookArgs, moments: &Moments, log: &Log) -> Vec<Gap> {
     let mut gaps = Vec::new();
     let mut gap = |what: &str, why: String| {
-        gaps.push(Gap {
-            what: what.to_owned(),
-            why,
-        });
+        gaps.push(Gap::new(what.to_owned(), why));
     };
     let lost = [
         (
@@ -440,12 +431,9 @@ fn ask_docker(
             Some(_) => "see whether that is Docker's socket",
             None => "name the socket with --docker-host, or leave Docker out with --no-docker",
         };
-        evidence.gaps.push(Gap {
-            what: "Docker".to_owned(),
-            why: format!(
+        evidence.gaps.push(Gap::new("Docker", format!(
                 "there is no socket at {endpoint}, and no log says that this kubelet uses Docker ({cure})"
-            ),
-        });
+            )));
     } else {
         evidence.runtime = Some(runtime);
     }

@@ -6,7 +6,7 @@
 use super::Evidence;
 use crate::{
     node::{CONTAINERD_SOCKET, Host, Process, Role, State, socket},
-    runtime::{Container, Inspected, Runtime},
+    runtime::{self, Container, Inspected, Runtime},
     syntax::time::Time,
 };
 use chrono::TimeDelta;
@@ -69,7 +69,8 @@ pub fn all_fit(evidence: &Evidence) -> bool {
     };
     let runs = |container: &Container| {
         let inspected = container.inspected.as_ref();
-        inspected.is_some_and(|it| matches!(it.state.as_str(), "running" | "paused"))
+        inspected
+            .is_some_and(|it| matches!(it.state, runtime::State::Running | runtime::State::Paused))
     };
     let fits = |container: &Container| {
         let inspected = container.inspected.as_ref();
@@ -120,9 +121,9 @@ fn with_container<'a>(
         let settled = TimeDelta::from_std(SETTLED).unwrap_or(TimeDelta::MAX);
         time.is_some_and(|time| runtime.asked_at - time >= settled)
     };
-    match (inspected.state.as_str(), shim) {
+    match (&inspected.state, shim) {
         // One that restarts has no process between two.
-        ("running" | "paused", shim) => {
+        (runtime::State::Running | runtime::State::Paused, shim) => {
             let lives = host.living.contains(&inspected.pid?);
             match shim {
                 Some(shim) if lives || shim.children != Some(0) || !is_runcs(shim) => None,
@@ -132,7 +133,7 @@ fn with_container<'a>(
                 None => long_ago(inspected.started).then_some(Odds::Shimless(container)),
             }
         }
-        ("exited" | "dead", Some(shim)) => {
+        (runtime::State::Exited | runtime::State::Dead, Some(shim)) => {
             let settled = is_settled(shim) && long_ago(inspected.finished);
             settled.then_some(Odds::Finished(container, shim))
         }

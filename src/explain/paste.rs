@@ -1,9 +1,9 @@
-//! Lines that somebody pasted, in whatever envelope: which messages they are, and which lines are none.
+//! Pasted lines, in any framing: which messages they are, and which lines are none.
 //!
 //! What `kubectl`, an event or a chat shows is often a reason alone (`PLEG is not healthy: …`): such a line is read as
 //! the list of reasons that the kubelet logs. However long the paste, little of it is kept.
 
-use super::{gloss::glosses, told::told};
+use super::{describe, notes::notes};
 use crate::kubelet::{
     event::{Event, Kind},
     parser::{Hints, Parser},
@@ -27,16 +27,16 @@ pub struct Pasted {
     /// Lines that are not blank.
     pub lines: u64,
     /// The messages, each once, in the order in which they came.
-    pub messages: Vec<Heard>,
+    pub messages: Vec<PastedMessage>,
     /// Lines that are no known message, and do not go on with one.
     pub unknown: u64,
     /// The first of them; of those that could be kept, what holds known words before what does not.
-    pub others: Vec<Other>,
+    pub others: Vec<UnknownLine>,
 }
 
 /// A message that was pasted, perhaps often.
 #[derive(Debug)]
-pub struct Heard {
+pub struct PastedMessage {
     /// Which message.
     pub kind: Kind,
     /// How many lines say it.
@@ -51,18 +51,18 @@ pub struct Example {
     /// The line, as read.
     pub event: Event,
     /// What it holds, a sentence each.
-    pub told: Vec<String>,
+    pub sentences: Vec<String>,
 }
 
 /// A line that is no known message.
 #[derive(Debug)]
-pub struct Other {
+pub struct UnknownLine {
     /// Its number, from 1.
     pub line: u64,
     /// What it says, cut to a bearable length.
     pub text: String,
     /// What words in it mean.
-    pub told: Vec<String>,
+    pub sentences: Vec<String>,
 }
 
 /// Takes in a paste, line by line.
@@ -76,13 +76,13 @@ pub struct Paste {
     /// How many lines a message begins in.
     known: u64,
     /// The first lines, each with whether a message begins in it.
-    first: Vec<(Other, bool)>,
+    first: Vec<(UnknownLine, bool)>,
     pasted: Pasted,
     events: Vec<Event>,
 }
 
 impl Paste {
-    /// Returns an empty paste; `hints` date what tells no year or zone.
+    /// An empty paste; `hints` date lines without a year or zone.
     pub fn new(hints: Hints) -> Self {
         let mut parser = Parser::new("pasted", hints);
         parser.keep_context();
@@ -105,10 +105,10 @@ impl Paste {
         self.pasted.lines += u64::from(!blank);
         if !blank && self.first.len() < DOUBTED {
             let text = String::from_utf8_lossy(&raw[..raw.len().min(LONGEST)]);
-            let other = Other {
+            let other = UnknownLine {
                 line: self.number,
                 text: text.into_owned(),
-                told: Vec::new(),
+                sentences: Vec::new(),
             };
             self.first.push((other, false));
         }
@@ -133,7 +133,7 @@ impl Paste {
         // What holds known words says more than what does not; the sort keeps the order of the lines else.
         self.pasted
             .others
-            .sort_by_key(|other| other.told.is_empty());
+            .sort_by_key(|other| other.sentences.is_empty());
         self.pasted.others.truncate(OTHERS);
         self.pasted
     }
@@ -158,25 +158,27 @@ impl Paste {
 
     fn hear(&mut self, event: Event) {
         let messages = &mut self.pasted.messages;
-        let at = messages.iter().position(|heard| heard.kind == event.kind);
+        let at = messages
+            .iter()
+            .position(|message| message.kind == event.kind);
         let at = at.unwrap_or_else(|| {
-            messages.push(Heard {
+            messages.push(PastedMessage {
                 kind: event.kind,
                 count: 0,
                 examples: Vec::new(),
             });
             messages.len() - 1
         });
-        let heard = &mut messages[at];
-        heard.count += 1;
-        if heard.examples.len() < EXAMPLES {
-            let told = told(&event);
-            heard.examples.push(Example { event, told });
+        let message = &mut messages[at];
+        message.count += 1;
+        if message.examples.len() < EXAMPLES {
+            let sentences = describe(&event);
+            message.examples.push(Example { event, sentences });
         }
     }
 
     /// Reads a line that is no message as reasons alone; returns whether it is that.
-    fn is_reason(&mut self, other: &Other) -> bool {
+    fn is_reason(&mut self, other: &UnknownLine) -> bool {
         let text = other.text.trim();
         let mut parser = Parser::new("pasted", self.hints);
         let mut events = Vec::new();
@@ -195,14 +197,16 @@ impl Paste {
         is_reason
     }
 
-    fn keep(&mut self, mut other: Other) {
-        let notes = glosses(&other.text);
-        other.told = notes.iter().map(|gloss| gloss.means.to_owned()).collect();
+    fn keep(&mut self, mut other: UnknownLine) {
+        other.sentences = notes(&other.text)
+            .iter()
+            .map(|note| note.means.clone())
+            .collect();
         self.pasted.others.push(other);
     }
 }
 
-/// Returns whether a line looks like the next line of the message before: of an error of several lines, of an entry.
+/// Whether a line looks like the next line of the message before: of an error of several lines, of an entry.
 fn is_indented(text: &str) -> bool {
     text.starts_with([' ', '\t', '}'])
 }
@@ -232,7 +236,7 @@ mod tests {
     }
 
     fn kinds(pasted: &Pasted) -> Vec<Kind> {
-        pasted.messages.iter().map(|heard| heard.kind).collect()
+        pasted.messages.iter().map(|message| message.kind).collect()
     }
 
     #[test]
@@ -240,16 +244,16 @@ mod tests {
         let pasted = pasted(STATUS);
         assert_eq!(kinds(&pasted), [Kind::SandboxStatusFailed]);
         assert_eq!((pasted.lines, pasted.unknown), (1, 0));
-        let told = pasted.messages[0].examples[0].told.join(" ");
+        let sentences = pasted.messages[0].examples[0].sentences.join(" ");
         assert!(
-            told.starts_with(
+            sentences.starts_with(
                 "It is about sandbox fffba3fcf5d5, pod default/web-2, pod UID 9b0e4a32"
             ),
-            "{told}"
+            "{sentences}"
         );
         assert!(
-            told.contains("DeadlineExceeded: the call ran into the kubelet's limit, 2 minutes"),
-            "{told}"
+            sentences.contains("DeadlineExceeded: the call hit the kubelet's limit, 2 minutes"),
+            "{sentences}"
         );
     }
 
@@ -263,8 +267,11 @@ mod tests {
             let pasted = pasted(&text);
             assert_eq!(kinds(&pasted), [Kind::PlegStale], "{text}");
             assert_eq!(pasted.unknown, 0);
-            let told = &pasted.messages[0].examples[0].told;
-            assert_eq!(told[0], "No relist has listed for 3m57s; the limit is 3m.");
+            let sentences = &pasted.messages[0].examples[0].sentences;
+            assert_eq!(
+                sentences[0],
+                "No relist has succeeded for 3m57s; the threshold is 3m."
+            );
         }
     }
 
@@ -278,11 +285,11 @@ mod tests {
             kinds(&pasted),
             [Kind::SkipSync, Kind::RuntimeDown, Kind::PlegStale]
         );
-        let told = pasted.messages[2].examples[0].told.join(" ");
-        assert!(told.contains("began at 05:32:30"), "{told}");
+        let sentences = pasted.messages[2].examples[0].sentences.join(" ");
+        assert!(sentences.contains("began at 05:32:30"), "{sentences}");
         assert!(
-            told.ends_with("It is one of the reasons that a line of `skip-sync` gives."),
-            "{told}"
+            sentences.ends_with("It is one of the reasons in a `skip-sync` line."),
+            "{sentences}"
         );
     }
 
@@ -295,7 +302,7 @@ mod tests {
             ),
             (
                 "kubelet.go:1] SyncLoop (DELETE, \"api\"): \"web-2_default(9b0e4a32-7fe5-45b4-b69e-1c76355b4249)\"",
-                "It is about pod default/web-2, pod UID 9b0e4a32-7fe5-45b4-b69e-1c76355b4249. DELETE: the pods are to end.",
+                "It is about pod default/web-2, pod UID 9b0e4a32-7fe5-45b4-b69e-1c76355b4249. DELETE: the pods are to be terminated.",
             ),
             (
                 "kuberuntime_manager.go:1] Container runtime docker initialized, version: 20.10.24, apiVersion: 1.41.0",
@@ -307,15 +314,15 @@ mod tests {
             ),
         ] {
             let line = format!("E1130 05:36:28.000000    2261 {message}");
-            let told = pasted(&line).messages[0].examples[0].told.join(" ");
-            assert_eq!(told, expected);
+            let sentences = pasted(&line).messages[0].examples[0].sentences.join(" ");
+            assert_eq!(sentences, expected);
         }
         let line = "E1130 05:36:28.000000    2261 generic.go:1] GenericPLEG: Unable to retrieve pods: rpc error: \
             code = ResourceExhausted desc = grpc: trying to send message larger than max (20086028 vs. 16777216)";
-        let told = &pasted(line).messages[0].examples[0].told;
+        let sentences = &pasted(line).messages[0].examples[0].sentences;
         assert_eq!(
-            told[0],
-            "The answer had 20086028 bytes, 1.2 times the 16777216 that are let through."
+            sentences[0],
+            "The answer had 20086028 bytes, 1.2 times the limit of 16777216."
         );
     }
 
@@ -324,8 +331,8 @@ mod tests {
         let text = "PLEG is not healthy: pleg was last seen active 2562047h47m16.854775807s ago; threshold is 3m0s";
         let pasted = pasted(text);
         assert_eq!(kinds(&pasted), [Kind::PlegNever]);
-        let told = pasted.messages[0].examples[0].told.join(" ");
-        assert!(told.contains("Here it means never"), "{told}");
+        let sentences = pasted.messages[0].examples[0].sentences.join(" ");
+        assert!(sentences.contains("Here it means never"), "{sentences}");
     }
 
     #[test]
@@ -339,7 +346,7 @@ mod tests {
         let others: Vec<_> = pasted
             .others
             .iter()
-            .map(|other| (other.line, other.told.len()))
+            .map(|other| (other.line, other.sentences.len()))
             .collect();
         assert_eq!(others, [(4, 1), (1, 0)]);
     }

@@ -17,7 +17,7 @@ pub use result::CleanResult;
 use crate::{
     finding::outcome::{Outcome, Status},
     io::probe::{self, Probe},
-    runtime::{Container, ContainerKind, Inspected},
+    runtime::{Container, ContainerKind, Inspected, State},
     syntax::{
         duration,
         id::{ContainerId, PodName, PodUid},
@@ -61,11 +61,11 @@ impl Kind {
     /// What `inspected` is; `None` for what is never removed (running, paused, restarting, or a state that we do not
     /// know).
     pub fn of(inspected: &Inspected) -> Option<Self> {
-        match inspected.state.as_str() {
+        match inspected.state {
             _ if inspected.running => None,
-            "dead" | "removing" => Some(Self::Dead),
-            "exited" => Some(Self::Exited),
-            "created" if inspected.started.is_none() => Some(Self::Created),
+            State::Dead | State::Removing => Some(Self::Dead),
+            State::Exited => Some(Self::Exited),
+            State::Created if inspected.started.is_none() => Some(Self::Created),
             _ => None,
         }
     }
@@ -81,7 +81,7 @@ pub struct Target {
     pub uid: Option<PodUid>,
     pub sandbox: Option<ContainerId>,
     pub kind: Kind,
-    pub state: String,
+    pub state: State,
     pub created: Option<Time>,
     pub started: Option<Time>,
     pub finished: Option<Time>,
@@ -127,7 +127,8 @@ pub struct Unseen {
     pub id: ContainerId,
     pub name: String,
     pub pod: Option<PodName>,
-    pub listed_state: String,
+    /// The list's state, which is not reliable.
+    pub listed_state: State,
     pub probe: Probe,
 }
 
@@ -179,8 +180,10 @@ impl Plan {
                 }
                 continue;
             };
-            if !inspected.running && !is_known(&inspected.state) {
-                plan.unseen.push(unknown(container, &inspected.state));
+            if let State::Unknown(word) = &inspected.state
+                && !inspected.running
+            {
+                plan.unseen.push(unknown(container, word));
                 continue;
             }
             let Some(kind) = Kind::of(inspected).filter(|&kind| request.wants(kind)) else {
@@ -310,19 +313,11 @@ fn target(container: &Container, inspected: &Inspected, kind: Kind) -> Target {
     }
 }
 
-/// Whether `state` is one of those that Docker has; what another one means can't be known.
-fn is_known(state: &str) -> bool {
-    matches!(
-        state,
-        "created" | "running" | "paused" | "restarting" | "removing" | "exited" | "dead"
-    )
-}
-
-fn unknown(container: &Container, state: &str) -> Unseen {
+fn unknown(container: &Container, word: &str) -> Unseen {
     let mut unseen = unseen(container);
-    unseen.probe.error = Some(match state {
+    unseen.probe.error = Some(match word {
         "" => "its inspect has no state".to_owned(),
-        _ => format!("its inspect has an unknown state: {state}"),
+        _ => format!("its inspect has an unknown state: {word}"),
     });
     unseen
 }

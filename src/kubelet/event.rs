@@ -10,7 +10,6 @@ mod error;
 mod facts;
 mod items;
 mod names;
-mod pages;
 pub(crate) mod screen;
 mod table;
 mod template;
@@ -18,10 +17,9 @@ mod template;
 pub(crate) use error::bounded;
 pub use error::{ErrorClass, ErrorTail};
 pub use facts::Facts;
-pub use table::{MESSAGES, Message, Weight};
+pub use table::{Kind, MESSAGES, Message, Weight};
 
-use crate::syntax::{citation::Citation, page::Page};
-use crate::syntax::{klog::Severity, time::Time};
+use crate::syntax::{citation::Citation, klog::Severity, time::Time};
 use std::{ops::Deref, sync::Arc};
 
 /// One known message, where and when it was logged. What it says is read as if it were its own (`event.pod`): a sick
@@ -52,188 +50,13 @@ impl Deref for Event {
     }
 }
 
-/// The known messages. Names, weights and templates: `MESSAGES`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "each is documented by its row in MESSAGES")]
-pub enum Kind {
-    // PLEG
-    PlegStale,
-    PlegNever,
-    RelistFailed,
-    PlegInspectFailed,
-    PlegReinspectFailed,
-    PlegWriteStatus,
-    PlegEventsDropped,
-    EventedPlegFull,
-    EventedPlegRetry,
-    EventedPlegFallback,
-    EventedPlegStream,
-    EventedPlegBadEvent,
-    EventedPlegDropped,
-    PlegRelisting,
-    PlegStateChange,
-    PlegContainerFinished,
-    PlegEvent,
-    // runtime state and sync loop
-    SkipSync,
-    RuntimeDown,
-    RuntimeStatusPending,
-    RuntimeNotReady,
-    RuntimeSanityFailed,
-    RuntimeStatusNil,
-    RuntimeVersionFailed,
-    RuntimeStatusFailed,
-    CriConnectFailed,
-    SyncloopStart,
-    RuntimeInitialized,
-    SoftwareVersion,
-    SyncloopClosed,
-    SyncloopSlow,
-    HousekeepingSlow,
-    CleanPodsFailed,
-    // calls on the relist path
-    ListSandboxesFailed,
-    ListContainersFailed,
-    ListStreamFailed,
-    SandboxStatusFailed,
-    ContainerStatusFailed,
-    PodContainersStatusFailed,
-    // start, stop, remove, exec
-    StopSandboxFailed,
-    RemoveSandboxFailed,
-    RunSandboxFailed,
-    CreateContainerFailed,
-    StartContainerFailed,
-    StopContainerFailed,
-    RemoveContainerFailed,
-    ExecSyncFailed,
-    UpdateResourcesFailed,
-    ListStatsFailed,
-    KillPodFailed,
-    PrestopHook,
-    // around them: what tells recovery, removal, another illness
-    CniNotReady,
-    NodeNotReady,
-    ReadyCondition,
-    NodeReady,
-    RecordingEvent,
-    NodeStatusUpdateFailed,
-    LeaseUpdateFailed,
-    NodeRegistered,
-    PodSyncError,
-    PodRemoved,
-    ContainerGcFailed,
-    GcStopContainerFailed,
-    EvictionSummaryFailed,
-    SystemOom,
-    DockershimUsed,
-    ContainerManagerFailed,
-    XtablesLocked,
-    ClockStepped,
-    // the kernel's and systemd's own
-    OutOfMemory,
-    HungTask,
-    ServerSilent,
-    ServerAnswers,
-    NetdeviceHeld,
-    DiskError,
-    UnitEnded,
-    KubeletFatal,
-}
-
 impl Kind {
-    /// All kinds, in order.
-    pub const ALL: &[Self] = &[
-        Self::PlegStale,
-        Self::PlegNever,
-        Self::RelistFailed,
-        Self::PlegInspectFailed,
-        Self::PlegReinspectFailed,
-        Self::PlegWriteStatus,
-        Self::PlegEventsDropped,
-        Self::EventedPlegFull,
-        Self::EventedPlegRetry,
-        Self::EventedPlegFallback,
-        Self::EventedPlegStream,
-        Self::EventedPlegBadEvent,
-        Self::EventedPlegDropped,
-        Self::PlegRelisting,
-        Self::PlegStateChange,
-        Self::PlegContainerFinished,
-        Self::PlegEvent,
-        Self::SkipSync,
-        Self::RuntimeDown,
-        Self::RuntimeStatusPending,
-        Self::RuntimeNotReady,
-        Self::RuntimeSanityFailed,
-        Self::RuntimeStatusNil,
-        Self::RuntimeVersionFailed,
-        Self::RuntimeStatusFailed,
-        Self::CriConnectFailed,
-        Self::SyncloopStart,
-        Self::RuntimeInitialized,
-        Self::SoftwareVersion,
-        Self::SyncloopClosed,
-        Self::SyncloopSlow,
-        Self::HousekeepingSlow,
-        Self::CleanPodsFailed,
-        Self::ListSandboxesFailed,
-        Self::ListContainersFailed,
-        Self::ListStreamFailed,
-        Self::SandboxStatusFailed,
-        Self::ContainerStatusFailed,
-        Self::PodContainersStatusFailed,
-        Self::StopSandboxFailed,
-        Self::RemoveSandboxFailed,
-        Self::RunSandboxFailed,
-        Self::CreateContainerFailed,
-        Self::StartContainerFailed,
-        Self::StopContainerFailed,
-        Self::RemoveContainerFailed,
-        Self::ExecSyncFailed,
-        Self::UpdateResourcesFailed,
-        Self::ListStatsFailed,
-        Self::KillPodFailed,
-        Self::PrestopHook,
-        Self::CniNotReady,
-        Self::NodeNotReady,
-        Self::ReadyCondition,
-        Self::NodeReady,
-        Self::RecordingEvent,
-        Self::NodeStatusUpdateFailed,
-        Self::LeaseUpdateFailed,
-        Self::NodeRegistered,
-        Self::PodSyncError,
-        Self::PodRemoved,
-        Self::ContainerGcFailed,
-        Self::GcStopContainerFailed,
-        Self::EvictionSummaryFailed,
-        Self::SystemOom,
-        Self::DockershimUsed,
-        Self::ContainerManagerFailed,
-        Self::XtablesLocked,
-        Self::ClockStepped,
-        Self::OutOfMemory,
-        Self::HungTask,
-        Self::ServerSilent,
-        Self::ServerAnswers,
-        Self::NetdeviceHeld,
-        Self::DiskError,
-        Self::UnitEnded,
-        Self::KubeletFatal,
-    ];
-
-    /// Returns the row of this message.
+    /// The row of this message.
     pub fn message(self) -> &'static Message {
         &MESSAGES[self as usize]
     }
 
-    /// Returns what there is to know about it: `plegdoctor explain`.
-    pub fn page(self) -> &'static Page {
-        pages::page(self)
-    }
-
-    /// Returns how it is logged: unstructured text, in which `<err>`, `<pod>` and so on stand for what varies, then
+    /// How it is logged: unstructured text, in which `<err>`, `<pod>` and so on stand for what varies, then
     /// structured text in its quotes. Empty for what is known by its form alone.
     pub fn texts(self) -> Vec<String> {
         let message = self.message();
@@ -249,12 +72,12 @@ impl Kind {
             .collect()
     }
 
-    /// Returns the stable name: `pleg-stale`.
+    /// The stable name: `pleg-stale`.
     pub fn id(self) -> &'static str {
         self.message().id
     }
 
-    /// Returns whether a call failed that lists the node's sandboxes or containers: the relist's first part.
+    /// Whether it is a failed call that lists the node's sandboxes or containers: the relist's first part.
     pub fn is_list(self) -> bool {
         matches!(
             self,
@@ -265,12 +88,12 @@ impl Kind {
         )
     }
 
-    /// Returns whether it is the kernel's word or systemd's, about what its detail names.
+    /// Whether the kernel or systemd logged it, about what its detail names.
     pub fn is_of_machine(self) -> bool {
         (Self::OutOfMemory..=Self::UnitEnded).contains(&self)
     }
 
-    /// Returns whether a call failed that asks one sandbox or container for its status: the relist's second part.
+    /// Whether it is a failed status call for one sandbox or container: the relist's second part.
     pub fn is_status(self) -> bool {
         matches!(
             self,
@@ -282,47 +105,19 @@ impl Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
-    fn rows_stand_in_the_order_of_their_kinds() {
-        assert_eq!(MESSAGES.len(), Kind::ALL.len());
-        assert!(
-            Kind::ALL
-                .iter()
-                .enumerate()
-                .all(|(i, &kind)| kind as usize == i)
-        );
+    fn ids_are_unique_and_stable() {
+        let ids: BTreeSet<_> = MESSAGES.iter().map(|message| message.id).collect();
+        assert_eq!(ids.len(), Kind::ALL.len());
         for (kind, id) in [
             (Kind::PlegStale, "pleg-stale"),
             (Kind::EventedPlegFull, "evented-pleg-full"),
-            (Kind::PlegEvent, "pleg-event"),
-            (Kind::SkipSync, "skip-sync"),
-            (Kind::RuntimeNotReady, "runtime-not-ready"),
-            (Kind::HousekeepingSlow, "housekeeping-slow"),
             (Kind::ListSandboxesFailed, "list-sandboxes-failed"),
-            (Kind::ContainerStatusFailed, "container-status-failed"),
-            (Kind::StopSandboxFailed, "stop-sandbox-failed"),
-            (Kind::PrestopHook, "prestop-hook"),
-            (Kind::CniNotReady, "cni-not-ready"),
-            (Kind::NodeReady, "node-ready"),
-            (Kind::PodRemoved, "pod-removed"),
-            (Kind::DockershimUsed, "dockershim-used"),
             (Kind::KubeletFatal, "kubelet-fatal"),
         ] {
             assert_eq!(kind.id(), id);
         }
-    }
-
-    #[test]
-    fn ids_are_unique_and_summaries_are_sentences() {
-        let mut ids: Vec<_> = MESSAGES.iter().map(|message| message.id).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        assert_eq!(ids.len(), MESSAGES.len());
-        assert!(
-            MESSAGES
-                .iter()
-                .all(|message| message.summary.ends_with('.'))
-        );
     }
 }

@@ -300,10 +300,7 @@ impl<'a> Intake<'a> {
 
     /// Notes something that could not be seen.
     pub(super) fn gap(&mut self, what: impl Into<String>, why: impl Into<String>) {
-        self.reading.gaps.push(Gap {
-            what: what.into(),
-            why: why.into(),
-        });
+        self.reading.gaps.push(Gap::in_source(what, why));
     }
 
     /// Takes the hosts of all that was read so far for nodes.
@@ -337,10 +334,7 @@ impl<'a> Intake<'a> {
             ));
         }
         if unknown > 0 {
-            self.reading.gaps.push(Gap {
-                what: name.clone(),
-                why: format!("{unknown} of its lines may stand in a log before it, too, and count twice: there are too many to tell"),
-            });
+            self.reading.gaps.push(Gap::in_source(name.clone(), format!("{unknown} of its lines may stand in a log before it, too, and count twice: there are too many to tell")));
         }
         self.reading.hosts.extend(told.hosts.iter().cloned());
         if current.is_file {

@@ -133,12 +133,12 @@ fn settle(moments: &Moments, bounds: &Bounds, reading: &mut Reading) {
                 silent.join(", ")
             ),
         };
-        reading.gaps.push(Gap {
-            what: "the kubelet's log".to_owned(),
-            why: format!(
+        reading.gaps.push(Gap::new(
+            "the kubelet's log",
+            format!(
                 "none was found{looked}: name it with --log, --journal=UNIT or --log-container"
             ),
-        });
+        ));
         return;
     }
     // What could not be read of places that hold nothing of the kubelet matters as little as they do.
@@ -146,15 +146,10 @@ fn settle(moments: &Moments, bounds: &Bounds, reading: &mut Reading) {
         .into_iter()
         .partition(|gap| read.iter().any(|source| source.name == gap.what));
     reading.gaps = gaps;
-    let aside = aside
-        .into_iter()
-        .map(|Gap { what, why }| format!("{what}: {why}"));
+    let aside = aside.into_iter().map(|gap| gap.to_string());
     reading.notes.extend(aside);
     if moments.since.is_some_and(|since| since < bounds.oldest) {
-        reading.gaps.push(Gap {
-            what: "what was logged more than 24 h ago".to_owned(),
-            why: "no more is read of a log that plegdoctor picks by itself: name it with --log, --journal or --log-container".to_owned(),
-        });
+        reading.gaps.push(Gap::new("what was logged more than 24 h ago", "no more is read of a log that plegdoctor picks by itself: name it with --log, --journal or --log-container"));
     }
 }
 

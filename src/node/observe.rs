@@ -119,10 +119,7 @@ enum Unobserved {
 
 impl Unobserved {
     fn gap(what: &str, why: impl Into<String>) -> Self {
-        Self::Gap(Gap {
-            what: what.to_owned(),
-            why: why.into(),
-        })
+        Self::Gap(Gap::new(what, why))
     }
 
     fn report(self, gaps: &mut Vec<Gap>, notes: &mut Vec<String>) {
@@ -166,16 +163,20 @@ fn scan_machine(
                 Part::Pressure(pressure) => host.pressure = pressure,
                 Part::Locks(locks) => host.locks = locks,
                 Part::Kernel(lines) => host.kernel_lines = lines,
-                Part::Unobserved(unobserved) => unobserved.report(gaps, notes),
+                Part::Unobserved(unobserved) => {
+                    host.kernel_messages_unread = true;
+                    unobserved.report(gaps, notes);
+                }
             }
             true
         },
     );
     if !matches!(ended, Ok(Ended::Whole)) {
-        gaps.push(Gap {
-            what: "this host's pressures and kernel messages".to_owned(),
-            why: "not all could be read in time".to_owned(),
-        });
+        host.kernel_messages_unread = true;
+        gaps.push(Gap::new(
+            "this host's pressures and kernel messages",
+            "not all could be read in time",
+        ));
     }
 }
 

@@ -102,7 +102,7 @@ fn table(targets: &[Target], now: Time, width: u16) -> String {
             Cell::new(target.id.short()),
             Cell::new(pod(target)),
             Cell::new(name(target)),
-            Cell::new(visible(&target.state)),
+            Cell::new(visible(target.state.as_str())),
             Cell::new(age.map_or_else(|| "?".to_owned(), duration::human))
                 .set_alignment(CellAlignment::Right),
         ]);

@@ -1,7 +1,6 @@
 //! What `explain` says, for people: pages, the list of all, and what was pasted, for a terminal.
 
 pub mod markdown;
-mod source;
 
 use super::{
     Style,
@@ -10,10 +9,10 @@ use super::{
 use crate::{
     explain::{
         self, Sort, Topic,
-        paste::{Example, Heard, Other, Pasted},
+        page::{HEADINGS, Page, Step},
+        paste::{Example, Pasted, PastedMessage, UnknownLine},
     },
     rules::count,
-    syntax::page::{Cure, Look, Page},
 };
 use std::io::{self, Write};
 
@@ -24,7 +23,7 @@ use std::io::{self, Write};
 pub fn list(style: Style, out: &mut dyn Write) -> io::Result<()> {
     for (sort, head) in [
         (Sort::Finding, "Findings of plegdoctor diagnose"),
-        (Sort::Message, "Messages of the kubelet's log"),
+        (Sort::Message, "Messages in a node's log"),
     ] {
         writeln!(out, "{}", style.paint(head, "1"))?;
         let topics = || explain::topics().filter(|topic| topic.sort == sort);
@@ -36,7 +35,8 @@ pub fn list(style: Style, out: &mut dyn Write) -> io::Result<()> {
         }
         writeln!(out)?;
     }
-    let more = "plegdoctor explain ID tells what one of them means; plegdoctor explain - reads lines that you paste.";
+    let more =
+        "plegdoctor explain ID explains one of them; plegdoctor explain - explains pasted lines.";
     write!(out, "{}", paragraph(more, 0, style.width))
 }
 
@@ -51,7 +51,7 @@ pub fn pages(topics: &[Topic], style: Style, out: &mut dyn Write) -> io::Result<
         }
         head(topic, style, out)?;
         texts(topic, style, out)?;
-        page(topic.page, style, out)?;
+        page(&topic.page(), style, out)?;
     }
     Ok(())
 }
@@ -61,14 +61,14 @@ pub fn pages(topics: &[Topic], style: Style, out: &mut dyn Write) -> io::Result<
 /// # Errors
 /// What `out` says.
 pub fn pasted(pasted: &Pasted, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    for (index, heard) in pasted.messages.iter().enumerate() {
+    for (index, message) in pasted.messages.iter().enumerate() {
         if index > 0 {
             writeln!(out)?;
         }
-        let topic = explain::message(heard.kind);
+        let topic = explain::message(message.kind);
         head(&topic, style, out)?;
-        lines(heard, style, out)?;
-        page(topic.page, style, out)?;
+        lines(message, style, out)?;
+        page(&topic.page(), style, out)?;
     }
     if pasted.unknown > 0 {
         if !pasted.messages.is_empty() {
@@ -98,56 +98,72 @@ fn texts(topic: &Topic, style: Style, out: &mut dyn Write) -> io::Result<()> {
     texts.iter().try_for_each(|text| writeln!(out, "  {text}"))
 }
 
-/// Returns a title with a full stop, as messages' summaries have one.
+/// A title with a full stop.
 fn sentence(title: &str) -> String {
-    match title.ends_with('.') {
-        true => title.to_owned(),
-        false => format!("{title}."),
-    }
+    format!("{title}.")
 }
 
 fn page(page: &Page, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    section("What it means", page.means, style, out)?;
-    section("Why it matters for PLEG", page.matters, style, out)?;
-    looks(page.confirm, style, out)?;
-    cures(page.remedies, style, out)?;
-    section("What is not proved", page.unproved, style, out)?;
-    section("Versions", page.versions, style, out)?;
-    section("See", &page.see.join(", "), style, out)?;
-    section("Known from", &page.sources.join(", "), style, out)
+    let [
+        means,
+        matters,
+        confirm,
+        remedies,
+        versions,
+        unproven,
+        see,
+        sources,
+    ] = HEADINGS;
+    section(means, &page.means, style, out)?;
+    section(matters, &page.matters, style, out)?;
+    steps(confirm, &page.confirm, |_| "- ".to_owned(), style, out)?;
+    steps(
+        remedies,
+        &page.remedies,
+        |number| format!("{number}. "),
+        style,
+        out,
+    )?;
+    section(versions, &page.versions, style, out)?;
+    section(unproven, &page.unproven, style, out)?;
+    section(see, &page.see.join(", "), style, out)?;
+    section(sources, &page.sources.join(", "), style, out)
 }
 
-/// Writes a part of a page, unless it is empty.
+/// Writes a section of text, unless it is empty.
 fn section(head: &str, text: &str, style: Style, out: &mut dyn Write) -> io::Result<()> {
     if text.is_empty() {
         return Ok(());
     }
     writeln!(out, "\n{}", style.paint(head, "1"))?;
-    write!(out, "{}", paragraph(text, 2, style.width))
-}
-
-fn looks(looks: &[Look], style: Style, out: &mut dyn Write) -> io::Result<()> {
-    if looks.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\n{}", style.paint("How to see whether it is so", "1"))?;
-    for look in looks {
-        item("- ", look.what, style, out)?;
-        command(look.command, style, out)?;
+    for (index, text) in text.split("\n\n").enumerate() {
+        if index > 0 {
+            writeln!(out)?;
+        }
+        write!(out, "{}", paragraph(text, 2, style.width))?;
     }
     Ok(())
 }
 
-fn cures(cures: &[Cure], style: Style, out: &mut dyn Write) -> io::Result<()> {
-    if cures.is_empty() {
+/// Writes a section of steps, unless it is empty; `mark` makes the mark of each from its number.
+fn steps(
+    head: &str,
+    steps: &[Step],
+    mark: fn(usize) -> String,
+    style: Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if steps.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{}", style.paint("What to do, mildest first", "1"))?;
-    for (index, cure) in cures.iter().enumerate() {
-        item(&format!("{}. ", index + 1), cure.what, style, out)?;
-        command(cure.command, style, out)?;
-        let cost = format!("cost: {}", cure.cost);
-        write!(out, "{}", paragraph(&cost, 6, style.width))?;
+    writeln!(out, "\n{}", style.paint(head, "1"))?;
+    for (index, step) in steps.iter().enumerate() {
+        item(&mark(index + 1), &step.what, style, out)?;
+        command(&step.command, style, out)?;
+        if !step.cost.is_empty() {
+            let cost = format!("cost: {}", step.cost);
+            write!(out, "{}", paragraph(&cost, 6, style.width))?;
+        }
     }
     Ok(())
 }
@@ -160,45 +176,48 @@ fn item(mark: &str, text: &str, style: Style, out: &mut dyn Write) -> io::Result
 
 /// Writes a command, if there is one; never wrapped: it must survive being copied.
 fn command(command: &str, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    match command {
-        "" => Ok(()),
-        _ => writeln!(out, "      {}", style.paint(command, "36")),
-    }
+    let mut lines = command.lines();
+    lines.try_for_each(|line| writeln!(out, "      {}", style.paint(line, "36")))
 }
 
 /// Writes the lines of one message, with what each holds.
-fn lines(heard: &Heard, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn lines(message: &PastedMessage, style: Style, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n{}", style.paint("What the line holds", "1"))?;
-    for Example { event, told } in &heard.examples {
+    for Example { event, sentences } in &message.examples {
         quote(event.citation.line, &event.citation.text, style, out)?;
-        for sentence in told {
+        for sentence in sentences {
             write!(out, "{}", paragraph(&visible(sentence), 4, style.width))?;
         }
     }
-    match heard.count - heard.examples.len() as u64 {
+    match message.count - message.examples.len() as u64 {
         0 => Ok(()),
-        more => writeln!(out, "  … and {more} more of it"),
+        more => writeln!(out, "  … and {more} more lines of it"),
     }
 }
 
 /// Writes the lines that are no message, with what their known words mean.
 fn others(pasted: &Pasted, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let number = usize::try_from(pasted.unknown).unwrap_or(usize::MAX);
-    let are = if number == 1 { "is" } else { "are" };
-    let head = format!(
-        "{} {are} no message that plegdoctor knows",
-        count(number, "line")
-    );
+    let (are, known) = match number {
+        1 => ("is", "a known message"),
+        _ => ("are", "known messages"),
+    };
+    let head = format!("{} {are} not {known}", count(number, "line"));
     writeln!(out, "{}", style.paint(&head, "1"))?;
-    for Other { line, text, told } in &pasted.others {
+    for UnknownLine {
+        line,
+        text,
+        sentences,
+    } in &pasted.others
+    {
         quote(Some(*line), text, style, out)?;
-        for sentence in told {
+        for sentence in sentences {
             write!(out, "{}", paragraph(&visible(sentence), 4, style.width))?;
         }
     }
     match number.saturating_sub(pasted.others.len()) {
         0 => Ok(()),
-        more => writeln!(out, "  … and {more} more"),
+        more => writeln!(out, "  … and {more} more lines"),
     }
 }
 

@@ -336,7 +336,7 @@ impl<'a> From<&'a Container> for ContainerV1<'a> {
             pod: container.pod.as_ref().map(|pod| &*pod.name),
             namespace: container.pod.as_ref().map(|pod| &*pod.namespace),
             uid: container.uid.as_ref().map(PodUid::as_str),
-            listed_state: &container.listed_state,
+            listed_state: container.listed_state.as_str(),
             inspected_state: inspected.map(|inspected| inspected.state.as_str()),
             error: inspected.map_or("", |inspected| &inspected.error),
             probe: ProbeV1::from(&container.probe),
@@ -388,7 +388,7 @@ impl<'a> From<&'a Runtime> for RuntimeV1<'a> {
             probes: runtime
                 .own_calls()
                 .into_iter()
-                .map(|(call, probe)| (call, ProbeV1::from(probe)))
+                .map(|(call, probe)| (call.as_str(), ProbeV1::from(probe)))
                 .collect(),
         }
     }

@@ -7,7 +7,7 @@ use crate::{
     rules::{count, probe_text, took},
     runtime::{
         Container, ContainerKind, Runtime,
-        calls::{Call, Ending},
+        calls::{CallResult, Ending},
         relist::Relist,
     },
 };
@@ -56,7 +56,7 @@ pub fn write(runtime: &Runtime, rows: usize, width: u16, out: &mut dyn Write) ->
     relist(runtime, &runtime.relist(), width, out)
 }
 
-fn table(calls: &[Call<'_>], rows: usize, width: u16) -> String {
+fn table(calls: &[CallResult<'_>], rows: usize, width: u16) -> String {
     let mut table = Table::new();
     table
         .load_style(NOTHING)
@@ -66,10 +66,10 @@ fn table(calls: &[Call<'_>], rows: usize, width: u16) -> String {
     for call in calls.iter().take(rows) {
         let of = |text: fn(&Container) -> String| call.container.map(text).unwrap_or_default();
         table.add_row([
-            Cell::new(call.name),
+            Cell::new(call.call),
             Cell::new(of(|container| container.id.short().to_owned())),
             Cell::new(of(name)),
-            Cell::new(of(|container| visible(&container.listed_state))),
+            Cell::new(of(|container| visible(container.listed_state.as_str()))),
             Cell::new(visible(&time(call))).set_alignment(CellAlignment::Right),
         ]);
     }
@@ -96,7 +96,7 @@ fn name(container: &Container) -> String {
     })
 }
 
-fn time(call: &Call<'_>) -> String {
+fn time(call: &CallResult<'_>) -> String {
     match call.probe.outcome {
         Outcome::Answered if call.probe.error.is_none() => took(call.probe),
         Outcome::Gone if call.container.is_some() => "gone since".to_owned(),

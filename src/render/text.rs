@@ -283,11 +283,7 @@ impl Page<'_> {
         if looked.is_empty() {
             looked.push("nothing".to_owned());
         }
-        let mut gaps: Vec<_> = report
-            .gaps
-            .iter()
-            .map(|gap| format!("{}: {}", gap.what, gap.why))
-            .collect();
+        let mut gaps: Vec<_> = report.gaps.iter().map(ToString::to_string).collect();
         hide(&mut gaps);
         if gaps.is_empty() {
             gaps.push("nothing".to_owned());

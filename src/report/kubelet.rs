@@ -80,10 +80,10 @@ fn of_metrics(source: &Source) -> Option<Result<Gap, String>> {
             "left out the kubelet's metrics: {name}: {} (that port is off by default; {SAVE})",
             probe_text(probe)
         ))),
-        _ => Some(Ok(Gap {
-            what: "the kubelet's metrics".to_owned(),
-            why: format!("{name}: {}", probe_text(probe)),
-        })),
+        _ => Some(Ok(Gap::new(
+            "the kubelet's metrics",
+            format!("{name}: {}", probe_text(probe)),
+        ))),
     }
 }
 
@@ -103,10 +103,10 @@ fn of_health(health: &Health, process: Option<&Process>) -> Option<Result<Gap, S
         ))),
         // A finding by itself.
         (Outcome::TimedOut, _) if name.contains(OWN_PORT) => None,
-        _ => Some(Ok(Gap {
-            what: "the kubelet's health check".to_owned(),
-            why: format!("{name}: {told}"),
-        })),
+        _ => Some(Ok(Gap::new(
+            "the kubelet's health check",
+            format!("{name}: {told}"),
+        ))),
     }
 }
 
@@ -114,9 +114,11 @@ fn of_health(health: &Health, process: Option<&Process>) -> Option<Result<Gap, S
 fn other_node(evidence: &Evidence, kubelet: &Kubelet) -> Option<Gap> {
     let theirs = kubelet.metrics.as_ref()?.node.as_deref()?;
     let own = evidence.log.as_ref()?.node.as_deref()?;
-    (theirs != own).then(|| Gap {
-        what: format!("the kubelet's metrics of {own}"),
-        why: format!("those that were given are of the node {theirs}"),
+    (theirs != own).then(|| {
+        Gap::new(
+            format!("the kubelet's metrics of {own}"),
+            format!("those that were given are of the node {theirs}"),
+        )
     })
 }
 

@@ -7,7 +7,7 @@ use super::engine::{self, Engine, Setup, engine};
 use crate::{
     evidence::Evidence,
     finding::Finding,
-    io::probe::Outcome,
+    io::{gap::GapKind, probe::Outcome},
     kubelet::{
         event::{ErrorClass, Kind},
         incident::{CALL_TIMEOUT, Incident},
@@ -159,7 +159,10 @@ impl<'a> Scene<'a> {
     pub fn covered(&self) -> Option<(&'a Log, &'a Incident)> {
         let (log, outage) = (self.evidence.log.as_ref()?, self.outage?);
         let from = log.first?.max(outage.start);
-        let lossy = |name: &str| self.evidence.gaps.iter().any(|gap| gap.what == name);
+        let lossy = |name: &str| {
+            let mut gaps = self.evidence.gaps.iter();
+            gaps.any(|gap| gap.kind == GapKind::LogSource && gap.what == name)
+        };
         let whole = log.dropped == 0 && !log.sources.iter().any(|source| lossy(&source.name));
         let fits = whole && outage.last_line - from >= COVERED && !is_extract(log);
         fits.then_some((log, outage))

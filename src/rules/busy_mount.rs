@@ -17,17 +17,14 @@ use super::{
 use crate::{
     evidence::Evidence,
     finding::{
-        Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind,
+        Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant,
         action::{Action, Unit},
     },
     node::{
         Host, Namespace,
         mount_holder::{HeldMount, MountHolder},
     },
-    syntax::{
-        citation::Citation,
-        page::{Cure, Look, Page},
-    },
+    syntax::citation::Citation,
 };
 use std::time::Duration;
 use trouble::Trouble;
@@ -41,65 +38,7 @@ pub(super) const RULE: Rule = Rule {
         feeds: &["container-pileup", "list-too-large"],
         ..Bearing::NONE
     },
-    page: Page {
-        means: "A container cannot be removed because its layer or its `shm` is still mounted in the mount namespace of another \
-            process: it was started, or made its namespace, while the mount was there, and holds a copy. The daemon unmounts \
-            in its own namespace only, tries for 5 s, and gives up: the container is dead.",
-        matters: "It does not block a relist by itself. It makes dead containers (`dead-container`), each minute a removal that \
-            fails, and it goes on with the next container; their number slows relists in the end.",
-        confirm: &[
-            Look {
-                what: "Which processes see the mount",
-                command: "grep -l ID /proc/[0-9]*/mountinfo",
-            },
-            Look {
-                what: "The daemon's own words of it",
-                command: "docker inspect -f '{{.State.Error}}' ID",
-            },
-            Look {
-                what: "To which unit or container such a process belongs",
-                command: "cat /proc/PID/cgroup",
-            },
-        ],
-        remedies: &[
-            Cure {
-                what: "Detach that one mount in the holder's namespace, then remove the container again; plegdoctor does both if \
-                    asked to",
-                command: "nsenter -m -t PID umount -l PATH",
-                cost: "the holder loses a mount of a container that has ended",
-            },
-            Cure {
-                what: "Restart the unit or container that holds it",
-                command: "",
-                cost: "what it does, for a moment",
-            },
-            Cure {
-                what: "Keep it from coming back: mount the host's directories into it as slaves (`rslave`), or only those it needs",
-                command: "",
-                cost: "a change of that workload or unit (`MountFlags`)",
-            },
-            Cure {
-                what: "On RHEL 7 let mount points be removed that others still see",
-                command: "sysctl -w fs.may_detach_mounts=1",
-                cost: "none known",
-            },
-        ],
-        versions: "All releases of Docker. On RHEL 7 kernels a mount point cannot be removed while another namespace has it \
-            mounted, unless `fs.may_detach_mounts=1`. Agents that mount `/` or Docker's folder are often the holders.",
-        unproved: "That it is why the node is NotReady: no public incident shows that.",
-        see: &[
-            "dead-container",
-            "remove-container-failed",
-            "container-pileup",
-        ],
-        sources: &[
-            "moby#32461",
-            "moby#34877",
-            "prometheus-operator#2578",
-            "rancher#6639",
-            "minikube#5933",
-        ],
-    },
+    page: include_str!("../../docs/findings/busy-mount.md"),
     check,
 };
 
@@ -183,6 +122,7 @@ fn tell(
     citations.extend(cited.filter_map(|hold| cite_hold(evidence, hold)));
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: words::title(evidence, troubles, holds),
         severity: Severity::Warning,
         confidence: if busy {

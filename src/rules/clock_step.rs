@@ -7,16 +7,12 @@
 use super::{Bearing, Rule, clock, distinct, lines::Lines, node};
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     kubelet::{
         event::{Event, Kind},
         summary::{Log, PAUSE, Step},
     },
-    syntax::{
-        duration,
-        page::{Cure, Look, Page},
-        time::Time,
-    },
+    syntax::{duration, time::Time},
 };
 use chrono::TimeDelta;
 
@@ -30,42 +26,12 @@ pub(super) const RULE: Rule = Rule {
         shows: |step, other| {
             [step, other]
                 .iter()
-                .all(|it| it.explanation.contains(EXPIRED))
+                .all(|it| it.variant == Variant::ExpiredCertificate)
         },
         feeds: &["not-pleg"],
         ..Bearing::NONE
     },
-    page: Page {
-        means: "The machine's clock was set while the kubelet ran: systemd, ntpd or chronyd say so in the same log, \
-            or the log's own times go back. By how much is told where a line says it.",
-        matters: "It never explains that the PLEG is not healthy: kubelets since 1.9 measure the lag with a clock \
-            that no step touches. It does explain a node that is called Unknown, leases that are not renewed, \
-            certificates that are not valid yet or not any more, and durations in a log that make no sense.",
-        confirm: &[
-            Look {
-                what: "Whether the clock is right now, and who sets it",
-                command: "timedatectl; chronyc tracking || ntpq -p",
-            },
-            Look {
-                what: "When it was set",
-                command: "journalctl -b --no-pager | grep -iE 'time has been changed|clock_step|was stepped'",
-            },
-        ],
-        remedies: &[Cure {
-            what: "Let one program keep the clock, and trim it rather than set it, but for the machine's start",
-            command: "",
-            cost: "nothing",
-        }],
-        versions: "Kubelets before 1.9 measured the lag with the clock on the wall; there a step makes a lag as long \
-            as itself.",
-        unproved: "That a step is behind a trouble that begins minutes later: it is named for being near. Times that \
-            go back may also come of a log that was put together in another order.",
-        see: &["not-pleg", "ready-condition", "lease-update-failed"],
-        sources: &[
-            "kubernetes:pkg/kubelet/pleg/generic.go",
-            "systemd:src/core/manager.c",
-        ],
-    },
+    page: include_str!("../../docs/findings/clock-step.md"),
     check,
 };
 
@@ -180,6 +146,10 @@ fn tell(evidence: &Evidence, log: &Log, told: &Lines, consequences: &Lines) -> F
     let harms = !told.is_empty() && !consequences.is_empty();
     Finding {
         id: RULE.id,
+        variant: match harms && consequences.say(EXPIRED) {
+            true => Variant::ExpiredCertificate,
+            false => Variant::Plain,
+        },
         title: title(log, told),
         severity: match harms {
             true => Severity::Warning,

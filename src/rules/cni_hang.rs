@@ -10,17 +10,14 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
     kubelet::{
         event::{ErrorClass, Kind},
         incident::CALL_TIMEOUT,
         summary::Log,
     },
     node::{Host, Process, Role, State},
-    syntax::{
-        citation::Citation,
-        page::{Cure, Look, Page},
-    },
+    syntax::citation::Citation,
 };
 use chrono::TimeDelta;
 
@@ -34,52 +31,7 @@ pub(super) const RULE: Rule = Rule {
         judge,
         ..Bearing::NONE
     },
-    page: Page {
-        means: "A network plugin (CNI) was started for a sandbox and does not end: it waits for its agent, its address store, \
-            the API server, or a lock. Its parent is the runtime, or a kubelet with dockershim.",
-        matters: "The sandbox is neither made nor taken down while it runs, and its pod stays Pending or Terminating. With \
-            dockershim the kubelet asks the plugin within the sandbox's status, too: then the relist itself waits for it, \
-            while Docker's inspect of the same sandbox answers at once.",
-        confirm: &[
-            Look {
-                what: "Which plugins run, and since when (they take a second or two)",
-                command: "ps -eo pid,ppid,stat,etime,wchan:24,args | grep -E '/opt/cni/bin/[a-z]'",
-            },
-            Look {
-                what: "For which sandbox and pod, of one of them",
-                command: "tr '\\0' '\\n' < /proc/PID/environ | grep ^CNI_",
-            },
-            Look {
-                what: "Whether the network add-on's agent runs on this node",
-                command: "kubectl get pods -A -o wide --field-selector spec.nodeName=NODE",
-            },
-        ],
-        remedies: &[
-            Cure {
-                what: "End that one plugin",
-                command: "kill PID",
-                cost: "that one set-up or tear-down of a network fails, and the kubelet tries again; an address may stay taken",
-            },
-            Cure {
-                what: "Repair the add-on's agent, or its address store",
-                command: "",
-                cost: "what its restart costs; pods that run keep their network, mostly",
-            },
-        ],
-        versions: "Kubelets before 1.16 gave the call no time-out (kubernetes#71653); dockershim since then gives it up after 220 s.",
-        unproved: "A plugin that is seconds old is at work. Under containerd and CRI-O a hung plugin holds up its own pod; that \
-            it holds up a relist was seen with dockershim only.",
-        see: &[
-            "hung-container",
-            "cni-not-ready",
-            "stop-sandbox-failed",
-            "run-sandbox-failed",
-        ],
-        sources: &[
-            "kubernetes#71653",
-            "kubernetes:pkg/kubelet/dockershim/network/cni/cni.go",
-        ],
-    },
+    page: include_str!("../../docs/findings/cni-hang.md"),
     check,
 };
 
@@ -141,6 +93,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let told = if logged { lines.cite(2) } else { Vec::new() };
     vec![Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: format!(
             "The network plugin {} (process {}) does not end",
             first.program(),
@@ -190,6 +143,7 @@ fn logged(evidence: &Evidence) -> Option<Finding> {
     );
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: "A network plugin waits in vain, and its sandboxes are neither made nor removed"
             .to_owned(),
         severity: Severity::Warning,

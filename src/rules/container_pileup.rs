@@ -10,15 +10,11 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     io::probe::Outcome,
     kubelet::incident::Incident,
     runtime::Runtime,
-    syntax::{
-        citation::Citation,
-        duration,
-        page::{Cure, Look, Page},
-    },
+    syntax::{citation::Citation, duration},
 };
 use chrono::TimeDelta;
 use std::time::Duration;
@@ -33,49 +29,7 @@ pub(super) const RULE: Rule = Rule {
         judge,
         ..Bearing::NONE
     },
-    page: Page {
-        means: "So many stopped containers that listing them all takes long. Nothing hangs: every inspect answers, and there \
-            are many.",
-        matters: "A relist lists twice (sandboxes, then containers), and after a restart of the kubelet asks each. Hundreds on a \
-            slow disk or thousands on any make each relist slow, until one takes 3 minutes; short outages at random, \
-            without a single id in the log. On the way to it the list grows to gRPC's limit (`list-too-large`).",
-        confirm: &[
-            Look {
-                what: "How many there are, and how long a list and a relist take",
-                command: "plegdoctor probe --all",
-            },
-            Look {
-                what: "How many in each state (Docker)",
-                command: "docker ps -a --format '{{.State}}' | sort | uniq -c",
-            },
-            Look {
-                what: "How many the kubelet keeps",
-                command: "ps -o args= -C kubelet | tr ' ' '\\n' | grep dead-containers",
-            },
-        ],
-        remedies: &[
-            Cure {
-                what: "See, then remove the stopped containers of pods that are gone",
-                command: "plegdoctor clean --exited --dry-run",
-                cost: "to look: nothing; to remove: the logs of the removed containers; running ones are not touched",
-            },
-            Cure {
-                what: "Bound how many dead containers the kubelet keeps (`--maximum-dead-containers`)",
-                command: "",
-                cost: "the kubelet restarts; containers go on running",
-            },
-            Cure {
-                what: "Find what leaves them: a crash loop, a cron job each minute, a clean-up that fails",
-                command: "plegdoctor events --since 2h",
-                cost: "nothing",
-            },
-        ],
-        versions: "All. The kubelet keeps one dead container for each container of a living pod by default, and has no limit \
-            over all (-1).",
-        unproved: "That many alone do harm: many that answer fast are no finding.",
-        see: &["list-too-large", "slow-relist", "container-gc-failed"],
-        sources: &["kubernetes#63858", "kubernetes#98044", "kubernetes#134750"],
-    },
+    page: include_str!("../../docs/findings/container-pileup.md"),
     check,
 };
 
@@ -133,6 +87,7 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
     let room = room::told(runtime).map_or_else(String::new, |room| format!(" {room}"));
     vec![Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: format!("{pile} stopped containers make every relist slow"),
         severity: if outage.is_some() {
             Severity::Critical
@@ -204,6 +159,7 @@ fn near_the_limit(evidence: &Evidence, runtime: &Runtime) -> Finding {
     let see = beyond.then(|| see_the_kubelets_word(evidence));
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: format!("{pile} stopped containers {title}"),
         severity: Severity::Warning,
         confidence: Confidence::Suspected,
@@ -230,6 +186,7 @@ fn behind_silence(evidence: &Evidence, found: &[Finding]) -> Option<Finding> {
     let containers = count(stored.len(), "container");
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: format!("{pile} stopped containers may be why Docker does not list them in time"),
         severity: Severity::Warning,
         confidence: Confidence::Suspected,

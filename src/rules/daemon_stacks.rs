@@ -86,32 +86,36 @@ pub(super) fn cite(runtime: &Runtime, calls: &[&Call]) -> Citation {
 
 /// Returns what is waited for, in words; `None` if it is not known.
 pub(super) fn waited_for(wait: &Wait) -> Option<String> {
-    let named = |what: &str, name: &Option<String>| match name {
-        Some(name) => format!("{what} ({name})"),
-        None => what.to_owned(),
-    };
-    Some(match wait {
-        Wait::Containerd(call) => named("containerd", call),
-        Wait::LogDriver(driver) => named("its log driver", driver),
-        Wait::GraphDriver(driver) => named("the graph driver", driver),
-        Wait::Plugin => "a plugin".to_owned(),
-        Wait::Network => "Docker's networking".to_owned(),
-        Wait::FileSystem { call, bind: true } => {
-            named("the file system of a bind mount's source", call)
-        }
-        Wait::FileSystem { call, bind: false } => named("a file system", call),
-        Wait::Lock {
-            guard: Guard::Container,
-            ..
-        } => "a container's lock".to_owned(),
-        Wait::Lock {
-            guard: Guard::Execs,
-            ..
-        } => "the lock of a container's execs".to_owned(),
+    let name = match wait {
+        Wait::Containerd(name)
+        | Wait::LogDriver(name)
+        | Wait::GraphDriver(name)
+        | Wait::FileSystem { call: name, .. } => name.as_ref(),
         Wait::Lock {
             guard: Guard::Other(function),
             ..
-        } => format!("a lock within dockerd ({function})"),
+        } => Some(function),
+        _ => None,
+    };
+    let what = waited_for_kind(wait)?;
+    Some(name.map_or_else(|| what.to_owned(), |name| format!("{what} ({name})")))
+}
+
+/// Returns what is waited for, without which call, driver or function of it.
+pub(super) fn waited_for_kind(wait: &Wait) -> Option<&'static str> {
+    Some(match wait {
+        Wait::Containerd(_) => "containerd",
+        Wait::LogDriver(_) => "its log driver",
+        Wait::GraphDriver(_) => "the graph driver",
+        Wait::Plugin => "a plugin",
+        Wait::Network => "Docker's networking",
+        Wait::FileSystem { bind: true, .. } => "the file system of a bind mount's source",
+        Wait::FileSystem { bind: false, .. } => "a file system",
+        Wait::Lock { guard, .. } => match guard {
+            Guard::Container => "a container's lock",
+            Guard::Execs => "the lock of a container's execs",
+            Guard::Other(_) => "a lock within dockerd",
+        },
         Wait::Other => return None,
     })
 }

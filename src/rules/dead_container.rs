@@ -14,16 +14,11 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Severity, Subject},
+    finding::{Confidence, Finding, Remedy, Severity, Subject, Variant},
     kubelet::event::Kind,
     node::LeftoverLayer,
-    runtime::{Container, Runtime},
-    syntax::{
-        citation::Citation,
-        duration,
-        id::ContainerId,
-        page::{Cure, Look, Page},
-    },
+    runtime::{Container, Runtime, State},
+    syntax::{citation::Citation, duration, id::ContainerId},
 };
 use chrono::TimeDelta;
 use ids::Ids;
@@ -39,61 +34,7 @@ pub(super) const RULE: Rule = Rule {
         judge,
         ..Bearing::NONE
     },
-    page: Page {
-        means: "A container has ended, its removal was tried, and what belongs to it could not be removed: mostly \
-            because its layer or its `shm` is still mounted somewhere (`device or resource busy`), sometimes because of \
-            an immutable file. Docker then marks it dead: it can never start again, and only removing it helps. \
-            `docker ps` may call it `Removal In Progress`, or not show it under `--filter status=dead`; inspect tells.",
-        matters: "By itself it does not hold up a relist: in no public incident was a dead container shown to be what \
-            blocked one; those were shown as `Created` or `Up`. It matters in two ways: the kubelet tries to \
-            remove it each minute, and many of them make the list longer (`container-pileup`, `list-too-large`); and \
-            it is the mark of a leaked mount, which goes on making more of them (`busy-mount`).",
-        confirm: &[
-            Look {
-                what: "What inspect says of it, and why its removal failed",
-                command: "docker inspect -f '{{.State.Status}} {{.State.Error}}' ID",
-            },
-            Look {
-                what: "Which containers are dead, whatever the list calls them",
-                command: "plegdoctor clean --dead --dry-run",
-            },
-            Look {
-                what: "Which processes still see its mount",
-                command: "grep -l ID /proc/[0-9]*/mountinfo",
-            },
-        ],
-        remedies: &[
-            Cure {
-                what: "Remove it again: what held it may be gone",
-                command: "plegdoctor clean --dead",
-                cost: "its logs; nothing that runs is touched",
-            },
-            Cure {
-                what: "Detach the mount where it is held, or restart who holds it, then remove it again",
-                command: "",
-                cost: "what the holder does; `busy-mount` names it",
-            },
-            Cure {
-                what: "Take the immutable mark off the file in its layer (`chattr -i`), then remove it again",
-                command: "",
-                cost: "none, once you know who set it",
-            },
-        ],
-        versions: "All of Docker. Up to 28.1 the list goes on to say `Removal In Progress` after a removal that failed, \
-            until the daemon restarts (moby#49968, in 28.2.0). On RHEL 7 kernels `fs.may_detach_mounts=1` lets a mount \
-            point be removed that is still mounted in another namespace.",
-        unproved: "That a dead container blocks the relist. If the node is NotReady, look for what does not answer; \
-            removing dead containers will not heal it unless there are thousands.",
-        see: &["busy-mount", "container-pileup", "remove-container-failed"],
-        sources: &[
-            "moby:daemon/delete.go",
-            "moby#49968",
-            "moby#34877",
-            "moby#32461",
-            "moby#14474",
-            "run: kubelet 1.20.2, Docker 20.10.24",
-        ],
-    },
+    page: include_str!("../../docs/findings/dead-container.md"),
     check,
 };
 
@@ -129,47 +70,53 @@ fn check(evidence: &Evidence, before: &[Finding]) -> Vec<Finding> {
     let (about_stored, elsewhere) = others
         .into_iter()
         .partition(|group| !of_stored.named(group).is_empty());
+    // `busy-mount` tells better who holds a mount; of several the others may have another reason.
+    let held = before.iter().find(|it| it.id == busy_mount::RULE.id);
+    let looks = |dead: &[&Container]| {
+        let told = held.is_some_and(|held| dead.iter().all(|one| names(held, Some(&one.id))));
+        remedies::looks(evidence, dead).filter(|_| !told)
+    };
     let mut findings = Vec::new();
     if !dead.is_empty() {
-        findings.push(from_docker(evidence, &dead, &Lines(about)));
+        findings.push(from_docker(evidence, &dead, &Lines(about), looks(&dead)));
     }
     if !stored.is_empty() {
-        findings.push(stored::tell(evidence, &stored, &Lines(about_stored)));
+        let looks = looks(&stored);
+        findings.push(stored::tell(evidence, &stored, &Lines(about_stored), looks));
     }
     let elsewhere = Lines(elsewhere);
     if !elsewhere.is_empty() {
         findings.push(from_log(evidence, &elsewhere));
     }
-    let held = before
-        .iter()
-        .find(|finding| finding.id == busy_mount::RULE.id);
     if let Some(held) = held {
         findings.iter_mut().for_each(|finding| refer(finding, held));
     }
     findings
 }
 
-/// Leaves to `busy-mount` what it tells better.
+/// Points to `busy-mount`, where it names one of the same containers.
 fn refer(finding: &mut Finding, held: &Finding) {
-    let both = |subject: &&Subject| {
-        subject.id.is_some() && held.subjects.iter().any(|it| it.id == subject.id)
-    };
-    let number = finding.subjects.iter().filter(both).count();
-    if number == 0 {
-        return;
-    }
-    finding
-        .explanation
-        .push_str(" Who holds its mount is told under busy-mount; that comes first.");
-    // Of several the others may have another reason.
-    if number == finding.subjects.len() {
+    if finding
+        .subjects
+        .iter()
+        .any(|it| names(held, it.id.as_ref()))
+    {
         finding
-            .remedies
-            .retain(|remedy| remedy.title != remedies::LOOK && remedy.title != remedies::IMMUTABLE);
+            .explanation
+            .push_str(" Who holds its mount is told under busy-mount; that comes first.");
     }
 }
 
-fn from_docker(evidence: &Evidence, dead: &[&Container], about: &Lines) -> Finding {
+fn names(finding: &Finding, id: Option<&ContainerId>) -> bool {
+    id.is_some() && finding.subjects.iter().any(|it| it.id.as_ref() == id)
+}
+
+fn from_docker(
+    evidence: &Evidence,
+    dead: &[&Container],
+    about: &Lines,
+    looks: Option<[Remedy; 2]>,
+) -> Finding {
     let mut citations = about.cite(4);
     if let Some(runtime) = &evidence.runtime {
         let states = dead
@@ -188,6 +135,7 @@ fn from_docker(evidence: &Evidence, dead: &[&Container], about: &Lines) -> Findi
         .all(|one| half_removed(evidence, one).is_some() || logged.contains(one.id.as_str()));
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: match dead {
             [one] => format!(
                 "{} is dead: its removal failed half-way",
@@ -207,7 +155,11 @@ fn from_docker(evidence: &Evidence, dead: &[&Container], about: &Lines) -> Findi
         explanation: explain(evidence, dead, about),
         subjects: dead.iter().map(|container| subject_of(container)).collect(),
         citations,
-        remedies: remedies::of_dead(evidence, dead),
+        remedies: looks
+            .into_iter()
+            .flatten()
+            .chain(clean_dead(evidence).into_iter().flatten())
+            .collect(),
         spans: about.spans(),
     }
 }
@@ -229,13 +181,17 @@ fn cite_remains(evidence: &Evidence, remains: &LeftoverLayer) -> Citation {
 
 fn cite_states(runtime: &Runtime, container: &Container, of: usize) -> Citation {
     let inspected = container.inspected.as_ref();
-    let state = inspected.map_or("?", |inspected| &inspected.state);
+    let state = inspected.map_or("?", |inspected| inspected.state.as_str());
     let error = inspected.map(|inspected| inspected.error.as_str());
     let error = error
         .filter(|error| !error.is_empty())
         .map(|error| format!("; {error}"));
-    let (status, listed) = (&container.listed_status, &container.listed_state);
-    let listed = if status.is_empty() { listed } else { status };
+    let (status, listed) = (&container.listed_status, container.listed_state.as_str());
+    let listed = if status.is_empty() {
+        listed
+    } else {
+        status.as_str()
+    };
     Citation {
         source: inspect_call(container, of).into(),
         is_call: true,
@@ -243,7 +199,7 @@ fn cite_states(runtime: &Runtime, container: &Container, of: usize) -> Citation 
         time: Some(runtime.asked_at),
         text: format!(
             "state {state}, {}{}",
-            match container.listed_state == *state {
+            match container.listed_state.as_str() == state {
                 true => "as in the list".to_owned(),
                 false => format!("while the list says \"{listed}\""),
             },
@@ -277,7 +233,9 @@ fn explain(evidence: &Evidence, dead: &[&Container], about: &Lines) -> String {
         .unwrap_or_default();
     let misled = match (
         dead,
-        dead.iter().filter(|c| c.listed_state != "dead").count(),
+        dead.iter()
+            .filter(|c| c.listed_state != State::Dead)
+            .count(),
     ) {
         (_, 0) => String::new(),
         ([_], _) => {
@@ -354,6 +312,7 @@ fn from_log(evidence: &Evidence, logged: &Lines) -> Finding {
     };
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: match subjects.as_slice() {
             [one] => format!("{} could not be removed", called(one)),
             many => format!(

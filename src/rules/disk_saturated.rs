@@ -12,15 +12,12 @@ use super::{
 };
 use crate::{
     evidence::{Evidence, FRESH},
-    finding::{Confidence, Finding, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Severity, Subject, SubjectKind, Variant},
     io::probe::Outcome,
     kubelet::event::ErrorClass,
     node::{Disk, Host, KernelKind, KernelLine, Process, Role, State, waits_for_disk},
     runtime::Runtime,
-    syntax::{
-        citation::Citation,
-        page::{Cure, Look, Page},
-    },
+    syntax::citation::Citation,
 };
 use std::time::Duration;
 
@@ -42,61 +39,7 @@ pub(super) const RULE: Rule = Rule {
         judge,
         ..Bearing::NONE
     },
-    page: Page {
-        means: "The disk below the runtime's data has more to do than it can: its requests wait for long, or fail. It was \
-            watched for a second, and threads of the runtime were seen waiting for it (in a sync, an unmount, the journal of \
-            the file system).",
-        matters: "Starting and stopping containers syncs and unmounts; on a full disk each takes seconds to minutes, under the \
-            container's lock, and many calls run into their deadline, about many ids. The relist is slow or late, and \
-            heals when the load goes. Exits are told late, and shims are left over.",
-        confirm: &[
-            Look {
-                what: "How long requests wait (r_await, w_await) and how busy the disk is (%util)",
-                command: "iostat -x 1 10",
-            },
-            Look {
-                what: "How much of the time all tasks stand still for a disk (full)",
-                command: "cat /proc/pressure/io",
-            },
-            Look {
-                what: "Which tasks wait, and where",
-                command: "ps -eLo pid,tid,stat,wchan:32,etime,comm | awk '$3 ~ /D/'",
-            },
-            Look {
-                what: "What the kernel says of the disk",
-                command: "dmesg -T | grep -iE 'I/O error|blocked for more than|reset' | tail",
-            },
-        ],
-        remedies: &[
-            Cure {
-                what: "Find who keeps it busy, and slow that down",
-                command: "pidstat -d 1 5",
-                cost: "nothing to look; `ionice -c 3 -p PID` slows one process down where the disk's scheduler knows classes",
-            },
-            Cure {
-                what: "Write less: fewer image pulls at a time, less of logs, no build on the node",
-                command: "",
-                cost: "a change of the workloads",
-            },
-            Cure {
-                what: "Give the runtime's data a faster or larger disk; a cloud's disk is throttled by its size or its credit",
-                command: "",
-                cost: "a drained node",
-            },
-        ],
-        versions: "All. containerd before 1.6.25 and 1.7.9 suffers more on slow disks; overlay's `volatile` option wants kernel \
-            5.10 or later.",
-        unproved: "That a busy disk is the cause: a disk at 100 % may serve each request in time. Only who waits for it, and a \
-            slow runtime beside it, make it one. From the log alone, where the kernel says that a disk fails before calls \
-            time out, it is suspected at most: it may be another disk.",
-        see: &[
-            "network-storage",
-            "slow-relist",
-            "hung-runtime",
-            "run-sandbox-failed",
-        ],
-        sources: &["linux:kernel/hung_task.c", "kubernetes#91914", "cri-o#8884"],
-    },
+    page: include_str!("../../docs/findings/disk-saturated.md"),
     check,
 };
 
@@ -305,6 +248,7 @@ fn accuse(evidence: &Evidence, sick: &[Sick], harm: &Harm, told: bool) -> Findin
     }));
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: words::title(sick),
         severity: match waits && !harm.logged.is_empty() {
             true => Severity::Critical,

@@ -13,16 +13,13 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     kubelet::{
         event::{ErrorClass, Kind},
         summary::PAUSE,
     },
     runtime::{Container, ContainerKind, Runtime},
-    syntax::{
-        citation::Citation,
-        page::{Cure, Look, Page},
-    },
+    syntax::citation::Citation,
 };
 use chrono::TimeDelta;
 use std::collections::BTreeMap;
@@ -36,40 +33,7 @@ pub(super) const RULE: Rule = Rule {
         judge,
         ..Bearing::NONE
     },
-    page: Page {
-        means: "The kubelet's feature gate `EventedPLEG` is on: its settings say so, or it logs what only such a \
-            kubelet logs, or its threshold is 10 minutes in place of 3. It takes the runtime's events in place of \
-            most relists.",
-        matters: "With the gate on a relist comes every 5 minutes only, and the PLEG counts as unhealthy after 10. \
-            An event that is lost leaves the kubelet with a wrong picture until then: containers that are gone are \
-            asked for, others run twice. When the stream of events fails 5 times it falls back to relists every \
-            second; that is logged at verbosity 4 only, so mostly the threshold alone shows it.",
-        confirm: &[
-            Look {
-                what: "Where the gate is set",
-                command: WHERE,
-            },
-            Look {
-                what: "Whether a pod's container runs twice (containerd, CRI-O)",
-                command: "crictl ps --no-trunc",
-            },
-            Look {
-                what: "How often the stream failed, by the kubelet's metrics",
-                command: "kubectl get --raw /api/v1/nodes/NODE/proxy/metrics | grep evented_pleg",
-            },
-        ],
-        remedies: &[Cure {
-            what: "Turn the gate off, by its file or its flag",
-            command: "systemctl restart kubelet",
-            cost: "the kubelet restarts; containers go on running",
-        }],
-        versions: "From 1.26 on; off by default in all releases, beta in 1.27, alpha again since 1.28. Needs a \
-            runtime that sends events: containerd 1.7, CRI-O 1.26.",
-        unproved: "That the gate is behind an unhealthy PLEG beside it: a list or a status that hangs, hangs with it \
-            as without.",
-        see: &["evented-pleg-full", "pleg-unexplained", "removal-race"],
-        sources: &["kubernetes:pkg/kubelet/pleg/evented.go"],
-    },
+    page: include_str!("../../docs/findings/evented-pleg.md"),
     check,
 };
 
@@ -220,6 +184,7 @@ fn tell(evidence: &Evidence, seen: &Seen) -> Finding {
     };
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: RULE.title.to_owned(),
         severity: match harms {
             true => Severity::Warning,

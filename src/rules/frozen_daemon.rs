@@ -14,12 +14,11 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     io::probe::Outcome,
     kubelet::event::ErrorClass,
     node::{Process, Role, State},
     runtime::Runtime,
-    syntax::page::{Cure, Look, Page},
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -32,61 +31,7 @@ pub(super) const RULE: Rule = Rule {
         judge,
         ..Bearing::NONE
     },
-    page: Page {
-        means: "dockerd or containerd exists and does not run: a signal stopped it (state T; SIGSTOP, or a background job that \
-            wrote to a terminal), a debugger or strace holds it (t), its cgroup is frozen, or most of its threads sleep in \
-            the kernel (D). It is looked at twice, since strace stops a process for moments.",
-        matters: "The kernel goes on accepting connections for it, so callers wait instead of failing: dockerd stopped, and no \
-            list ends, with an unlimited lag; containerd stopped, and Docker's lists and inspects answer, but its version and \
-            info hang, and the kubelet says `container runtime is down` without any PLEG line.",
-        confirm: &[
-            Look {
-                what: "The state of each daemon: T stopped, t traced, D asleep in the kernel",
-                command: "ps -o pid,stat,etime,wchan:24,args -C dockerd,containerd,crio",
-            },
-            Look {
-                what: "Who traces it (0: nobody)",
-                command: "grep TracerPid /proc/PID/status",
-            },
-            Look {
-                what: "Where in the kernel its threads sleep",
-                command: "tail -n +1 /proc/PID/task/*/stack",
-            },
-        ],
-        remedies: &[
-            Cure {
-                what: "Let it go on, if a signal stopped it",
-                command: "kill -CONT PID",
-                cost: "nothing is lost: it answers what has piled up, and the node was Ready 10 s later where that was tried; \
-                    whoever stopped it may have had a reason",
-            },
-            Cure {
-                what: "End the debugger that holds it",
-                command: "",
-                cost: "that debugging",
-            },
-            Cure {
-                what: "Thaw its cgroup, if that is frozen (S in `do_freezer_trap`; D in `__refrigerator` with cgroup v1)",
-                command: "systemctl thaw UNIT",
-                cost: "nothing is lost; for a cgroup that was frozen by hand write 0 to its `cgroup.freeze`, or THAWED to its \
-                    `freezer.state`",
-            },
-            Cure {
-                what: "If it sleeps in the kernel, mend what it sleeps for: the disk, the file system's server",
-                command: "plegdoctor diagnose",
-                cost: "nothing to look; a restart does not end a process in state D",
-            },
-        ],
-        versions: "All.",
-        unproved: "Who sent the signal: nothing records that.",
-        see: &[
-            "hung-runtime",
-            "network-storage",
-            "disk-saturated",
-            "runtime-version-failed",
-        ],
-        sources: &["run: kubelet 1.20.2, Docker 20.10.24"],
-    },
+    page: include_str!("../../docs/findings/frozen-daemon.md"),
     check,
 };
 
@@ -187,7 +132,7 @@ fn accuse(evidence: &Evidence, process: &Process, frozen: Frozen) -> Option<Find
         .iter()
         .flat_map(Runtime::own_calls)
         .filter(|(_, probe)| probe.outcome == Outcome::TimedOut)
-        .map(|(call, _)| call)
+        .map(|(call, _)| call.as_str())
         .collect();
     let told = !silent.is_empty() || !logged.is_empty();
     // Threads meet on a slow disk for moments, too: only with silence it is a freeze.
@@ -201,6 +146,7 @@ fn accuse(evidence: &Evidence, process: &Process, frozen: Frozen) -> Option<Find
     subject.pid = Some(process.pid);
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: title(process, frozen),
         severity: if told {
             Severity::Critical

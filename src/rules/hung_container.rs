@@ -6,7 +6,6 @@
 
 mod held;
 mod in_turn;
-mod page;
 mod remedies;
 mod shape;
 mod stacks;
@@ -20,7 +19,7 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Severity, Subject, SubjectKind, Variant},
     io::probe::Outcome,
     kubelet::{
         event::{ErrorClass, Kind},
@@ -44,7 +43,7 @@ pub(super) const RULE: Rule = Rule {
         judge,
         ..Bearing::NONE
     },
-    page: page::PAGE,
+    page: include_str!("../../docs/findings/hung-container.md"),
     check,
 };
 
@@ -364,6 +363,7 @@ fn accuse(evidence: &Evidence, suspects: &[Suspect]) -> Finding {
     }
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: words::title(suspects, active),
         severity: if suspects.iter().any(critical) {
             Severity::Critical

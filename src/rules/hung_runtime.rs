@@ -7,20 +7,17 @@ pub(super) use starts::is_slow_start;
 
 use super::{
     Bearing, Judged, Rule, Scene, cite_probe, clock, count, daemon,
-    daemon_stacks::{cite, waited_for},
+    daemon_stacks::{cite, waited_for_kind},
     lines::Lines,
     remedies::{Engine, cost_of_containerd, engine, restart, restart_runtime, save_stacks},
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, action::Unit},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant, action::Unit},
     io::probe::{Outcome, Probe},
     kubelet::event::{ErrorClass, Kind},
-    runtime::Runtime,
-    syntax::{
-        citation::Citation,
-        page::{Cure, Look, Page},
-    },
+    runtime::{Call, Runtime},
+    syntax::citation::Citation,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -33,62 +30,7 @@ pub(super) const RULE: Rule = Rule {
         judge,
         ..Bearing::NONE
     },
-    page: Page {
-        means: "The daemon takes connections and answers none, or only some kinds of calls. What does not answer tells where: \
-            version and info alone, and dockerd waits for containerd; the inspects of all containers, and something holds a \
-            lock that all need; everything, and the daemon itself is stuck, starved or stopped. Connecting proves nothing: \
-            the kernel accepts for a daemon that is stopped.",
-        matters: "If the list does not answer, no relist ends: the lag grows by a second each second, without limit, until the \
-            daemon answers again. If only its version and status hang, the kubelet says `container runtime is down` and the \
-            node goes NotReady without any PLEG line.",
-        confirm: &[
-            Look {
-                what: "Which calls answer, and after how long",
-                command: "plegdoctor probe",
-            },
-            Look {
-                what: "Whether the daemon is stopped (T), sleeps in the kernel (D), or is starved",
-                command: "ps -eo pid,stat,etime,wchan:24,args | grep -E '[d]ockerd|[c]ontainerd( |$)|[c]rio( |$)'",
-            },
-            Look {
-                what: "What its goroutines wait for; this answers while nothing else does, as long as the daemon runs",
-                command: "curl -s --max-time 10 --unix-socket /var/run/docker.sock 'http://localhost/debug/pprof/goroutine?debug=2'",
-            },
-        ],
-        remedies: &[
-            Cure::SAVE,
-            Cure {
-                what: "Let a stopped daemon go on",
-                command: "kill -CONT PID",
-                cost: "nothing is lost: it answers what has piled up",
-            },
-            Cure {
-                what: "Restart containerd, where Docker's version and info alone hang",
-                command: "systemctl restart containerd",
-                cost: "containers go on; but where docker.service requires it, Docker restarts with it and stops every \
-                    container unless live-restore is on",
-            },
-            Cure::RESTART_RUNTIME,
-        ],
-        versions: "All.",
-        unproved: "That the daemon has a bug: a saturated disk, a machine without memory, systemd that does not answer look the \
-            same from outside, and come back after a restart. The daemon's stacks, taken before, are what its makers ask for. \
-            CRI-O's `due to system load` means that an earlier try of the same request is still going on: a large image is \
-            enough for a few such lines.",
-        see: &[
-            "frozen-daemon",
-            "disk-saturated",
-            "systemd-unresponsive",
-            "memory-starved",
-            "list-containers-failed",
-        ],
-        sources: &[
-            "moby#28889",
-            "moby#38005",
-            "kubernetes#13305",
-            "run: kubelet 1.20.2, Docker 20.10.24",
-        ],
-    },
+    page: include_str!("../../docs/findings/hung-runtime.md"),
     check,
 };
 
@@ -202,6 +144,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     }
     vec![Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: title(part, active),
         // One time-out that passed is no outage.
         severity: if active || outage || part == Part::Itself {
@@ -228,29 +171,28 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
 }
 
 /// Returns the calls that got no answer. Containers count only if all were asked and none answered.
-fn silent_calls(runtime: &Runtime) -> Vec<String> {
+fn silent_calls(runtime: &Runtime) -> Vec<Call> {
     let timed_out = |probe: &Probe| probe.outcome == Outcome::TimedOut;
     let calls = runtime.own_calls();
     let own = calls.iter().filter(|(_, probe)| timed_out(probe));
-    let mut silent: Vec<_> = own.map(|(call, _)| format!("docker {call}")).collect();
+    let mut silent: Vec<_> = own.map(|&(call, _)| call).collect();
     let containers: Vec<_> = runtime.told().collect();
     if silent.is_empty()
         && containers.len() >= SILENT
         && containers.iter().all(|c| timed_out(&c.probe))
     {
-        silent.push(INSPECTS.to_owned());
+        silent.push(Call::Inspect);
     }
     silent
 }
 
-const INSPECTS: &str = "docker inspect of every container";
-
 /// `/version` and `/info` ask containerd; lists do not (seen with containerd stopped).
-fn part(logged: &Lines, silent: &[String]) -> Part {
-    let silent_list = silent.iter().any(|call| call == "docker list");
-    if silent_list || (silent.is_empty() && logged.0.iter().any(|g| g.first.kind.is_list())) {
+fn part(logged: &Lines, silent: &[Call]) -> Part {
+    if silent.contains(&Call::List)
+        || (silent.is_empty() && logged.0.iter().any(|g| g.first.kind.is_list()))
+    {
         Part::Lists
-    } else if silent.iter().any(|call| call == INSPECTS) {
+    } else if silent.contains(&Call::Inspect) {
         Part::Inspects
     } else {
         Part::Itself
@@ -283,7 +225,7 @@ fn title(part: Part, active: bool) -> String {
 fn explain(
     evidence: &Evidence,
     logged: &Lines,
-    silent: &[String],
+    silent: &[Call],
     part: Part,
     active: bool,
 ) -> String {
@@ -293,6 +235,13 @@ fn explain(
             .runtime
             .as_ref()
             .map_or(0.0, |runtime| runtime.probe_timeout.as_secs_f64());
+        let silent: Vec<_> = silent
+            .iter()
+            .map(|call| match call {
+                Call::Inspect => "docker inspect of every container".to_owned(),
+                own => format!("docker {own}"),
+            })
+            .collect();
         text.push(format!(
             "The daemon gave no answer in {waited:.1} s to: {}.",
             silent.join(", ")
@@ -332,12 +281,11 @@ fn most_wait(runtime: &Runtime) -> Option<(String, Citation)> {
     let calls = &runtime.stacks.as_ref()?.stacks.calls;
     let of = |name: &str| calls.iter().filter(|c| c.waits.name() == name).count();
     let most = calls.iter().max_by_key(|call| of(call.waits.name()))?;
-    let (number, what) = (of(most.waits.name()), waited_for(&most.waits)?);
+    // Not all of them need be in the same call of containerd, or in the same driver.
+    let (number, what) = (of(most.waits.name()), waited_for_kind(&most.waits)?);
     if number * 2 <= calls.len() {
         return None;
     }
-    // Not all of them need be in the same call of containerd, or in the same driver.
-    let what = what.split(" (").next().unwrap_or_default();
     let sentence = format!(
         "dockerd's own stacks: of {} in progress, {number} {} for {what}.",
         count(calls.len(), "call"),

@@ -10,12 +10,10 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     node::{Component, Version},
-    syntax::{
-        citation::Citation,
-        page::{Cure, Look, Page},
-    },
+    runtime,
+    syntax::citation::Citation,
 };
 use table::{Certainty, Program, RELEASES, Release, Told};
 
@@ -33,67 +31,11 @@ pub(super) const RULE: Rule = Rule {
             "busy-mount",
         ],
         // Each release has its own trouble.
-        fits: |own, other| own.explanation.contains(&part_in(other.id)),
+        fits: |own, other| own.variant == Variant::FactorIn(other.id),
         // Nobody judges it: a release decides nothing, neither that it is to blame nor, by its absence, what is not.
         ..Bearing::NONE
     },
-    page: Page {
-        means: "A program or a kernel runs here of a release that public incidents name. Its version comes from \
-            Docker's `/version`, from the program itself, from the kernel, or from the kubelet's lines at its start. \
-            What distributions append does not mislead: `5.4.0-216-generic` is Ubuntu's 5.4.0 and no 5.4.216, \
-            `1.0.0~rc93+ds1-5` is runc 1.0.0-rc93.",
-        matters: "Such releases hang where others go on: `runc init` of 1.0.0-rc93 waits for ever, kernels 5.4.214 \
-            to 5.4.217 lose the wake-up that runc waits for, containerd before 1.6.25 and 1.7.9 waits too long on a \
-            slow disk. Weeks were lost before somebody looked at a version. Yet a version alone proves nothing: a \
-            node may run such a release for years.",
-        confirm: &[
-            Look {
-                what: "All versions at once",
-                command: "plegdoctor diagnose --no-log --format json",
-            },
-            Look {
-                what: "The kernel, and whose it is",
-                command: "uname -r",
-            },
-            Look {
-                what: "What Docker runs",
-                command: "docker version",
-            },
-            Look {
-                what: "What a distribution mended under the same number",
-                command: "rpm -q --changelog systemd | grep -i cookie",
-            },
-        ],
-        remedies: &[Cure {
-            what: "Change the release; the finding names which one is well",
-            command: "",
-            cost: "a daemon, or the node, restarts: drain it first. It does not free what hangs already",
-        }],
-        versions: "runc 1.0.0-rc93, and containerd.io 1.4.4 that brings it; kernels 5.4.214 to 5.4.217 and \
-            5.15.63-flatcar; containerd 1.7.14, before 1.6.25, 1.7.0 to 1.7.8, 1.1.0 to 1.1.4; systemd up to 241; \
-            Docker before 20.10.13, and up to 28.1 for what its list says of failed removals; kubelets before 1.16; \
-            RHEL 7's kernel 3.10.0.",
-        unproved: "That the release is to blame: for that the same hang must be gone with another one. Of containerd \
-            1.7.14, 1.1.0 to 1.1.4 and Flatcar's 5.15.63 only those who met it speak; for systemd 219 the number \
-            does not tell, since RHEL mended it within.",
-        see: &[
-            "hung-container",
-            "leaked-shim",
-            "disk-saturated",
-            "systemd-unresponsive",
-            "log-driver-blocked",
-        ],
-        sources: &[
-            "containerd#5274",
-            "rancher#31793",
-            "eks-ami#1071",
-            "runc#3641",
-            "eks-ami#1933",
-            "kubespray#5134",
-            "moby#49968",
-            "kubernetes#71653",
-        ],
-    },
+    page: include_str!("../../docs/findings/known-bad-version.md"),
     check,
 };
 
@@ -150,7 +92,8 @@ fn shows(evidence: &Evidence, finding: &Finding) -> bool {
     let ids = finding.subjects.iter().filter_map(|it| it.id.as_ref());
     ids.filter_map(|id| listed?.find(id)).any(|container| {
         let inspected = container.inspected.as_ref();
-        container.listed_state == "removing" && inspected.is_some_and(|it| it.state == "dead")
+        container.listed_state == runtime::State::Removing
+            && inspected.is_some_and(|it| it.state == runtime::State::Dead)
     })
 }
 
@@ -252,11 +195,6 @@ fn is_another_reason(release: &Release, finding: &Finding) -> bool {
         && release.behind.iter().any(explains)
 }
 
-/// Returns the words that tie a release to what it may be behind.
-fn part_in(id: &str) -> String {
-    format!("It may have its part in {id}")
-}
-
 fn tell(
     evidence: &Evidence,
     release: &Release,
@@ -266,13 +204,14 @@ fn tell(
     let (name, version) = (running.program.name(), &running.version);
     let link = match behind {
         Some(finding) => format!(
-            "{}: what is proved is told there, and a version alone proves nothing.",
-            part_in(finding.id)
+            "It may have its part in {}: what is proved is told there, and a version alone proves nothing.",
+            finding.id
         ),
         None => "Nothing of the kind is seen here, and a version alone proves nothing.".to_owned(),
     };
     Finding {
         id: RULE.id,
+        variant: behind.map_or(Variant::Plain, |finding| Variant::FactorIn(finding.id)),
         title: format!("{} {version} is known for trouble", capital(name)),
         severity: match behind {
             Some(finding) if finding.severity != Severity::Info => Severity::Warning,

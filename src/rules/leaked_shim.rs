@@ -22,14 +22,10 @@ use crate::{
         Evidence,
         shims::{self, Odds},
     },
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
     node::{Process, State},
     runtime::{Container, Inspected},
-    syntax::{
-        citation::Citation,
-        id::ContainerId,
-        page::{Cure, Look, Page},
-    },
+    syntax::{citation::Citation, id::ContainerId},
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -42,50 +38,7 @@ pub(super) const RULE: Rule = Rule {
         judge,
         ..Bearing::NONE
     },
-    page: Page {
-        means: "Docker and a shim do not fit. Docker says `Up` and the container's process is gone, or its shim is; or a shim is \
-            left over for what has ended, or for what Docker does not know. The end of a process is told by its shim through \
-            containerd; if one of the three was dead or stuck at that moment, the word was lost.",
-        matters: "To the kubelet such a container is Up: it is not started again, and its pod stays Terminating, since no stop \
-            ends. Stops and execs run into their deadlines; where one holds the container's lock, its status hangs and with \
-            it the relist (`hung-container`).",
-        confirm: &[
-            Look {
-                what: "Shims and their children: one with none keeps nothing",
-                command: "ps -eo pid,ppid,etime,args --forest | grep -A2 '[c]ontainerd-shim'",
-            },
-            Look {
-                what: "What Docker holds of it, and whether that process exists",
-                command: "docker inspect -f '{{.State.Status}} {{.State.Pid}}' ID",
-            },
-            Look {
-                what: "What containerd holds of it",
-                command: "timeout 10 ctr -n moby tasks ls",
-            },
-        ],
-        remedies: &[
-            Cure {
-                what: "Stop the container through Docker: that mostly tells Docker that it has ended",
-                command: "docker stop ID",
-                cost: "what still runs in it ends",
-            },
-            Cure {
-                what: "End that one shim",
-                command: "kill PID",
-                cost: "what it keeps, if anything; killing the wrong one ends a workload that is well",
-            },
-            Cure {
-                what: "Restart containerd, which then looks at each shim",
-                command: "systemctl restart containerd",
-                cost: "containers go on running; but where docker.service requires it, Docker restarts with it",
-            },
-        ],
-        versions: "All. In public incidents an upgrade was the cure with containerd of the 1.1 line and with 1.7.14; else \
-            exits were lost when containerd was killed or stuck.",
-        unproved: "A container that ended a moment ago looks the same for as long as its end is on the way: look again.",
-        see: &["hung-container", "orphan-sandbox", "stop-container-failed"],
-        sources: &["moby#32827", "eks-ami#1933", "containerd#10755"],
-    },
+    page: include_str!("../../docs/findings/leaked-shim.md"),
     check,
 };
 
@@ -207,6 +160,7 @@ fn finding(evidence: &Evidence, cases: &[Case<'_>], frozen: bool) -> Finding {
     subjects.extend(cases.iter().filter_map(shim_subject));
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: words::title(cases),
         severity: Severity::Warning,
         confidence: if sure {

@@ -9,13 +9,10 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Severity},
+    finding::{Confidence, Finding, Remedy, Severity, Variant},
     kubelet::event::{ErrorClass, Kind},
     runtime::{Runtime, room::LIMIT},
-    syntax::{
-        citation::Citation,
-        page::{Cure, Look, Page},
-    },
+    syntax::citation::Citation,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -28,60 +25,7 @@ pub(super) const RULE: Rule = Rule {
         judge,
         ..Bearing::NONE
     },
-    page: Page {
-        means: "The answer that lists the node's sandboxes or containers is larger than gRPC lets through: \
-            `ResourceExhausted … message larger than max (20086028 vs. 16777216)`. The first number is the answer's \
-            size in bytes, the second the limit, and the limit tells whose it is: 4 MiB the kubelet's in 1.9 and early \
-            1.10, 8 MiB dockershim's in 1.12, 16 MiB the kubelet's and the runtime's since.",
-        matters: "A relist begins with that list. It fails at once and every time, so the lag grows without end and \
-            the node is NotReady after 3 minutes. It cannot heal: the kubelet's clean-up begins with the same list, so \
-            what makes the list long is never removed. Labels and annotations count, too: 200 containers with 100 kB \
-            of annotations each are enough.",
-        confirm: &[
-            Look {
-                what: "How many containers there are, and how large the list is",
-                command: "plegdoctor probe --all",
-            },
-            Look {
-                what: "How many of them have ended (Docker)",
-                command: "docker ps -aq --filter status=exited | wc -l",
-            },
-            Look {
-                what: "How many there are (containerd; crictl runs into the same limit)",
-                command: "ctr -n k8s.io containers ls -q | wc -l",
-            },
-        ],
-        remedies: &[
-            Cure {
-                what: "Remove the stopped containers of pods that are gone, past the kubelet: Docker's own list has no \
-                    such limit",
-                command: "plegdoctor clean --exited",
-                cost: "the logs of the removed containers; running ones are not touched",
-            },
-            Cure {
-                what: "Bound how many dead containers the kubelet keeps (`--maximum-dead-containers`), and find what \
-                    leaves them",
-                command: "",
-                cost: "the kubelet restarts; containers go on running",
-            },
-        ],
-        versions: "All. kubernetes#63977 and kubernetes#63894 raised the kubelet's limit step by step to 16 MiB; from \
-            1.36 the lists can come as streams, where the runtime has those.",
-        unproved: "Nothing is left open: the error names itself. Why there are so many containers is another question; \
-            a clean-up that has failed for days before (`container-gc-failed`) is the usual answer.",
-        see: &[
-            "container-pileup",
-            "container-gc-failed",
-            "list-containers-failed",
-        ],
-        sources: &[
-            "kubernetes#63858",
-            "kubernetes#63894",
-            "kubernetes#63977",
-            "containerd:pkg/cri/server",
-            "run: kubelet 1.20.2, Docker 20.10.24",
-        ],
-    },
+    page: include_str!("../../docs/findings/list-too-large.md"),
     check,
 };
 
@@ -134,6 +78,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     citations.extend(listed.map(cite_list));
     vec![Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: format!("The list of containers {title} for the kubelet"),
         severity: Severity::Critical,
         confidence: if active && still == Some(true) {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
     io::probe::Outcome,
     kubelet::{event::ErrorClass, summary::PAUSE},
     node::Version,
@@ -20,10 +20,7 @@ use crate::{
         Container, Runtime,
         stacks::{Call, Verb, Wait},
     },
-    syntax::{
-        citation::Citation,
-        page::{Cure, Look, Page},
-    },
+    syntax::citation::Citation,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -35,53 +32,7 @@ pub(super) const RULE: Rule = Rule {
         judge,
         ..Bearing::NONE
     },
-    page: Page {
-        means: "Docker hands what a container prints to its log driver. One that writes files of this machine \
-            (json-file, local) is done at once; one that sends it elsewhere (syslog, fluentd, gelf, …) may have to \
-            wait for its receiver. dockerd's own stacks show that it waits so now, or, where they could not be had, \
-            a container hangs and nothing else is known to hold it.",
-        matters: "A start sets the driver up, and a container's end waits for its last output, with the container's \
-            lock held. Until the receiver takes lines again the container answers no inspect, and the relist waits \
-            for its status like with any hung container.",
-        confirm: &[
-            Look {
-                what: "What the driver is",
-                command: "docker info --format '{{.LoggingDriver}}'",
-            },
-            Look {
-                what: "Whether dockerd waits for it: look for `daemon/logger` and `StartLogger`",
-                command: "curl -s --max-time 10 --unix-socket /var/run/docker.sock 'http://localhost/debug/pprof/goroutine?debug=2' | grep -n 'daemon/logger\\|StartLogger'",
-            },
-            Look {
-                what: "Whether one container's inspect hangs, and the others answer",
-                command: "plegdoctor probe --all",
-            },
-        ],
-        remedies: &[
-            Cure {
-                what: "Bring the receiver back",
-                command: "",
-                cost: "nothing; all that waits goes on",
-            },
-            Cure {
-                what: "Write output to files (local or json-file), or let the driver connect without a wait \
-                    (fluentd's fluentd-async, syslog's udp://), in `/etc/docker/daemon.json`. \
-                    mode=non-blocking is not enough: what is written is dropped then in place of waiting, but a \
-                    start still waits for the connection",
-                command: "",
-                cost: "Docker restarts; counts for containers that are created from then on",
-            },
-        ],
-        versions: "All of Docker; before 20.10.13 a container's end waits for its driver without limit.",
-        unproved: "Without dockerd's stacks a driver that sends elsewhere is a suspicion: most such nodes are well.",
-        see: &["hung-container", "known-bad-version", "hung-runtime"],
-        sources: &[
-            "moby:daemon/logger/copier.go",
-            "moby:container/container.go",
-            "moby:container/monitor.go",
-            "run: Docker 20.10.24 (a start whose log driver gets no connection)",
-        ],
-    },
+    page: include_str!("../../docs/findings/log-driver-blocked.md"),
     check,
 };
 
@@ -263,6 +214,7 @@ fn accuse(evidence: &Evidence, runtime: &Runtime, blocked: &Blocked) -> Finding 
     });
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: match seen {
             true => format!("dockerd waits for the log driver {}", blocked.driver),
             false => format!(

@@ -11,9 +11,8 @@ use super::{
 };
 use crate::{
     evidence::{Evidence, FRESH},
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     node::{Host, KernelKind, KernelLine},
-    syntax::page::{Cure, Look, Page},
 };
 use std::time::Duration;
 
@@ -35,49 +34,7 @@ pub(super) const RULE: Rule = Rule {
         judge,
         ..Bearing::NONE
     },
-    page: Page {
-        means: "The machine has no memory left: all tasks stand still for it for a good part of the time, nearly nothing is \
-            available, or the kernel has just killed a process for it.",
-        matters: "Daemons that wait for memory answer late or never; one that was killed leaves its containers to nobody. The \
-            kills stand minutes before the first lag in public incidents, and the outage looks like a hung runtime then.",
-        confirm: &[
-            Look {
-                what: "How much of the time all tasks stand still for memory (full)",
-                command: "cat /proc/pressure/memory",
-            },
-            Look {
-                what: "Whom the kernel killed, and when",
-                command: "dmesg -T | grep -iE 'out of memory|oom-kill' | tail",
-            },
-            Look {
-                what: "Who has it",
-                command: "ps -eo rss,pid,ppid,args --sort=-rss | head -20",
-            },
-        ],
-        remedies: &[
-            Cure {
-                what: "End or move the workload that takes it",
-                command: "",
-                cost: "that workload",
-            },
-            Cure {
-                what: "Start the daemon again that was killed",
-                command: "systemctl start docker # or containerd, or crio",
-                cost: "Docker first ends the containers that have run on without it, unless live-restore is on",
-            },
-            Cure {
-                what: "Give pods limits, and reserve memory for the system and the kubelet (systemReserved, kubeReserved)",
-                command: "",
-                cost: "the kubelet restarts; less room for pods",
-            },
-        ],
-        versions: "All. /proc/pressure wants kernel 4.20 or later, and may be switched off.",
-        unproved: "From a log of all programs the kernel's own lines count, as do the kubelet's on it: both are the kernel's \
-            word. A container that is killed at its own limit is no lack of the machine's memory. And a kill before an outage \
-            is a contributing cause until something else shows the rest.",
-        see: &["runtime-down", "hung-runtime", "exec-sync-failed"],
-        sources: &["containerd#3138", "linux:kernel/sched/psi.c"],
-    },
+    page: include_str!("../../docs/findings/memory-starved.md"),
     check,
 };
 
@@ -92,10 +49,8 @@ fn judge(scene: &Scene) -> Judged {
     let pressure = scene.host().map(|host| &host.pressure);
     // It may have run out before, and have been given back by those that were killed.
     let killed = pressure.is_none_or(|pressure| pressure.oom_kills != Some(0));
-    let unread =
-        |told: &str| told.contains("kernel's messages") || told.contains("kernel messages");
-    let unread = scene.evidence.notes.iter().any(|note| unread(note))
-        || scene.evidence.gaps.iter().any(|gap| unread(&gap.what));
+    let host = scene.evidence.host.as_ref();
+    let unread = host.is_some_and(|host| host.kernel_messages_unread);
     match pressure.and_then(|pressure| pressure.memory_available.zip(pressure.memory_total)) {
         Some(_) if killed && unread => scene.open(
             "the kernel's messages were not read, and it may have killed for memory before",
@@ -174,6 +129,7 @@ fn now(evidence: &Evidence, host: &Host) -> Option<Finding> {
     }
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: RULE.title.to_owned(),
         severity: Severity::Warning,
         confidence: Confidence::Suspected,

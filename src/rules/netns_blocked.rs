@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
     io::probe::Outcome,
     kubelet::{
         event::{ErrorClass, Kind},
@@ -22,10 +22,7 @@ use crate::{
     },
     node::{Host, KernelKind, KernelLine, Process, Role, Version},
     runtime::Container,
-    syntax::{
-        citation::Citation,
-        page::{Cure, Look, Page},
-    },
+    syntax::citation::Citation,
 };
 use chrono::TimeDelta;
 use std::time::Duration;
@@ -45,55 +42,7 @@ pub(super) const RULE: Rule = Rule {
         judge,
         ..Bearing::NONE
     },
-    page: Page {
-        means: "A network device is to be removed, mostly with the network namespace of a pod that has ended, and something in \
-            the kernel still refers to it: `unregister_netdevice: waiting for lo to become free. Usage count = 1`, again \
-            every 10 s. Tasks of the runtime (`runc init`, a thread of containerd or dockerd) wait meanwhile in \
-            `copy_net_ns` for a namespace of their own, or a network plugin in `netdev_run_todo` for that very device.",
-        matters: "No sandbox with a network of its own is made, and none is taken down to its end: RunPodSandbox and \
-            StopPodSandbox run into their deadline. With Docker the sandbox's lock is held meanwhile, so its status does not \
-            come and the relist waits. containerd makes the namespace without such a lock: pods hang, the relist goes on.",
-        confirm: &[
-            Look {
-                what: "Whether the kernel still waits, and for which device (a last line older than half a minute: no more)",
-                command: LINES,
-            },
-            Look {
-                what: "Who waits in the kernel for a namespace or a device (one that is there again in a minute is stuck)",
-                command: WAITERS,
-            },
-            Look {
-                what: "What one of them sleeps in; `cleanup_net` below a kworker is who takes the namespace down",
-                command: "cat /proc/PID/stack",
-            },
-        ],
-        remedies: &[
-            Cure::SAVE,
-            Cure {
-                what: "Unmount what was mounted over the network of a pod that has ended (SMB, NFS): a known reason",
-                command: MOUNTS,
-                cost: "those mounts; it helps only if one of them still refers to the device, which the kernel does not say",
-            },
-            Cure {
-                what: "Reboot the node, drained; best into a newer kernel",
-                command: REBOOT,
-                cost: "everything on the node ends. Restarting the runtime or the kubelet frees nothing: the lock is the kernel's",
-            },
-        ],
-        versions: "Kernels before 4.17, RHEL 7's 3.10 among them: who takes a namespace down holds `net_mutex` all the while, \
-            and who makes one needs it. From 4.17 on both only read `pernet_ops_rwsem`, and others are held up only if \
-            somebody wants to write it in between, as a module does that is loaded. Which reference is lost differs from \
-            kernel to kernel, and was mended many times.",
-        unproved: "The line alone: on a newer kernel it leaves one namespace behind and blocks nobody, and on any it may be over \
-            after a few times. Who refers to the device: kernels before 5.17 keep no record of that, later ones only if \
-            built with CONFIG_NET_DEV_REFCNT_TRACKER.",
-        see: &["hung-container", "cni-hang", "run-sandbox-failed"],
-        sources: &[
-            "moby#5618",
-            "linux:net/core/dev.c",
-            "linux:net/core/net_namespace.c",
-        ],
-    },
+    page: include_str!("../../docs/findings/netns-blocked.md"),
     check,
 };
 
@@ -285,6 +234,7 @@ fn accuse(evidence: &Evidence, host: &Host, seen: &Seen, confidence: Confidence)
     }
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: title(seen),
         severity: match seen.harms() && evidence.log.as_ref().is_some_and(Log::has_outage) {
             true => Severity::Critical,

@@ -5,7 +5,6 @@
 
 mod judged;
 mod logged;
-mod page;
 mod words;
 
 use super::{
@@ -18,7 +17,7 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
     io::probe::Outcome,
     kubelet::event::ErrorClass,
     node::{Host, KernelKind, KernelLine, Mount, Process, Role, State, server_wait},
@@ -42,7 +41,7 @@ pub(super) const RULE: Rule = Rule {
         judge: judged::judge,
         ..Bearing::NONE
     },
-    page: page::PAGE,
+    page: include_str!("../../docs/findings/network-storage.md"),
     check,
 };
 
@@ -201,6 +200,7 @@ fn accuse(
     }));
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: words::title(stuck, mounts),
         severity: if logged && blocks {
             Severity::Critical

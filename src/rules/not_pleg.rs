@@ -10,17 +10,13 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     kubelet::{
         event::{ErrorClass, Event, Kind},
         incident::START_UP,
         summary::{Group, Log},
     },
-    syntax::{
-        citation::Citation,
-        page::{Cure, Look, Page},
-        time::Time,
-    },
+    syntax::{citation::Citation, time::Time},
 };
 use chrono::TimeDelta;
 
@@ -34,55 +30,7 @@ pub(super) const RULE: Rule = Rule {
         judge,
         ..Bearing::NONE
     },
-    page: Page {
-        means: "The node is NotReady, or Unknown, and the reason given is not PLEG: the pod network is not ready, the kubelet \
-            cannot reach the API server, the kubelet ends with a fatal error, or the runtime is down without a stale PLEG. As information: new \
-            sandboxes fail one after the other while relists go on.",
-        matters: "It does not: the relist works, or there is no kubelet to do one. What heals PLEG does not heal this. Unknown \
-            with `NodeStatusUnknown` means that the control plane has heard nothing for 40 s (50 s in newer releases), by \
-            default; an unhealthy PLEG says False with `KubeletNotReady`.",
-        confirm: &[
-            Look {
-                what: "What the API server holds: status, reason and message of Ready",
-                command: "kubectl describe node NODE",
-            },
-            Look {
-                what: "Whether the kubelet runs, and its last words",
-                command: "systemctl status kubelet --no-pager; journalctl -u kubelet -n 50 --no-pager",
-            },
-            Look {
-                what: "Whether the API server can be reached from the node",
-                command: "curl -sk --max-time 5 https://APISERVER:6443/healthz",
-            },
-        ],
-        remedies: &[
-            Cure {
-                what: "Mend what the reason names: the network add-on, the way to the API server, the kubelet's settings",
-                command: "",
-                cost: "depends on it",
-            },
-            Cure {
-                what: "Restart a kubelet that holds on to a dead connection (`use of closed network connection`)",
-                command: "systemctl restart kubelet",
-                cost: "containers go on running",
-            },
-        ],
-        versions: "All.",
-        unproved: "That `use of closed network connection` is the cause: it was blamed rightly in kubernetes#87615 and wrongly in \
-            kubernetes#103765.",
-        see: &[
-            "cni-not-ready",
-            "node-status-update-failed",
-            "lease-update-failed",
-            "kubelet-fatal",
-            "ready-condition",
-        ],
-        sources: &[
-            "kubernetes#87615",
-            "kubernetes#103765",
-            "kubernetes:pkg/kubelet/nodestatus/setters.go",
-        ],
-    },
+    page: include_str!("../../docs/findings/not-pleg.md"),
     check,
 };
 
@@ -303,6 +251,7 @@ fn tell(evidence: &Evidence, other: &Other) -> Finding {
     };
     Finding {
         id: RULE.id,
+        variant: variant(&quote),
         title: other.title.to_owned(),
         severity: Severity::Critical,
         confidence: Confidence::Suspected,
@@ -338,6 +287,7 @@ fn not_ready(evidence: &Evidence, log: &Log) -> Option<Finding> {
     let since = clock(evidence, event.at);
     Some(Finding {
         id: RULE.id,
+        variant: variant(&reason),
         title: match message {
             Some(_) => "The node is NotReady, and the kubelet gives another reason than the PLEG",
             None => "The node is NotReady, and the log does not tell why",
@@ -363,6 +313,14 @@ fn not_ready(evidence: &Evidence, log: &Log) -> Option<Finding> {
         }],
         spans: Vec::new(),
     })
+}
+
+/// Returns which case these words of the kubelet's are.
+fn variant(words: &str) -> Variant {
+    match words.contains(EXPIRED) {
+        true => Variant::ExpiredCertificate,
+        false => Variant::Plain,
+    }
 }
 
 /// Returns the condition's message.

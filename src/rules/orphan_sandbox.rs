@@ -8,17 +8,13 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, Variant},
     kubelet::{
         event::{ErrorClass, ErrorTail, Event, Kind},
         summary::{Group, Log},
     },
     runtime::{Container, stored::Life},
-    syntax::{
-        citation::Citation,
-        id::ContainerId,
-        page::{Cure, Look, Page},
-    },
+    syntax::{citation::Citation, id::ContainerId},
 };
 use chrono::TimeDelta;
 
@@ -27,41 +23,7 @@ pub(super) const RULE: Rule = Rule {
     title: "A sandbox or container outlives its pod",
     explains: false,
     bearing: Bearing::NONE,
-    page: Page {
-        means: "The kubelet was told that a pod is gone, its grace is over, and a sandbox or container of it still runs.",
-        matters: "It holds resources, addresses and mounts, and each failed try to remove it costs a call. It does not hold up \
-            the relist unless its inspect hangs; a fatal `no PodsandBox found with Id` at a kubelet's start comes from the \
-            reverse, a container whose sandbox is gone.",
-        confirm: &[
-            Look {
-                what: "Whether the pod is really gone",
-                command: "kubectl get pod -n NAMESPACE POD",
-            },
-            Look {
-                what: "What runs of it (Docker)",
-                command: "docker ps --filter label=io.kubernetes.pod.name=POD",
-            },
-            Look {
-                what: "When it was deleted, and what failed since",
-                command: "plegdoctor events --all --since 2h",
-            },
-        ],
-        remedies: &[Cure {
-            what: "Stop it, and let the kubelet remove it",
-            command: "docker stop ID # or: crictl stopp ID",
-            cost: "what still runs in it ends",
-        }],
-        versions: "All.",
-        unproved: "That a pod which is still Terminating is orphaned: it may be using its grace. Static pods are not known to the \
-            API server under their own name.",
-        see: &[
-            "stop-sandbox-failed",
-            "leaked-shim",
-            "hung-container",
-            "pod-removed",
-        ],
-        sources: &["kubernetes#51554", "kubernetes#107115"],
-    },
+    page: include_str!("../../docs/findings/orphan-sandbox.md"),
     check,
 };
 
@@ -232,6 +194,7 @@ fn tell(evidence: &Evidence, left: &[Left]) -> Finding {
     let active = left.iter().any(|one| one.active);
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: match left {
             [_] => format!("{} outlives its pod", called(&first.subject)),
             many => format!("{} outlive their pods", count(many.len(), "container")),

@@ -13,18 +13,14 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     io::probe::Outcome,
     kubelet::{
         event::{Event, Kind},
         incident::{CALL_TIMEOUT, Incident, Shape},
         summary::Log,
     },
-    syntax::{
-        duration,
-        page::{Cure, Look, Page},
-        time::Time,
-    },
+    syntax::{duration, time::Time},
 };
 use chrono::TimeDelta;
 
@@ -33,39 +29,7 @@ pub(super) const RULE: Rule = Rule {
     title: "The PLEG was unhealthy, and the evidence does not tell why",
     explains: false,
     bearing: Bearing::NONE,
-    page: Page {
-        means: "PLEG was unhealthy, and the evidence does not tell why. What it excludes is said, and what was not seen.",
-        matters: "In many public incidents a restart \"fixed\" the node and nobody knew what it was, so it came back. The \
-            evidence is there while the node is sick, and gone after the restart.",
-        confirm: &[
-            Look {
-                what: "Everything again, on the node and as root: kernel stacks and other users' processes are seen by root only",
-                command: "plegdoctor diagnose",
-            },
-            Look {
-                what: "Each container by itself",
-                command: "plegdoctor probe --all",
-            },
-            Look {
-                what: "What all threads wait for",
-                command: "ps -eLo pid,tid,ppid,stat,etime,wchan:32,args",
-            },
-        ],
-        remedies: &[
-            Cure::SAVE,
-            Cure {
-                what: "Look for what changed: kubelet, runtime and kernel upgrades, a new workload, a new add-on",
-                command: "journalctl --list-boots; grep -E 'upgrade|install' /var/log/dpkg.log | tail",
-                cost: "nothing",
-            },
-            Cure::RESTART_RUNTIME,
-        ],
-        versions: "All.",
-        unproved: "Anything: that is the point. An outage that is over leaves its log only; wait for the next one with \
-            `plegdoctor events --follow`, and collect before a restart.",
-        see: &["hung-container", "hung-runtime", "slow-relist"],
-        sources: &["kubernetes#45419", "moby#38005"],
-    },
+    page: include_str!("../../docs/findings/pleg-unexplained.md"),
     check,
 };
 
@@ -149,6 +113,7 @@ fn tell(evidence: &Evidence, incident: &Incident, number: usize) -> Finding {
     citations.dedup();
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: title.to_owned(),
         severity: Severity::Critical,
         confidence: Confidence::Suspected,
@@ -193,6 +158,7 @@ fn tell_evented(evidence: &Evidence, full: &Lines) -> Finding {
     let lines = full.counted();
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: "The evented PLEG's channel is full: the kubelet does not keep up with its runtime's events".to_owned(),
         severity: Severity::Critical,
         confidence: Confidence::Suspected,
@@ -217,6 +183,7 @@ fn tell_untimed(evidence: &Evidence, lines: &Lines) -> Finding {
     let lag = lag.unwrap_or_else(|| "an unknown time".to_owned());
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: "The node's condition says that its PLEG is not healthy; the kubelet's log is needed to tell why".to_owned(),
         severity: Severity::Critical,
         confidence: Confidence::Suspected,

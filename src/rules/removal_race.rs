@@ -16,17 +16,12 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
     kubelet::{
         event::{ErrorClass, Event, Kind},
         summary::PAUSE,
     },
-    syntax::{
-        duration,
-        id::ContainerId,
-        page::{Cure, Look, Page},
-        time::Time,
-    },
+    syntax::{duration, id::ContainerId, time::Time},
 };
 use chrono::TimeDelta;
 
@@ -35,60 +30,7 @@ pub(super) const RULE: Rule = Rule {
     title: "The kubelet asks for what is gone already",
     explains: false,
     bearing: Bearing::NONE,
-    page: Page {
-        means: "The runtime answered that there is no such container or sandbox. Between a list and the calls that \
-            follow it something may be removed, so such lines stand in healthy logs, too. They are told in three \
-            cases: beside an unhealthy PLEG, where they look like its cause; where the kubelet asks for one id for \
-            over an hour; and where it cannot start: `no PodsandBox found with Id '…'`.",
-        matters: "The answer comes at once, so no relist waits for it. Only the last case stops a node: when it \
-            starts, the kubelet looks for the sandbox of each container that is listed, and ends if one is missing; \
-            it is started again, and ends again.",
-        confirm: &[
-            Look {
-                what: "Whether the runtime still lists it (Docker)",
-                command: "docker ps -a --no-trunc | grep ID",
-            },
-            Look {
-                what: "… (containerd, CRI-O)",
-                command: "crictl pods --no-trunc | grep ID; crictl ps -a --no-trunc | grep ID",
-            },
-            Look {
-                what: "Which containers were left of a sandbox that is gone (Docker)",
-                command: "docker ps -a --no-trunc --filter label=io.kubernetes.sandbox.id=ID",
-            },
-            Look {
-                what: "… (containerd, CRI-O)",
-                command: "crictl ps -a --pod ID",
-            },
-        ],
-        remedies: &[
-            Cure {
-                what: "Nothing, where it is a race",
-                command: "",
-                cost: "nothing",
-            },
-            Cure {
-                what: "Remove the containers that were left of that sandbox",
-                command: "docker rm CONTAINER",
-                cost: "their logs; without force a running one is not touched",
-            },
-            Cure {
-                what: "Restart a kubelet that asks for the same id for hours",
-                command: "systemctl restart kubelet",
-                cost: "containers go on running",
-            },
-        ],
-        versions: "All. Up to 1.12 the line that names the PLEG is logged as an error, from 1.15 on only at \
-            verbosity 4; kubelets that log structured text end without a fatal line.",
-        unproved: "That an id asked for during hours does harm: it was seen beside other trouble, never as its \
-            cause.",
-        see: &["orphan-sandbox", "dead-container", "not-pleg"],
-        sources: &[
-            "kubernetes:pkg/kubelet/cm/container_manager_linux.go",
-            "kubernetes#107115",
-            "kubernetes#72325",
-        ],
-    },
+    page: include_str!("../../docs/findings/removal-race.md"),
     check,
 };
 
@@ -175,6 +117,7 @@ fn for_ever(evidence: &Evidence, lines: &Lines) -> Option<Finding> {
     };
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: format!("For {span} the kubelet has asked for what is gone: {what}"),
         severity: Severity::Warning,
         confidence: match gone {
@@ -276,6 +219,7 @@ fn beside(evidence: &Evidence, lines: &Lines) -> Option<Finding> {
     }
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: "What the PLEG did not find was removed in the same moment; that is harmless"
             .to_owned(),
         severity: Severity::Info,

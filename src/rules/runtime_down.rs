@@ -14,12 +14,11 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     io::probe::Outcome,
     kubelet::event::{ErrorClass, Kind},
     node::Role,
     runtime::stored::{Disk, Life, Stored},
-    syntax::page::{Cure, Look, Page},
 };
 use again::Again;
 use chrono::TimeDelta;
@@ -34,57 +33,7 @@ pub(super) const RULE: Rule = Rule {
         judge,
         ..Bearing::NONE
     },
-    page: Page {
-        means: "Nothing listens on the runtime's socket: the call is refused, or the socket is not there. Errors come in \
-            milliseconds, not after 2 minutes.",
-        matters: "Without a runtime the kubelet lists nothing, so every relist fails and the node goes NotReady after 3 minutes; \
-            `container runtime is down` comes after 30 s already. Containers may go on running, and nobody looks after them.",
-        confirm: &[
-            Look {
-                what: "Whether it runs, and how it ended",
-                command: "systemctl status docker containerd crio --no-pager",
-            },
-            Look {
-                what: "Its last words",
-                command: "journalctl -u docker -u containerd -u crio -n 100 --no-pager",
-            },
-            Look {
-                what: "Whether the kernel killed it",
-                command: "dmesg -T | grep -iE 'out of memory|oom-kill|segfault' | tail",
-            },
-        ],
-        remedies: &[
-            Cure {
-                what: "Find out why it ended, before it is started again",
-                command: "journalctl -u docker -u containerd -u crio -n 300 --no-pager",
-                cost: "nothing",
-            },
-            Cure {
-                what: "Start it",
-                command: "systemctl start docker # or containerd, or crio",
-                cost: "Docker first ends the containers that have run on without it, unless live-restore is on",
-            },
-            Cure {
-                what: "Correct the kubelet's socket, where the runtime listens elsewhere",
-                command: "",
-                cost: "the kubelet restarts; containers go on running",
-            },
-        ],
-        versions: "All. Between kubelet and Docker may stand cri-dockerd, and behind Docker \
-            stands containerd; each can be down by itself while Docker answers.",
-        unproved: "Why it ended. A restart after an upgrade looks the same for some seconds.",
-        see: &[
-            "memory-starved",
-            "tasks-exhausted",
-            "runtime-sanity-failed",
-            "cri-connect-failed",
-        ],
-        sources: &[
-            "kubernetes:pkg/kubelet/runtime.go",
-            "moby:client/errors.go",
-            "run: kubelet 1.20.2, Docker 20.10.24",
-        ],
-    },
+    page: include_str!("../../docs/findings/runtime-down.md"),
     check,
 };
 
@@ -197,6 +146,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     };
     vec![Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: title.to_owned(),
         severity: Severity::Critical,
         confidence: if refused.is_some() && goes_on {

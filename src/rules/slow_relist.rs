@@ -6,15 +6,11 @@
 use super::{Bearing, Rule, cite_probe, count, is_cause, kubelet, kubelet::cite, node, took};
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     io::probe::Probe,
     kubelet::{Age, Kubelet, Metrics, Spread, spread::human, summary::Log},
     runtime::Runtime,
-    syntax::{
-        citation::Citation,
-        duration,
-        page::{Cure, Look, Page},
-    },
+    syntax::{citation::Citation, duration},
 };
 use chrono::TimeDelta;
 use std::time::Duration;
@@ -24,45 +20,7 @@ pub(super) const RULE: Rule = Rule {
     title: "Relists take long: the PLEG is near to being unhealthy",
     explains: false,
     bearing: Bearing::NONE,
-    page: Page {
-        means: "Relists end, and take long: by the kubelet's metrics, or by the sum of our own calls. A relist that one changed \
-            pod caused takes well below a second on a sound node.",
-        matters: "It is the warning before the outage: at 3 minutes the node goes NotReady. Growing numbers of containers, a \
-            slow disk, starved processors all show here first.",
-        confirm: &[
-            Look {
-                what: "What a relist takes by our own calls, and which containers answer slowly",
-                command: "plegdoctor probe",
-            },
-            Look {
-                what: "How long relists take by the kubelet's own count",
-                command: "kubectl get --raw /api/v1/nodes/NODE/proxy/metrics | grep kubelet_pleg_relist",
-            },
-            Look {
-                what: "Whether disks or processors are at their limit",
-                command: "vmstat 1 5; iostat -x 1 5",
-            },
-        ],
-        remedies: &[Cure {
-            what: "Take away what makes it slow: stopped containers, load on the disk, too many pods for the node",
-            command: "plegdoctor diagnose",
-            cost: "nothing to look",
-        }],
-        versions: "All. The metrics are `kubelet_pleg_relist_duration_seconds` and `…_interval_seconds` from 1.15 on (before 1.18 \
-            `…_latency_microseconds`, too). Their buckets end at 10 s: they show that relists are slow, not how slow. With \
-            the evented PLEG relists come 5 minutes apart, and their interval says nothing.",
-        unproved: "That the node will become NotReady; slow relists may stay slow for months.",
-        see: &[
-            "container-pileup",
-            "disk-saturated",
-            "housekeeping-slow",
-            "pleg-stale",
-        ],
-        sources: &[
-            "kubernetes:pkg/kubelet/metrics/metrics.go",
-            "kubernetes#45419",
-        ],
-    },
+    page: include_str!("../../docs/findings/slow-relist.md"),
     check,
 };
 
@@ -105,6 +63,7 @@ fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
     }
     vec![Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: RULE.title.to_owned(),
         severity: Severity::Warning,
         confidence: if both {

@@ -5,9 +5,8 @@
 use super::{Bearing, Rule, clock, lines::Lines, node};
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Severity},
+    finding::{Confidence, Finding, Severity, Variant},
     kubelet::{event::Kind, incident::START_UP},
-    syntax::page::{Look, Page},
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -15,46 +14,7 @@ pub(super) const RULE: Rule = Rule {
     title: "The kubelet has just started",
     explains: false,
     bearing: Bearing::NONE,
-    page: Page {
-        means: "The kubelet started less than a minute ago and says that \
-            `PLEG is not healthy: pleg has yet to be successful`, or that its first check of the runtime \
-            `may not have completed yet`. It says so at every start, until its first relist has listed the runtime's \
-            containers and its first status call was answered.",
-        matters: "It does not. Where the runtime answers, the first relist ends within a second or two and the line \
-            does not come again; the kubelet logs no line that it is over (kubernetes#120292). If the line still comes \
-            after a minute, the runtime has not listed its containers once since the start, and another finding \
-            tells why.",
-        confirm: &[
-            Look {
-                what: "When the kubelet started",
-                command: "systemctl show -p ActiveEnterTimestamp kubelet",
-            },
-            Look {
-                what: "Whether anything is wrong once a minute has passed",
-                command: "plegdoctor diagnose",
-            },
-        ],
-        remedies: &[],
-        versions: "The words `pleg has yet to be successful` are those of 1.15 and later. Kubelets from 1.9 to 1.12 say \
-            the same by a lag of 2562047h47m16.854775807s, the largest that Go can write: there was no relist to \
-            count from.",
-        unproved: "That the line is the error: it is posted as such again and again, and in public threads it was \
-            harmless or stood before another one. After a restart of the kubelet on a sick node it stands before the \
-            real trouble: only the minute after it tells.",
-        see: &[
-            "pleg-never",
-            "runtime-status-pending",
-            "runtime-down",
-            "hung-runtime",
-        ],
-        sources: &[
-            "kubernetes:pkg/kubelet/pleg/generic.go",
-            "kubernetes:pkg/kubelet/runtime.go",
-            "kubernetes#69613",
-            "kubernetes#120292",
-            "cri-o#5549",
-        ],
-    },
+    page: include_str!("../../docs/findings/starting-up.md"),
     check,
 };
 
@@ -84,6 +44,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     let started = clock(evidence, Some(started));
     vec![Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: RULE.title.to_owned(),
         severity: Severity::Info,
         confidence: Confidence::Suspected,

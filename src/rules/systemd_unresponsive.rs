@@ -14,10 +14,11 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, action::Action},
+    finding::{
+        Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant, action::Action,
+    },
     kubelet::event::Event,
     node::{Bus, Host, Process, Role, State, Systemd},
-    syntax::page::{Cure, Look, Page},
 };
 use std::time::Duration;
 
@@ -31,60 +32,7 @@ pub(super) const RULE: Rule = Rule {
         judge,
         ..Bearing::NONE
     },
-    page: Page {
-        means: "systemd was asked for its version over D-Bus and did not answer, or calls to the runtime failed since it did \
-            not; an answer takes milliseconds. It is busy for \
-            long (thousands of mounts or units), deadlocked with D-Bus, or asleep in the kernel.",
-        matters: "With the cgroup driver systemd every start and stop of a container asks it for a cgroup. runc waits, the \
-            container's lock is held, the status does not come: many OCI runtime processes at once, not one. With the driver \
-            cgroupfs containers may go on, and only units cannot be looked at or restarted.",
-        confirm: &[
-            Look {
-                what: "Whether it answers",
-                command: "timeout 10 busctl get-property org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager Version",
-            },
-            Look {
-                what: "What it does, and how many mounts it has to look after",
-                command: "ps -o pid,stat,pcpu,wchan:24,args -p 1; wc -l < /proc/1/mountinfo",
-            },
-            Look {
-                what: "How many OCI runtime processes wait",
-                command: "ps -eo pid,etime,args | grep -E '[r]unc|[c]run'",
-            },
-            Look {
-                what: "Which driver the kubelet uses",
-                command: "grep -i cgroupDriver /var/lib/kubelet/config.yaml",
-            },
-        ],
-        remedies: &[
-            Cure {
-                what: "Let it begin anew",
-                command: "systemctl daemon-reexec",
-                cost: "units and containers go on running; systemd keeps its state over it",
-            },
-            Cure {
-                what: "The same by a signal, where that does not answer either",
-                command: "kill -TERM 1",
-                cost: "as above",
-            },
-            Cure {
-                what: "Update systemd, and find what leaks mounts or units",
-                command: "",
-                cost: "a drained node",
-            },
-            Cure {
-                what: "Reboot the node, drained, if nothing helps",
-                command: "systemctl reboot --force",
-                cost: "everything on the node ends",
-            },
-        ],
-        versions: "systemd up to v241, and 219 of RHEL before the fix was carried back, lose D-Bus once a cookie overflows; the \
-            version alone does not tell whether a distribution has carried it back (kubespray#5134).",
-        unproved: "A systemd that is slow once, during a reload, is well. By the log alone, of calls that failed since it did not \
-            answer, it is suspected.",
-        see: &["hung-container", "run-sandbox-failed", "hung-runtime"],
-        sources: &["containerd#7113", "kubespray#5134"],
-    },
+    page: include_str!("../../docs/findings/systemd-unresponsive.md"),
     check,
 };
 
@@ -247,6 +195,7 @@ fn accuse(evidence: &Evidence, host: &Host, waited: Duration, signs: &Signs) -> 
     }));
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: RULE.title.to_owned(),
         severity: match signs.logged.is_empty() {
             true => Severity::Warning,

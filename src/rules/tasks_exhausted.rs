@@ -6,9 +6,8 @@ mod told;
 use super::{Bearing, Judged, Rule, Scene, daemon, holders, node};
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, Variant},
     node::Process,
-    syntax::page::{Cure, Look, Page},
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -22,50 +21,7 @@ pub(super) const RULE: Rule = Rule {
         judge,
         ..Bearing::NONE
     },
-    page: Page {
-        means: "The machine (`pid_max`, `threads-max`) or the unit of a daemon (`TasksMax`, `pids.max`) has nearly or just as \
-            many processes and threads as it may have.",
-        matters: "At the limit no fork succeeds: `resource temporarily unavailable`. No container, probe or OCI runtime starts, \
-            and a Go daemon that cannot make a thread dies of it. A kubelet whose runtime cannot work sees its calls fail \
-            or hang.",
-        confirm: &[
-            Look {
-                what: "Which processes have the most threads",
-                command: "ps -eo nlwp,pid,ppid,args --sort=-nlwp | head -20",
-            },
-            Look {
-                what: "How many the units have, and may have",
-                command: "systemctl show -p TasksCurrent -p TasksMax docker containerd kubelet",
-            },
-            Look {
-                what: "How many tasks the machine has, and may have",
-                command: "cat /proc/loadavg /proc/sys/kernel/pid_max /proc/sys/kernel/threads-max",
-            },
-        ],
-        remedies: &[
-            Cure {
-                what: "End the process that leaks threads",
-                command: "",
-                cost: "that workload",
-            },
-            Cure {
-                what: "Lift the unit's limit",
-                command: "systemctl set-property docker.service TasksMax=infinity",
-                cost: "nothing restarts; a leak then goes on to the machine's own limit",
-            },
-            Cure {
-                what: "Bound each pod (the kubelet's podPidsLimit)",
-                command: "",
-                cost: "the kubelet restarts; a pod at its limit fails alone",
-            },
-        ],
-        versions: "All. systemd's own default for TasksMax was 512 when it came, which Docker's unit lifts and others' may not.",
-        unproved: "That the limit caused the outage: to be near it is a warning. Calls of the runtime that fail with those \
-            words are told from the log alone; which limit it is, the machine's or a unit's, they do not say. A command in a \
-            container may fail so at its pod's own limit.",
-        see: &["runtime-down", "memory-starved", "exec-sync-failed"],
-        sources: &["moby#21298", "linux:kernel/fork.c"],
-    },
+    page: include_str!("../../docs/findings/tasks-exhausted.md"),
     check,
 };
 
@@ -102,7 +58,7 @@ fn judge(scene: &Scene) -> Judged {
 
 /// Returns whether a finding of this rule's goes by calls that failed, and not by a limit that is near.
 pub(super) fn is_told(finding: &Finding) -> bool {
-    finding.id == RULE.id && !finding.spans.is_empty()
+    finding.id == RULE.id && finding.variant == Variant::TaskLimitHit
 }
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
@@ -185,6 +141,7 @@ fn finding(
 ) -> Finding {
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: what.to_owned(),
         severity: Severity::Warning,
         confidence: Confidence::Suspected,

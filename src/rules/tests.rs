@@ -153,10 +153,10 @@ pub(super) fn sandbox(id: &str, state: Option<&str>) -> Container {
         sandbox: None,
         labels: BTreeMap::new(),
         created: Some(at("03:00:00")),
-        listed_state: "running".to_owned(),
+        listed_state: "running".into(),
         listed_status: "Up 6 minutes".to_owned(),
         inspected: state.map(|state| Inspected {
-            state: state.to_owned(),
+            state: state.into(),
             running: state == "running",
             error: String::new(),
             started: Some(at("03:00:00")),

@@ -6,12 +6,9 @@
 use super::{Bearing, Rule, node};
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Severity},
+    finding::{Confidence, Finding, Severity, Variant},
     kubelet::summary::{Group, Log},
-    syntax::{
-        citation::Citation,
-        page::{Look, Page},
-    },
+    syntax::citation::Citation,
 };
 use chrono::TimeDelta;
 use std::collections::BTreeSet;
@@ -21,22 +18,7 @@ pub(super) const RULE: Rule = Rule {
     title: "This is a Windows node, of which nothing is known here",
     explains: false,
     bearing: Bearing::NONE,
-    page: Page {
-        means: "The log is of a Windows node: its lines speak of Windows' container service (`hcsshim`, `hcs::`), or \
-            all of its lags are whole multiples of 100 ns, as Windows' clock counts (`7m24.0513035s`).",
-        matters: "Nothing is known here of Windows. The kubelet's messages are the same, so the lag and the calls \
-            that fail are told rightly; what is said of processes, mounts, systemd and runc is Linux', and so are \
-            the commands.",
-        confirm: &[Look {
-            what: "What the node runs",
-            command: "kubectl get node NODE -o wide",
-        }],
-        remedies: &[],
-        versions: "All kubelets for Windows.",
-        unproved: "Lags alone are a sign and no proof: somebody may have shortened them.",
-        see: &["hung-container", "pleg-unexplained"],
-        sources: &["hcsshim:internal/hcs/errors.go"],
-    },
+    page: include_str!("../../docs/findings/windows-node.md"),
     check,
 };
 
@@ -73,6 +55,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     }
     vec![Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: RULE.title.to_owned(),
         severity: Severity::Info,
         confidence: Confidence::Suspected,

@@ -11,16 +11,13 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
     kubelet::{
         event::{ErrorTail, Kind},
         summary::{Group, PAUSE},
     },
     node::{FileLock, Process, Role},
-    syntax::{
-        citation::Citation,
-        page::{Cure, Look, Page},
-    },
+    syntax::citation::Citation,
 };
 use std::time::Duration;
 
@@ -33,51 +30,7 @@ pub(super) const RULE: Rule = Rule {
         judge,
         ..Bearing::NONE
     },
-    page: Page {
-        means: "iptables says that another run of it holds its lock, in the kubelet's own lines or in a network \
-            plugin's words. The kernel's tables are changed by one run at a time; the others wait for some seconds, \
-            then give up.",
-        matters: "Pods' networks are neither set up nor taken down meanwhile, and services are not routed. The PLEG \
-            does not wait for it: in no incident that names this lock was a line of the PLEG seen.",
-        confirm: &[
-            Look {
-                what: "Who holds the lock (`W` behind `FD` is who has it; others only have it open)",
-                command: "lsof /run/xtables.lock",
-            },
-            Look {
-                what: "Who holds it while others wait, by the kernel's table: the line above the arrows",
-                command: "grep -B 1 -E '^[0-9]+: +-> FLOCK' /proc/locks",
-            },
-            Look {
-                what: "Which runs of iptables there are, and how old",
-                command: "ps -eo etimes,pid,ppid,args | grep -E '[i]p6?tables' | sort -n",
-            },
-            Look {
-                what: "How many rules there are",
-                command: "iptables-save | wc -l",
-            },
-        ],
-        remedies: &[
-            Cure {
-                what: "End the run that holds it, if it does not end by itself",
-                command: "kill PID",
-                cost: "tables that it has not written yet stay as they are",
-            },
-            Cure {
-                what: "Have fewer rules: fewer services, or kube-proxy by nftables or IPVS",
-                command: "",
-                cost: "kube-proxy restarts",
-            },
-        ],
-        versions: "All with the legacy iptables; the one by nftables takes no such lock.",
-        unproved: "Who holds it, where the kernel's table of locks was not read: an old run of iptables may wait, too. \
-            One that tries again and again (1.6 to 1.8.7) does not stand in that table.",
-        see: &["cni-hang", "not-pleg"],
-        sources: &[
-            "kubernetes#48107",
-            "kubernetes:pkg/util/iptables/iptables.go",
-        ],
-    },
+    page: include_str!("../../docs/findings/xtables-lock.md"),
     check,
 };
 
@@ -218,6 +171,7 @@ fn tell(evidence: &Evidence, lines: &Lines, seen: &Seen, active: bool) -> Findin
     }));
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: RULE.title.to_owned(),
         severity: match active {
             true => Severity::Warning,

@@ -1,13 +1,47 @@
-//! All calls that a runtime was asked, as one list: what the live part alone shows.
+//! The calls that a runtime is asked, and how they ended, as one list: what the live part alone shows.
 
 use super::{Container, Outcome, Probe, Runtime};
-use std::cmp::Reverse;
+use std::{cmp::Reverse, fmt};
 
-/// One call.
+/// What a runtime can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Call {
+    /// Whether it is there: the daemon answers alone.
+    Ping,
+    /// Its version; Docker asks its containerd.
+    Version,
+    /// Its state as a whole: `info` of Docker.
+    Info,
+    /// All containers.
+    List,
+    /// One container.
+    Inspect,
+}
+
+impl Call {
+    /// The call's word, as in `docker list`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ping => "ping",
+            Self::Version => "version",
+            Self::Info => "info",
+            Self::List => "list",
+            Self::Inspect => "inspect",
+        }
+    }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One call that was made.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Call<'a> {
-    /// `ping`, `version`, `info`, `list`, `inspect`.
-    pub name: &'static str,
+pub struct CallResult<'a> {
+    /// What was asked.
+    pub call: Call,
     /// Whom it inspects.
     pub container: Option<&'a Container>,
     /// How it ended.
@@ -25,7 +59,7 @@ pub enum Ending {
     Unasked,
 }
 
-impl Call<'_> {
+impl CallResult<'_> {
     /// Returns whether it ended well. A container that is gone since it was listed is an answer.
     pub fn answered(&self) -> bool {
         let gone = self.container.is_some() && self.probe.outcome == Outcome::Gone;
@@ -35,14 +69,17 @@ impl Call<'_> {
 
 impl Runtime {
     /// Returns all calls: those without an answer first, then the slowest.
-    pub fn calls(&self) -> Vec<Call<'_>> {
-        let own = self.own_calls().into_iter().map(|(name, probe)| Call {
-            name,
-            container: None,
-            probe,
-        });
-        let inspects = self.containers.iter().map(|container| Call {
-            name: "inspect",
+    pub fn calls(&self) -> Vec<CallResult<'_>> {
+        let own = self
+            .own_calls()
+            .into_iter()
+            .map(|(call, probe)| CallResult {
+                call,
+                container: None,
+                probe,
+            });
+        let inspects = self.containers.iter().map(|container| CallResult {
+            call: Call::Inspect,
             container: Some(container),
             probe: &container.probe,
         });
@@ -64,7 +101,7 @@ impl Runtime {
         if unasked(&self.ping) && unasked(&self.list) {
             return Ending::Unasked;
         }
-        let well = self.calls().iter().all(Call::answered);
+        let well = self.calls().iter().all(CallResult::answered);
         match well && !self.relist().is_slow() {
             true => Ending::Well,
             false => Ending::Trouble,
@@ -91,16 +128,16 @@ mod tests {
         let calls = runtime.calls();
         let seen: Vec<_> = calls
             .iter()
-            .map(|call| (call.name, call.probe.took.as_millis()))
+            .map(|call| (call.call, call.probe.took.as_millis()))
             .collect();
         assert_eq!(
             seen[..5],
             [
-                ("inspect", 600),
-                ("inspect", 0),
-                ("inspect", 900),
-                ("list", 700),
-                ("ping", 3)
+                (Call::Inspect, 600),
+                (Call::Inspect, 0),
+                (Call::Inspect, 900),
+                (Call::List, 700),
+                (Call::Ping, 3)
             ]
         );
         assert_eq!(runtime.ending(), Ending::Trouble);

@@ -148,7 +148,7 @@ impl Reading {
             Some(root) => format!("Docker's files in {root}"),
             None => "Docker's files".to_owned(),
         };
-        self.gaps.push(Gap { what, why });
+        self.gaps.push(Gap::new(what, why));
     }
 
     /// Takes note of what a child that came to its end could not read.

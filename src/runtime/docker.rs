@@ -22,7 +22,7 @@ pub use recording::Files;
 pub use remove::Removal;
 pub use tape::{Strip, Tape};
 
-use super::{Container, Inspected, Outcome, Probe, Runtime};
+use super::{Container, Inspected, Outcome, Probe, Runtime, State};
 use crate::{
     io::http::{self, Peer, block_on},
     syntax::{id::ContainerId, time::Time},

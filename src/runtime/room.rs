@@ -127,7 +127,7 @@ mod tests {
     /// A daemon with stopped containers of these ages, in minutes, whose list took `millis` and is `bytes` long.
     fn with(ages: impl Iterator<Item = i64>, bytes: u64, millis: u64) -> Runtime {
         let aged = |age: i64| Container {
-            listed_state: "exited".to_owned(),
+            listed_state: "exited".into(),
             created: Some(chrono::DateTime::UNIX_EPOCH.fixed_offset() - TimeDelta::minutes(age)),
             ..container(Some("web"), Outcome::Answered, 1)
         };

@@ -6,7 +6,7 @@
 
 mod strip;
 
-use super::{Container, Inspected, Outcome, Runtime, name};
+use super::{Container, Inspected, Outcome, Runtime, State, name};
 use crate::syntax::{id::ContainerId, time::Time};
 use chrono::{DateTime, Datelike as _, TimeDelta};
 use serde::{Deserialize, Serialize};
@@ -83,7 +83,7 @@ impl Stored {
     /// Returns whether the container's removal did not come to its end, as far as the file tells.
     pub fn is_dead(&self, now: Time) -> bool {
         let long_ago = self.written.is_some_and(|written| now - written > REMOVAL);
-        self.state.state == "dead" && (long_ago || !self.state.error.is_empty())
+        self.state.state == State::Dead && (long_ago || !self.state.error.is_empty())
     }
 
     /// Returns whether it is said to run, and nothing is known against that.
@@ -132,7 +132,7 @@ impl Raw {
         Stored {
             written: time(&json[WRITTEN]),
             state: Inspected {
-                state: word(state).to_owned(),
+                state: read_state(state),
                 running: is("Running") || is("Paused") || is("Restarting"),
                 error: text(&state["Error"]).to_owned(),
                 started: time(&state["StartedAt"]),
@@ -175,18 +175,18 @@ pub fn join(runtime: &mut Runtime, found: Vec<Container>) -> usize {
     number
 }
 
-/// Returns the state's word as the daemon's inspect has it (moby container/state.go), but for a removal: that one goes
+/// Reads the state as the daemon's inspect has it (moby container/state.go), but for a removal: that one goes
 /// on is not meant to be kept, and is never taken back in the file.
-fn word(state: &Value) -> &'static str {
+fn read_state(state: &Value) -> State {
     let is = |key: &str| state[key] == true;
     match () {
-        () if is("Paused") => "paused",
-        () if is("Restarting") => "restarting",
-        () if is("Running") => "running",
-        () if is("Dead") => "dead",
-        () if is("RemovalInProgress") => "removing",
-        () if time(&state["StartedAt"]).is_none() => "created",
-        () => "exited",
+        () if is("Paused") => State::Paused,
+        () if is("Restarting") => State::Restarting,
+        () if is("Running") => State::Running,
+        () if is("Dead") => State::Dead,
+        () if is("RemovalInProgress") => State::Removing,
+        () if time(&state["StartedAt"]).is_none() => State::Created,
+        () => State::Exited,
     }
 }
 

@@ -3,7 +3,10 @@
 mod daemon;
 mod dead_disk;
 
-use crate::{cases, support::program::run};
+use crate::support::{
+    judge::{arguments, case, unpacked},
+    program::run,
+};
 use clap::Parser as _;
 use plegdoctor::{
     capture::{Archive, Capture, Keep, Privacy},
@@ -54,11 +57,11 @@ fn again(args: &DiagnoseArgs, from: &Path, to: &Path) -> [[String; 2]; 2] {
 #[test]
 fn every_case_saved_and_judged_again_gives_the_same_report() {
     let here = TempDir::new().unwrap();
-    for folder in cases::folders() {
-        let args = parsed(&cases::arguments(&folder));
-        let name = folder.file_name().unwrap().to_str().unwrap();
+    for case in unpacked() {
+        let args = parsed(&arguments(&case));
+        let name = &case.name;
         let to = here.path().join(format!("{name}.tar.gz"));
-        let [before, after] = again(&args, &folder, &to);
+        let [before, after] = again(&args, &case.folder, &to);
         assert_eq!(before, after, "{name}");
         // … and saved once more, now with a manifest.
         let once_more = here.path().join(format!("{name}-2.tar.gz"));
@@ -70,10 +73,10 @@ fn every_case_saved_and_judged_again_gives_the_same_report() {
 #[test]
 fn a_capture_is_its_owners_alone_replaces_nothing_and_is_whole_or_not_there() {
     let here = TempDir::new().unwrap();
-    let folder = cases::folders().remove(0);
-    let args = parsed(&cases::arguments(&folder));
+    let case = case("sandbox-flaps");
+    let (args, folder) = (parsed(&arguments(&case)), &case.folder);
     let to = here.path().join("x.tar.gz");
-    again(&args, &folder, &to);
+    again(&args, folder, &to);
     let mode = fs::metadata(&to).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let error = format!("{:#}", Archive::create(&to).unwrap_err());
@@ -85,7 +88,7 @@ fn a_capture_is_its_owners_alone_replaces_nothing_and_is_whole_or_not_there() {
     let archive = Archive::create(&other).unwrap();
     fs::write(&other, "theirs").unwrap();
     let keep = Keep::new(Privacy::Reserved);
-    let capture = Capture::open(&folder).unwrap();
+    let capture = Capture::open(folder).unwrap();
     let evidence = replay(&args.look, capture, Some(&keep)).unwrap();
     assert!(archive.write(keep.finish(&evidence)).is_err());
     assert_eq!(fs::read_to_string(&other).unwrap(), "theirs");
@@ -110,14 +113,18 @@ fn names(report: &Report) -> Vec<String> {
 fn every_case_redacted_gives_the_same_findings_and_no_name() {
     let here = TempDir::new().unwrap();
     let mut seen = 0;
-    for folder in cases::folders() {
-        let args = parsed(&cases::arguments(&folder));
-        let case = folder.file_name().unwrap().to_str().unwrap();
+    for case in unpacked() {
+        let args = parsed(&arguments(&case));
         let keep = Keep::new(Privacy::Reserved);
-        let before = replay(&args.look, Capture::open(&folder).unwrap(), Some(&keep)).unwrap();
+        let before = replay(
+            &args.look,
+            Capture::open(&case.folder).unwrap(),
+            Some(&keep),
+        )
+        .unwrap();
         let mut kept = keep.finish(&before);
         kept.redact().unwrap();
-        let to = here.path().join(format!("{case}.tar.gz"));
+        let to = here.path().join(format!("{}.tar.gz", case.name));
         Archive::create(&to).unwrap().write(kept).unwrap();
         let after = replay(&parsed(&[]).look, Capture::open(&to).unwrap(), None).unwrap();
         let [before, after] = [before, after].map(|evidence| report::diagnose(&evidence));
@@ -130,8 +137,8 @@ fn every_case_redacted_gives_the_same_findings_and_no_name() {
             ids.sort();
             ids
         };
-        assert_eq!(ids(&before), ids(&after), "{case}");
-        assert_eq!(before.verdict, after.verdict, "{case}");
+        assert_eq!(ids(&before), ids(&after), "{}", case.name);
+        assert_eq!(before.verdict, after.verdict, "{}", case.name);
         let told = format!("{after:?}");
         for name in names(&before) {
             seen += 1;
@@ -147,7 +154,7 @@ fn every_case_redacted_gives_the_same_findings_and_no_name() {
             });
             let around = whole.map(|(at, _)| told[..at].chars().rev().take(80).collect::<String>());
             let around = around.map(|text| text.chars().rev().collect::<String>());
-            assert_eq!(around, None, "{case}: {name}");
+            assert_eq!(around, None, "{}: {name}", case.name);
         }
     }
     assert!(seen > 20, "only {seen} names");
@@ -157,12 +164,8 @@ fn every_case_redacted_gives_the_same_findings_and_no_name() {
 #[test]
 fn a_run_on_logs_is_replayed_byte_by_byte_from_what_it_saved() {
     let here = TempDir::new().unwrap();
-    let folder = cases::folders();
-    let folder = folder
-        .iter()
-        .find(|it| it.ends_with("sandbox-flaps"))
-        .unwrap();
-    let whole = fs::read_to_string(folder.join("kubelet.log")).unwrap();
+    let case = case("sandbox-flaps");
+    let whole = case.text("kubelet.log");
     let middle = whole[whole.len() / 2..].find('\n').unwrap() + whole.len() / 2 + 1;
     for (name, text) in [
         ("kubelet.log.1", &whole[..middle]),
@@ -214,8 +217,8 @@ fn what_is_no_capture_and_options_that_contradict_one_are_refused() {
         }
         run(&["diagnose", "--capture", &at(name)]).refused(&[why]);
     }
-    let folder = cases::folders().remove(0);
-    let folder = folder.to_str().unwrap();
+    let case = case("sandbox-flaps");
+    let folder = case.folder.to_str().unwrap();
     for option in [
         &["--no-log"][..],
         &["--docker-host", "unix:///x"],

@@ -9,8 +9,10 @@ mod output;
 /// What is no sensible question.
 mod usage;
 
+use crate::support::judge::{Unpacked, case};
 use std::{
     fs,
+    ops::Deref,
     path::{Path, PathBuf},
 };
 use tempfile::TempDir;
@@ -57,10 +59,22 @@ pub(crate) fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Returns the path of a case's log.
-pub(crate) fn log_of(case: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("fixtures/cases")
-        .join(case)
-        .join("kubelet.log")
+/// A case's log, as a file.
+pub(crate) struct Log {
+    path: PathBuf,
+    _case: Unpacked,
+}
+
+impl Deref for Log {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.path
+    }
+}
+
+pub(crate) fn log_of(name: &str) -> Log {
+    let case = case(name);
+    let path = case.folder.join("kubelet.log");
+    Log { path, _case: case }
 }

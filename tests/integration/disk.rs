@@ -2,11 +2,12 @@
 
 use crate::support::{
     daemon::{Daemon, Pod, SLEEP},
-    process::{self, wait_until},
+    fuse::Fuse,
+    process::{self, own_folder, wait_until},
     program::{Told, container, findings, run},
 };
 use serde_json::{Value, json};
-use std::{fs, os::unix::net::UnixListener, path::Path, process::Command, time::Duration};
+use std::{fs, os::unix::net::UnixListener, path::Path, time::Duration};
 
 /// The whole program's time: each call's, the host's, the disk's, and a busy machine's.
 const IN_TIME: Duration = Duration::from_secs(9);
@@ -147,14 +148,9 @@ fn a_hung_containers_bind_names_the_share_among_several() {
     for folder in [&served.join("data"), &share, &other] {
         fs::create_dir_all(folder).unwrap();
     }
-    let mount = |at: &Path| {
-        let mounted = Command::new("bindfs").args([&served, at]).status().unwrap();
-        assert!(mounted.success());
-        process::of(at)
-    };
-    let server = mount(&share);
-    mount(&other);
-    process::freeze(server[0]);
+    let hangs = Fuse::mount(&served, &share);
+    let _answers = Fuse::mount(&served, &other);
+    hangs.freeze();
     let bind = format!("{}/data:/data", share.display());
     let stuck = daemon.create_with_bind("db", &bind, SLEEP);
     daemon.start_without_waiting(&stuck);
@@ -183,7 +179,7 @@ fn a_hung_containers_bind_names_the_share_among_several() {
     let said = hung["explanation"].as_str().unwrap();
     assert!(said.contains("By Docker's files"), "{said}");
 
-    process::signal(server[0], "CONT");
+    hangs.thaw();
     daemon.wait_until_running(&stuck);
 }
 
@@ -196,26 +192,21 @@ fn left_behind(folder: &Path) -> String {
 
 #[test]
 fn a_data_root_on_a_dead_disk_is_a_gap_in_time_and_nothing_is_left_behind() {
-    let here = tempfile::tempdir().unwrap();
+    let here = own_folder();
     let (served, root) = (here.path().join("served"), here.path().join("root"));
     fs::create_dir_all(served.join("containers")).unwrap();
     fs::create_dir_all(&root).unwrap();
-    let mounted = Command::new("bindfs")
-        .args([&served, &root])
-        .status()
-        .unwrap();
-    assert!(mounted.success());
-    let server = process::of(&root);
-    process::freeze(server[0]);
+    let disk = Fuse::mount(&served, &root);
+    disk.freeze();
 
     let named = root.display().to_string();
     let (told, report) = diagnose(
         &left_behind(here.path()),
         &["--no-log", "--docker-root", &named],
     );
-    let left = wait_until(Duration::from_secs(5), || process::of(&root) == server);
-    process::signal(server[0], "KILL");
-    process::unmount_below(here.path());
+    let alone = || process::of(&root) == [disk.server()];
+    let left = wait_until(Duration::from_secs(5), alone);
+    drop(disk);
 
     assert_eq!((told.code, findings(&report)), (1, vec!["runtime-down"]));
     let gaps = report["gaps"].to_string();

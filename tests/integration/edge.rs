@@ -2,7 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
 use crate::support::{
-    process::{self, wait_until},
+    fuse::Fuse,
+    process::{self, own_folder, wait_until},
     program,
 };
 use serde_json::Value;
@@ -20,13 +21,14 @@ const IN_TIME: Duration = Duration::from_secs(8);
 /// A machine's root folder with three daemons, one file of which hangs whoever reads it: it is on a FUSE file system
 /// whose server is stopped.
 struct Machine {
+    // Goes before what it lies in.
+    _disk: Fuse,
     root: TempDir,
-    server: u32,
 }
 
 impl Machine {
     fn with_hanging(file: &str) -> Self {
-        let root = tempfile::tempdir().unwrap();
+        let root = own_folder();
         let at = |path: &str| root.path().join(path);
         for folder in [
             "served", "mounted", "proc/1", "proc/2", "proc/7", "proc/8", "proc/9",
@@ -51,14 +53,9 @@ impl Machine {
         put("served/file", "");
         fs::remove_file(at(file)).unwrap();
         std::os::unix::fs::symlink(at("mounted/file"), at(file)).unwrap();
-        let mounted = Command::new("bindfs")
-            .args([at("served"), at("mounted")])
-            .status()
-            .unwrap();
-        assert!(mounted.success());
-        let server = process::of(&at("mounted"))[0];
-        process::freeze(server);
-        Self { root, server }
+        let disk = Fuse::mount(&at("served"), &at("mounted"));
+        disk.freeze();
+        Self { _disk: disk, root }
     }
 
     fn root(&self) -> &Path {
@@ -76,13 +73,6 @@ impl Machine {
             "--host-root",
             &root,
         ])
-    }
-}
-
-impl Drop for Machine {
-    fn drop(&mut self) {
-        process::signal(self.server, "KILL");
-        process::unmount_below(self.root());
     }
 }
 

@@ -44,7 +44,7 @@ fn of<'a>(runtime: &'a Runtime, id: &str) -> &'a Container {
 fn states<'a>(runtime: &'a Runtime, id: &str) -> (&'a str, Option<&'a str>) {
     let container = of(runtime, id);
     (
-        &container.listed_state,
+        container.listed_state.as_str(),
         container
             .inspected
             .as_ref()
@@ -204,7 +204,11 @@ fn a_container_whose_start_hangs_answers_no_inspect_while_all_others_do() {
         (Outcome::TimedOut, &None)
     );
     assert!(silent.probe.took >= PROBE_TIMEOUT);
-    assert_eq!(silent.listed_state, "created", "the list looks healthy");
+    assert_eq!(
+        silent.listed_state,
+        "created".into(),
+        "the list looks healthy"
+    );
     for id in [&sandbox, &created, &exited] {
         let probe = &of(&runtime, id).probe;
         assert_eq!(probe.outcome, Outcome::Answered);

@@ -9,6 +9,7 @@ use crate::{
     cli::{files, log_of, text},
     support::{
         json::{schema, validate},
+        judge::unpacked,
         program::{fed, plegdoctor, run, told},
     },
 };
@@ -151,7 +152,7 @@ fn the_same_events_come_of_a_file_of_a_pipe_and_of_a_capture() {
     };
     let piped = fed(
         &[&["events", "--log", "-"], &at[..]].concat(),
-        &std::fs::read(&log).unwrap(),
+        &std::fs::read(&*log).unwrap(),
     );
     assert!(bare(&piped.out) == bare(&told.out));
     let capture = log.parent().unwrap();
@@ -163,12 +164,10 @@ fn the_same_events_come_of_a_file_of_a_pipe_and_of_a_capture() {
 #[test]
 fn every_cases_log_gives_events_by_the_schema() {
     let mut given = 0;
-    for folder in crate::cases::folders() {
-        let log = folder.join("kubelet.log");
-        if log.exists() {
-            let told = run(&["events", "--all", "--log", text(&log)]);
-            given += events(&told.out).len();
-        }
+    for case in unpacked().filter(|case| case.has("kubelet.log")) {
+        let log = case.folder.join("kubelet.log");
+        let told = run(&["events", "--all", "--log", text(&log)]);
+        given += events(&told.out).len();
     }
     assert!(given > 2000, "{given}");
 }

@@ -1,10 +1,11 @@
 //! `explain`: pages of findings and messages, the list of them, and lines that are pasted.
 
-/// What the pages hold: complete, true to the program, and the same in `docs/findings.md`.
+/// What the pages hold: complete, and true to the program.
 mod pages;
 
 use crate::support::{
     json::{schema, validate},
+    judge::case,
     program::{Told, fed, plegdoctor, run, told},
 };
 use plegdoctor::{kubelet::event::MESSAGES, rules::RULES};
@@ -14,7 +15,6 @@ use std::{
     fs,
     io::{BufRead as _, BufReader, Read as _, Write as _},
     os::unix::fs::PermissionsExt as _,
-    path::Path,
     process::{Command, Stdio},
 };
 use tempfile::TempDir;
@@ -140,11 +140,11 @@ fn a_page_tells_the_cure_and_what_it_costs() {
     for words in [
         "list-too-large  finding\n",
         "\nWhat it means\n",
-        "\nWhy it matters for PLEG\n",
-        "\nHow to see whether it is so\n",
+        "\nWhy it matters\n",
+        "\nHow to confirm\n",
         "\n      plegdoctor clean --exited\n      cost: ",
         "\nVersions\n",
-        "\nKnown from\n",
+        "\nSources\n",
     ] {
         assert!(told.out.contains(words), "{words:?}: {}", told.out);
     }
@@ -185,24 +185,22 @@ fn an_unknown_id_is_one_line_that_names_the_nearest() {
 
 #[test]
 fn pasted_lines_are_told_by_message_with_what_they_hold() {
-    let log = fs::read(
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cases/sandbox-flaps/kubelet.log"),
-    )
-    .unwrap();
-    let told = fed(&["explain", "-"], &log);
+    let case = case("sandbox-flaps");
+    let log = case.text("kubelet.log").as_bytes();
+    let told = fed(&["explain", "-"], log);
     assert_eq!((told.code, told.err.as_str()), (0, ""));
     for words in [
         "sandbox-status-failed  message of the kubelet\n",
         "It is about sandbox fffba3fcf5d5, pod default/web-2",
-        "DeadlineExceeded: the call ran into the kubelet's limit, 2 minutes",
+        "DeadlineExceeded: the call hit the kubelet's limit, 2 minutes",
         "pleg-stale  message of the kubelet\n",
-        "the limit is 3m.",
+        "the threshold is 3m.",
     ] {
         let text = told.out.split_whitespace().collect::<Vec<_>>().join(" ");
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains(&words), "{words:?}");
     }
-    let json = explained(&fed(&["explain", "-", "--format", "json"], &log));
+    let json = explained(&fed(&["explain", "-", "--format", "json"], log));
     let pasted = json.pasted.unwrap();
     let ids: Vec<_> = pasted
         .messages
@@ -255,7 +253,7 @@ fn any_envelope_and_a_condition_are_understood() {
             .unwrap();
         assert!(
             stale.examples[0].told[0]
-                .starts_with("No relist has listed for 3m45s; the limit is 3m.")
+                .starts_with("No relist has succeeded for 3m45s; the threshold is 3m.")
         );
         assert_eq!(pasted.unknown, 0);
     }
@@ -263,8 +261,9 @@ fn any_envelope_and_a_condition_are_understood() {
 
 #[test]
 fn lines_that_a_terminal_broke_are_put_together() {
-    let rows = fs::read("fixtures/cases/odd-rows/journal.txt").unwrap();
-    let json = explained(&fed(&["explain", "-", "--format", "json"], &rows));
+    let case = case("odd-rows");
+    let rows = case.text("journal.txt").as_bytes();
+    let json = explained(&fed(&["explain", "-", "--format", "json"], rows));
     let pasted = json.pasted.unwrap();
     let stale = pasted.messages.iter().find(|it| it.id == "pleg-stale");
     // The first is what a start says, and is another message.
@@ -286,9 +285,8 @@ fn what_is_no_message_is_said_and_has_a_code_of_its_own() {
     let told = fed(&["explain", "-"], b"hello\n\nworld \x1b[2J\xff\n");
     assert_eq!((told.code, told.err.as_str()), (1, ""));
     assert!(
-        told.out.starts_with(
-            "2 lines are no message that plegdoctor knows\n  1: hello\n  3: world \\u{1b}[2J"
-        ),
+        told.out
+            .starts_with("2 lines are not known messages\n  1: hello\n  3: world \\u{1b}[2J"),
         "{}",
         told.out
     );

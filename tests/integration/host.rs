@@ -2,8 +2,9 @@
 
 use crate::support::{
     daemon::{Daemon, SLEEP},
+    fuse::Fuse,
     json,
-    process::{self, wait_until},
+    process::{self, own_folder, wait_until},
 };
 use serde_json::{Value, json};
 use std::{
@@ -131,7 +132,7 @@ fn stat(pid: u32, comm: &str) -> String {
 
 #[test]
 fn a_process_that_hangs_whoever_reads_its_command_line_hides_no_other_and_costs_no_time() {
-    let here = tempfile::tempdir().unwrap();
+    let here = own_folder();
     let at = |path: &str| here.path().join(path);
     for folder in ["served", "mounted", "proc/1", "proc/7", "proc/8", "proc/9"] {
         fs::create_dir_all(at(folder)).unwrap();
@@ -151,13 +152,8 @@ fn a_process_that_hangs_whoever_reads_its_command_line_hides_no_other_and_costs_
     put("served/cmdline", "containerd\0");
     fs::remove_file(at("proc/8/cmdline")).unwrap();
     std::os::unix::fs::symlink(at("mounted/cmdline"), at("proc/8/cmdline")).unwrap();
-    let mounted = Command::new("bindfs")
-        .args([at("served"), at("mounted")])
-        .status()
-        .unwrap();
-    assert!(mounted.success());
-    let server = process::of(&at("mounted"));
-    process::freeze(server[0]);
+    let disk = Fuse::mount(&at("served"), &at("mounted"));
+    disk.freeze();
 
     let started = Instant::now();
     let run = Command::new(env!("CARGO_BIN_EXE_plegdoctor"))
@@ -173,8 +169,7 @@ fn a_process_that_hangs_whoever_reads_its_command_line_hides_no_other_and_costs_
         .env_clear()
         .output();
     let took = started.elapsed();
-    process::signal(server[0], "KILL");
-    process::unmount_below(here.path());
+    drop(disk);
 
     let report: Value = serde_json::from_slice(&run.unwrap().stdout).unwrap();
     assert!(took < IN_TIME, "{took:?}");
@@ -218,14 +213,8 @@ fn a_start_that_waits_for_a_dead_file_system_accuses_its_server_and_names_the_th
     );
     fs::create_dir_all(&served).unwrap();
     fs::create_dir_all(&volume).unwrap();
-    let mounted = Command::new("bindfs")
-        .args([&served, &volume])
-        .status()
-        .unwrap();
-    assert!(mounted.success());
-    let server = process::of(&volume);
-    assert_eq!(server.len(), 1, "{server:?}");
-    process::freeze(server[0]);
+    let disk = Fuse::mount(&served, &volume);
+    disk.freeze();
 
     let stuck = daemon.create_with_bind("db", &format!("{}:/data", volume.display()), SLEEP);
     daemon.start_without_waiting(&stuck);
@@ -258,6 +247,6 @@ fn a_start_that_waits_for_a_dead_file_system_accuses_its_server_and_names_the_th
         "{hung:#}"
     );
 
-    process::signal(server[0], "CONT");
+    disk.thaw();
     daemon.wait_until_running(&stuck);
 }

@@ -3,16 +3,14 @@
 /// The types.
 mod types;
 
-use crate::{
-    cases::{arguments, folders},
-    support::{
-        program::{plegdoctor, told},
-        replay::{Play, Played},
-    },
+use crate::support::{
+    judge::{arguments, case, printed, report, unpacked},
+    program::{plegdoctor, told},
+    replay::{Play, Played},
 };
+use plegdoctor::render::Format;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
-use std::fs;
 use types::{Clean, Finding, Report, RoleKind, Severity, Verdict};
 
 /// Reads a report strictly. Written again it must be the same: a key that is left out would come back as null.
@@ -80,25 +78,21 @@ pub(crate) fn strictly(report: &Value) {
 #[test]
 fn every_cases_report_reads_back_strictly() {
     let mut runtimes = 0;
-    for folder in folders() {
-        let stored = fs::read_to_string(folder.join("report.json")).unwrap();
-        let report: Value = serde_json::from_str(&stored).unwrap();
+    for case in unpacked() {
+        let printed = printed(&report(&case), Format::Json);
+        let report: Value = serde_json::from_str(&printed).unwrap();
         strictly(&report);
         runtimes += usize::from(!report["runtime"].is_null());
-        let asked = !arguments(&folder).iter().any(|arg| arg == "--no-docker");
-        assert!(asked || report["runtime"].is_null(), "{}", folder.display());
+        let asked = !arguments(&case).iter().any(|arg| arg == "--no-docker");
+        assert!(asked || report["runtime"].is_null(), "{}", case.name);
     }
     assert!(runtimes >= 8, "{runtimes}");
 }
 
 #[test]
 fn a_key_less_or_a_key_more_is_noticed() {
-    let folder = folders()
-        .into_iter()
-        .find(|it| it.ends_with("sandbox-flaps"))
-        .unwrap();
-    let stored = fs::read_to_string(folder.join("report.json")).unwrap();
-    let report: Value = serde_json::from_str(&stored).unwrap();
+    let printed = printed(&report(&case("sandbox-flaps")), Format::Json);
+    let report: Value = serde_json::from_str(&printed).unwrap();
     let (mut less, mut more) = (report.clone(), report);
     less["findings"][0]["subjects"][0]
         .as_object_mut()

@@ -3,6 +3,7 @@
 use crate::{
     json,
     support::{
+        judge::case,
         port::Port,
         program::{Told, findings, run},
         replay::{Play, Played},
@@ -228,10 +229,12 @@ fn a_saved_file_is_read_and_proves_no_age_that_it_does_not_name() {
 #[test]
 fn the_kubelet_is_left_alone_where_the_host_is() {
     // --no-host, or what is not of now and here, leaves its ports alone.
+    let case = case("cni-hang");
+    let host = case.folder.join("host");
     for more in [
         &["--no-host", "--docker-host", "unix:///nonexistent"][..],
         &["--no-kubelet", "--no-docker"],
-        &["--no-docker", "--host-root", "fixtures/cases/cni-hang/host"],
+        &["--no-docker", "--host-root", host.to_str().unwrap()],
     ] {
         let common = ["diagnose", "--no-log", "--format", "json"];
         let report = run(&[&common, more].concat()).report();

@@ -2,14 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-/// How often the cases are judged rightly: `docs/accuracy.md`.
-mod accuracy;
 /// `diagnose` as a whole on real daemons that are well, dead, hung or gone.
 mod broken;
 /// Captures: what is saved is judged the same elsewhere, and holds no secret.
 mod captures;
-/// Every folder of `fixtures/cases`, against what is expected of it.
-mod cases;
 /// `clean` on real containers: what goes, what stays, whatever happens in between.
 mod clean;
 /// The command line: usage, logs, output, what is joined with what.
@@ -65,7 +61,5 @@ mod sick;
 mod sockets;
 /// The machine's programs, asked for real.
 mod software;
-/// What each case stands for: its cause and its story.
-mod stories;
 /// Daemons to ask: real ones and played ones.
 mod support;

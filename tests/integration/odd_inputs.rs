@@ -1,5 +1,6 @@
-//! The table of odd inputs in `fixtures/README.md`: each row names a case or a test that there is.
+//! The table of odd inputs in `tests/odd-inputs.md`: each row names a case or a test that there is.
 
+use crate::support::case;
 use std::{
     collections::BTreeSet,
     fs,
@@ -43,17 +44,22 @@ fn rows(readme: &str) -> Vec<(String, Vec<String>)> {
 #[test]
 fn each_odd_input_names_a_case_or_a_test_that_there_is() {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let readme = fs::read_to_string(root.join("fixtures/README.md")).unwrap();
+    let readme = fs::read_to_string(root.join("tests/odd-inputs.md")).unwrap();
     let mut tests = BTreeSet::new();
     functions(&root.join("src"), &mut tests);
     functions(&root.join("tests"), &mut tests);
+    let files = case::files();
+    let cases = files.iter().flat_map(|file| case::cases_of(file));
+    let cases: BTreeSet<_> = cases.map(|case| case.name).collect();
     let rows = rows(&readme);
     assert!(rows.len() > 60, "only {} rows", rows.len());
     for (entry, names) in rows {
         assert!(!names.is_empty(), "{entry}: nothing is named");
         for name in names {
-            let is_case = root.join("fixtures/cases").join(&name).is_dir();
-            assert!(is_case || tests.contains(&name), "{entry}: no {name}");
+            assert!(
+                cases.contains(&name) || tests.contains(&name),
+                "{entry}: no {name}"
+            );
         }
     }
 }

@@ -1,7 +1,7 @@
 //! How far reading a log is: shown on a terminal, to whom it takes longer than a second, and nowhere else.
 
 use crate::{
-    cli::{files, stale, text},
+    cli::{files, log_of, stale, text},
     support::{
         process::wait_until,
         program::{plegdoctor, told},
@@ -10,7 +10,7 @@ use crate::{
 use std::{
     fs::{self, File},
     io::{Read as _, Write as _},
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, Stdio},
     sync::mpsc::channel,
     thread::{self, JoinHandle, sleep},
@@ -162,8 +162,7 @@ fn a_pipe_for_standard_error_and_a_quick_log_see_nothing_of_it() {
     assert_eq!((told.code, told.err.as_str()), (1, ""));
     assert!(told.took > Duration::from_secs(2));
 
-    let log =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cases/sandbox-flaps/kubelet.log");
+    let log = log_of("sandbox-flaps");
     let quick = shown(&format!("{PROGRAM} {DIAGNOSE} {}", log.display()));
     assert!(
         quick.contains("hung-container") && !quick.contains(SHOWN),

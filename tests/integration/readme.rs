@@ -1,7 +1,8 @@
 //! The README tells the truth: its report is a case's, its commands parse, its first command runs.
 
+use crate::support::judge::{case, printed, report};
 use clap::Parser as _;
-use plegdoctor::cli::Cli;
+use plegdoctor::{cli::Cli, render::Format};
 use std::{fs, path::Path, process::Command};
 
 fn root() -> &'static Path {
@@ -24,8 +25,7 @@ fn blocks(language: &str) -> Vec<String> {
 #[test]
 fn the_report_shown_is_a_cases() {
     let shown = &blocks("text")[0];
-    let report =
-        fs::read_to_string(root().join("fixtures/cases/sandbox-flaps/report.txt")).unwrap();
+    let report = printed(&report(&case("sandbox-flaps")), Format::Text);
     let mut rest = report.as_str();
     let mut lines = 0;
     for line in shown

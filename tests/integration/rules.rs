@@ -1,6 +1,6 @@
 //! The table of rules, and what belongs to each row.
 
-use crate::cases;
+use crate::support::case;
 use plegdoctor::rules::RULES;
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -65,10 +65,9 @@ fn each_rule_has_a_row_in_the_readme_and_each_row_a_rule() {
 
 #[test]
 fn each_rule_fires_in_a_case_and_is_forbidden_in_another() {
-    let expectations: Vec<String> = cases::folders()
-        .iter()
-        .map(|folder| fs::read_to_string(folder.join("expect")).unwrap())
-        .collect();
+    let files = case::files();
+    let cases = files.iter().flat_map(|file| case::cases_of(file));
+    let expectations: Vec<String> = cases.map(|case| case.text("expect").to_owned()).collect();
     let words = |text: &str, keys: &[&str]| -> BTreeSet<String> {
         text.lines()
             .filter(|line| keys.iter().any(|key| line.starts_with(&format!("{key} "))))

@@ -3,11 +3,12 @@
 
 use crate::support::{
     daemon::Daemon,
+    judge::case,
     process::{self, wait_until},
     program,
 };
 use serde_json::{Value, json};
-use std::{fs, path::Path, process::Command, thread::sleep, time::Duration};
+use std::{fs, process::Command, thread::sleep, time::Duration};
 
 /// For how long a shim tries to tell containerd how its container ended: 5 times, 1 to 5 s apart (containerd
 /// runtime/v2/shim/publisher.go).
@@ -150,27 +151,12 @@ fn a_stopped_shim_is_told_once_its_container_has_ended_and_told_to_go_on() {
     process::signal(other, "CONT");
 }
 
-/// Copies a folder with all that is below it.
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let (path, to) = entry
-            .map(|it| (it.path(), to.join(it.file_name())))
-            .unwrap();
-        match path.is_dir() {
-            true => copy(&path, &to),
-            false => drop(fs::copy(&path, &to).unwrap()),
-        }
-    }
-}
-
 #[test]
 fn a_shim_that_is_gone_at_a_second_look_was_only_ending_with_its_container() {
-    let here = tempfile::tempdir().unwrap();
-    let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cases/ends-unheard");
-    copy(&case, here.path());
+    let case = case("ends-unheard");
+    let here = case.folder.as_path();
     // Its container was removed: Docker lists it no more.
-    let list = here.path().join("docker/containers.json");
+    let list = here.join("docker/containers.json");
     let mut all: Vec<Value> = serde_json::from_slice(&fs::read(&list).unwrap()).unwrap();
     let before = all.len();
     all.retain(|it| !it["Id"].as_str().unwrap().starts_with("69535c5b8c0a"));
@@ -180,7 +166,7 @@ fn a_shim_that_is_gone_at_a_second_look_was_only_ending_with_its_container() {
         let report = program::run(&[
             "diagnose",
             "--capture",
-            here.path().to_str().unwrap(),
+            here.to_str().unwrap(),
             "--now",
             "2026-11-30T09:39:15Z",
             "--format",
@@ -194,7 +180,7 @@ fn a_shim_that_is_gone_at_a_second_look_was_only_ending_with_its_container() {
         of_shim.count()
     };
     assert_eq!(titles(), 1);
-    let told = here.path().join("host/told/lives");
+    let told = here.join("host/told/lives");
     fs::create_dir_all(&told).unwrap();
     fs::write(told.join("21877"), "true").unwrap();
     assert_eq!(titles(), 1);

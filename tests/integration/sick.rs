@@ -5,7 +5,8 @@ use crate::{
     host::{IN_TIME, commands, diagnose, finding},
     support::{
         daemon::{Daemon, SLEEP},
-        process::{self, wait_until},
+        fuse::Fuse,
+        process::{own_folder, wait_until},
     },
 };
 use serde_json::{Value, json};
@@ -99,18 +100,14 @@ fn an_exec_that_hangs_accuses_the_runtime_that_executes() {
 /// A process that hangs whoever reads its command line, until its file system's server goes on.
 struct Stuck {
     process: Child,
-    server: u32,
-    here: tempfile::TempDir,
+    disk: Fuse,
+    _here: tempfile::TempDir,
 }
 
 impl Stuck {
     /// Starts it under that name.
     fn start(name: &str) -> Self {
-        let here = tempfile::Builder::new()
-            .prefix("pd.")
-            .tempdir_in("/var/tmp")
-            .unwrap();
-        process::write_owner(here.path());
+        let here = own_folder();
         let (served, mounted) = (here.path().join("served"), here.path().join("mounted"));
         fs::create_dir(&served).unwrap();
         fs::create_dir(&mounted).unwrap();
@@ -123,8 +120,7 @@ impl Stuck {
         run(Command::new("cc")
             .args(["-pthread", "-o"])
             .args([&program, Path::new(source)]));
-        run(Command::new("bindfs").args([&served, &mounted]));
-        let server = process::of(&mounted)[0];
+        let disk = Fuse::mount(&served, &mounted);
         let mut process = Command::new(&program)
             .arg(mounted.join("file"))
             .stdin(Stdio::piped())
@@ -135,12 +131,12 @@ impl Stuck {
         let stdout = process.stdout.take().unwrap();
         BufReader::new(stdout).read_line(&mut word).unwrap();
         assert_eq!(word, "dirty\n");
-        process::freeze(server);
+        disk.freeze();
         process.stdin.take().unwrap().write_all(b"\n").unwrap();
         let stuck = Self {
             process,
-            server,
-            here,
+            disk,
+            _here: here,
         };
         assert!(
             wait_until(Duration::from_secs(10), || stuck.asleep() == 2),
@@ -160,11 +156,10 @@ impl Stuck {
 
 impl Drop for Stuck {
     fn drop(&mut self) {
-        process::signal(self.server, "CONT");
+        // Its threads wait for the server; it ends once that goes on.
+        self.disk.thaw();
         let _ = self.process.kill();
         let _ = self.process.wait();
-        process::signal(self.server, "KILL");
-        process::unmount_below(self.here.path());
     }
 }
 

@@ -2,9 +2,9 @@
 //! answer badly or not at all.
 
 use crate::{
-    cases::{arguments, folders, meets},
     json,
     support::{
+        judge::{Unpacked, arguments, case, meets, unpacked},
         program::{Told, findings, run},
         replay::{FullQueue, Play, Played},
     },
@@ -44,8 +44,8 @@ enum Peer {
 
 impl Peer {
     /// Plays what the case's `docker` folder holds; `None` where no socket can do so: root is denied nothing.
-    fn of(folder: &Path) -> Option<Self> {
-        let index = fs::read_to_string(folder.join("docker/index")).unwrap();
+    fn of(case: &Unpacked) -> Option<Self> {
+        let index = case.text("docker/index");
         let mut plays = HashMap::new();
         let mut outcomes = Vec::new();
         for line in index.lines().filter(|line| !line.is_empty()) {
@@ -62,7 +62,7 @@ impl Peer {
             let mut body = match body {
                 "-" => String::new(),
                 inline if inline.starts_with(['{', '[']) => inline.to_owned(),
-                file => fs::read_to_string(folder.join("docker").join(file)).unwrap(),
+                file => case.text(&format!("docker/{file}")).to_owned(),
             };
             // One of which a part was left out is as long as the whole was.
             body.extend(std::iter::repeat_n(' ', whole.max(body.len()) - body.len()));
@@ -119,9 +119,9 @@ fn copy_host(from: &Path, to: &Path, (recorded, played): (&str, &str)) {
 }
 
 /// Diagnoses with a case's log and present, and the Docker at `endpoint`.
-fn diagnose(folder: &Path, endpoint: &str, timeout: Duration) -> (Told, Value) {
+fn diagnose(case: &Unpacked, endpoint: &str, timeout: Duration) -> (Told, Value) {
     let mut args = vec!["diagnose".to_owned()];
-    let mut words = arguments(folder).into_iter();
+    let mut words = arguments(case).into_iter();
     let mut recorded = None;
     let host = tempfile::tempdir().unwrap();
     while let Some(word) = words.next() {
@@ -152,11 +152,6 @@ fn diagnose(folder: &Path, endpoint: &str, timeout: Duration) -> (Told, Value) {
     (told, serde_json::from_str(&report).unwrap())
 }
 
-fn case(name: &str) -> PathBuf {
-    let found = folders().into_iter().find(|folder| folder.ends_with(name));
-    found.unwrap_or_else(|| panic!("no case {name}"))
-}
-
 /// Compares with lines as in `expect`.
 fn check(name: &str, expect: &str, told: &Told, report: &Value) {
     for line in expect
@@ -176,29 +171,28 @@ fn check(name: &str, expect: &str, told: &Told, report: &Value) {
 #[test]
 fn recorded_daemons_lead_to_the_same_findings_over_a_socket() {
     let mut seen = 0;
-    for folder in folders() {
+    for case in unpacked() {
         // The kubelet's answers are of the machine itself: no socket brings them there.
-        if folder.join("kubelet").exists() {
+        if case.has("kubelet") {
             continue;
         }
         // A saved capture is replayed as a whole.
-        if !folder.join("docker").exists() || folder.join("manifest.json").exists() {
+        if !case.has("docker") || case.has("manifest.json") {
             continue;
         }
-        let Some(peer) = Peer::of(&folder) else {
+        let Some(peer) = Peer::of(&case) else {
             continue;
         };
-        let name = folder.file_name().unwrap().to_str().unwrap();
+        let name = &case.name;
         // Only what never answers need not be waited for.
-        let index = fs::read_to_string(folder.join("docker/index")).unwrap();
+        let index = case.text("docker/index");
         let timeout = if index.contains("\ttimed_out\t") {
             TIMEOUT
         } else {
             PATIENCE
         };
-        let (told, report) = diagnose(&folder, &peer.endpoint(), timeout);
-        let expect = fs::read_to_string(folder.join("expect")).unwrap();
-        check(name, &expect, &told, &report);
+        let (told, report) = diagnose(&case, &peer.endpoint(), timeout);
+        check(name, case.text("expect"), &told, &report);
         if timeout == TIMEOUT {
             assert!(told.took < TIMEOUT * 2 + SLACK, "{name}: {:?}", told.took);
         }
@@ -226,8 +220,8 @@ const SANDBOX: &str = "b15929dfcea1eacc23c8e0f6006a497cb7254d19f0d7a441e6a2cfbe7
 const SANDBOX_NAME: &str = "k8s_POD_web-2_default_9b0e4a32-7fe5-45b4-b69e-1c76355b4249_0";
 
 /// Returns the whole id in a case's log that begins with `start`.
-fn whole_id(folder: &Path, start: &str) -> &'static str {
-    let log = fs::read_to_string(folder.join("kubelet.log")).unwrap();
+fn whole_id(case: &Unpacked, start: &str) -> &'static str {
+    let log = case.text("kubelet.log");
     let at = log
         .match_indices(start)
         .map(|(at, _)| &log[at..])

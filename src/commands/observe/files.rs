@@ -73,10 +73,10 @@ pub(super) fn take(reading: Reading, tree: &Tree, evidence: &mut Evidence) {
     let mut found: Vec<Container> = files.filter_map(|raw| raw.container(&disk.root)).collect();
     let odd = reading.files.len() - found.len();
     if odd > 0 {
-        evidence.gaps.push(Gap {
-            what: format!("Docker's files in {}", disk.root),
-            why: format!("{odd} of them make no sense"),
-        });
+        evidence.gaps.push(Gap::new(
+            format!("Docker's files in {}", disk.root),
+            format!("{odd} of them make no sense"),
+        ));
     }
     let seen = evidence
         .host

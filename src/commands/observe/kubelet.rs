@@ -64,10 +64,9 @@ pub(super) fn start(
     });
     asking
         .map_err(|error| {
-            evidence.gaps.push(Gap {
-                what: "the kubelet".to_owned(),
-                why: error.to_string(),
-            });
+            evidence
+                .gaps
+                .push(Gap::new("the kubelet", error.to_string()));
         })
         .ok()
 }
@@ -114,8 +113,6 @@ fn take(answers: Vec<Answer>, took: Duration, keep: Option<&Keep>, evidence: &mu
 
 /// Returns what a capture lacks for want of this answer. What it means is for the report to say, which has the rest.
 fn unanswered(answer: &Answer) -> Option<Gap> {
-    (answer.probe.outcome != Outcome::Answered).then(|| Gap {
-        what: answer.source.clone(),
-        why: probe_text(&answer.probe),
-    })
+    (answer.probe.outcome != Outcome::Answered)
+        .then(|| Gap::new(answer.source.clone(), probe_text(&answer.probe)))
 }

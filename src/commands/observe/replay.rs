@@ -12,7 +12,7 @@ use crate::{
     capture::{Capture, Keep, Manifest, manifest::Options},
     cli::{LogArgs, LookArgs},
     evidence::Evidence,
-    io::{files::Tree, gap::Gap},
+    io::files::Tree,
     kubelet::summary::Digest,
     log::{self, Reading, Recorded, Sink, options::Moments},
     node::observe,
@@ -97,11 +97,14 @@ pub fn replay(
     read_files(&mut capture, &tree, keep, &mut evidence);
     kubelet::replay(&mut capture, keep, &mut evidence)?;
     if let Some(manifest) = &manifest {
-        evidence.gaps = manifest.gaps.iter().map(Gap::from).collect();
+        evidence.gaps = manifest.gaps();
         evidence
             .gaps
             .extend(of_the_log.into_iter().filter(|_| narrowed));
         evidence.notes.clone_from(&manifest.notes);
+        if let Some(host) = &mut evidence.host {
+            host.kernel_messages_unread |= manifest.kernel_messages_unread;
+        }
     }
     Ok(evidence)
 }

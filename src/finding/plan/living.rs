@@ -6,7 +6,7 @@
 use super::Target;
 use crate::{
     io::probe::Outcome,
-    runtime::{Container, ContainerKind},
+    runtime::{Container, ContainerKind, State},
     syntax::id::{ContainerId, PodName, PodUid},
 };
 use std::collections::HashSet;
@@ -106,7 +106,7 @@ impl<'a> Inhabited<'a> {
 fn lives(sandbox: &Container) -> bool {
     match &sandbox.inspected {
         Some(inspected) => {
-            inspected.running || !matches!(inspected.state.as_str(), "exited" | "dead")
+            inspected.running || !matches!(inspected.state, State::Exited | State::Dead)
         }
         None => sandbox.probe.outcome != Outcome::Gone,
     }

@@ -22,10 +22,10 @@ pub(super) fn container(digit: &str, state: &str) -> Container {
         sandbox: None,
         labels: BTreeMap::new(),
         created: hour_ago,
-        listed_state: state.to_owned(),
+        listed_state: state.into(),
         listed_status: String::new(),
         inspected: Some(Inspected {
-            state: state.to_owned(),
+            state: state.into(),
             running,
             error: String::new(),
             started: hour_ago.filter(|_| state != "created"),
@@ -119,7 +119,7 @@ fn dead_is_what_inspect_says_whatever_the_list_says() {
         ("dead", "running", ""),
     ] {
         let mut it = container("a", inspected);
-        it.listed_state = listed.to_owned();
+        it.listed_state = listed.into();
         assert_eq!(planned(&[it], &dead), expected, "{listed}/{inspected}");
     }
 }
@@ -409,8 +409,8 @@ fn a_start_in_between_changes_a_target_even_if_it_has_ended_again() {
     assert!(target.is_unchanged(&inspected));
     for change in [
         |it: &mut Inspected| it.running = true,
-        |it: &mut Inspected| it.state = "running".to_owned(),
-        |it: &mut Inspected| it.state = "dead".to_owned(),
+        |it: &mut Inspected| it.state = State::Running,
+        |it: &mut Inspected| it.state = State::Dead,
         |it: &mut Inspected| it.started = Some(now()),
         |it: &mut Inspected| it.finished = Some(now()),
         |it: &mut Inspected| it.finished = None,
@@ -426,7 +426,7 @@ fn a_removal_that_another_began_leaves_a_dead_target_what_it_was() {
     let it = container("a", "dead");
     let target = &Plan::new(std::slice::from_ref(&it), &all(), now()).targets[0];
     let mut inspected = it.inspected.unwrap();
-    inspected.state = "removing".to_owned();
+    inspected.state = State::Removing;
     assert!(target.is_unchanged(&inspected));
 }
 

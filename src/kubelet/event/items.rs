@@ -47,9 +47,9 @@ static AUTOMATON: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
 });
 
 /// Most reasons that are taken out of a list: there are seven.
-const MOST: usize = 16;
+const MAX_ITEMS: usize = 16;
 
-/// Returns how the kubelet words a reason that is logged in lists only; nothing for other messages.
+/// The text of a reason that is logged in lists only; nothing for other messages.
 pub(super) fn wording(kind: Kind) -> Option<&'static str> {
     let (beginning, _) = BEGINNINGS.iter().find(|(_, of)| *of == kind)?;
     // What begins in the middle of a word is logged as a line of its own, too.
@@ -60,7 +60,7 @@ pub(super) fn wording(kind: Kind) -> Option<&'static str> {
         .then_some(beginning)
 }
 
-/// Returns the known reasons in `list`, in order, and how many are left out.
+/// The known reasons in `list`, in order, and how many are left out.
 pub(super) fn items(list: &str) -> (Vec<Item<'_>>, u64) {
     let (mut items, mut left_out) = (Vec::new(), 0);
     let Some(automaton) = AUTOMATON.as_ref().filter(|_| !list.is_empty()) else {
@@ -68,7 +68,7 @@ pub(super) fn items(list: &str) -> (Vec<Item<'_>>, u64) {
     };
     let mut found = automaton.find_iter(list).peekable();
     while let Some(beginning) = found.next() {
-        if items.len() == MOST {
+        if items.len() == MAX_ITEMS {
             left_out += 1;
             continue;
         }
@@ -102,8 +102,8 @@ fn item(kind: Kind, text: &str) -> Item<'_> {
 fn stale(text: &str) -> (Option<TimeDelta>, Option<TimeDelta>) {
     let lag = text.split_once("ago").and_then(|(lag, _)| {
         duration::parse(lag.trim()).or_else(|| {
-            let mended: String = lag.split_whitespace().collect();
-            duration::parse(&mended)
+            let joined: String = lag.split_whitespace().collect();
+            duration::parse(&joined)
         })
     });
     let threshold = text
@@ -113,7 +113,7 @@ fn stale(text: &str) -> (Option<TimeDelta>, Option<TimeDelta>) {
     (lag, threshold)
 }
 
-/// Returns reason and message of `RuntimeReady=false reason:… message:…`.
+/// Reason and message of `RuntimeReady=false reason:… message:…`.
 pub(super) fn state(text: &str) -> (Option<&str>, Option<&str>) {
     let Some((_, rest)) = text.split_once("reason:") else {
         return (None, None);

@@ -3,7 +3,7 @@ use crate::{
     kubelet::parser::{Hints, Told},
     syntax::time::Time,
 };
-use std::{fmt::Write as _, fs, path::Path};
+use std::fmt::Write as _;
 
 fn hints() -> Hints {
     Hints {
@@ -65,20 +65,19 @@ fn cut<'a>(mut text: &'a [u8], dice: &mut Dice, largest: usize) -> Vec<&'a [u8]>
     blocks
 }
 
-fn case(name: &str) -> Vec<u8> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cases");
-    fs::read(root.join(name)).unwrap()
+fn case((name, log): (&str, &str)) -> Vec<u8> {
+    crate::case::case(name).text(log).into()
 }
 
 /// Logs of all kinds: plain, JSON, a mixed syslog, structured, entries of several lines, hits at every edge.
 fn logs() -> Vec<Vec<u8>> {
     let mut logs: Vec<Vec<u8>> = [
-        "stale-volume/kubelet.log",
-        "json-format/kubelet.log",
-        "busy-removal/messages",
-        "hung-sandbox-structured/journal.txt",
-        "healthy-log/kubelet.log",
-        "describe-node/condition.txt",
+        ("stale-volume", "kubelet.log"),
+        ("json-format", "kubelet.log"),
+        ("busy-removal", "messages"),
+        ("hung-sandbox-structured", "journal.txt"),
+        ("healthy-log", "kubelet.log"),
+        ("describe-node", "condition.txt"),
     ]
     .map(case)
     .to_vec();

@@ -1,6 +1,7 @@
 //! What the beginning of a log shows.
 
 use super::*;
+use crate::case::case;
 
 fn cut_at(text: &str) -> Option<usize> {
     Looks::of(text.as_bytes(), true).cut
@@ -17,8 +18,9 @@ fn paged(text: &str, width: usize) -> String {
 
 #[test]
 fn lines_that_a_pager_cut_all_end_at_its_edge() {
-    let real = include_str!("../../../fixtures/cases/sandbox-flaps/kubelet.log");
+    let real = case("sandbox-flaps");
     let head: String = real
+        .text("kubelet.log")
         .lines()
         .take(300)
         .map(|line| format!("{line}\n"))

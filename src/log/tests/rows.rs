@@ -1,10 +1,14 @@
 //! Broken lines: told by their rows, and put together.
 
 use super::*;
-use std::fmt::Write as _;
+use std::{fmt::Write as _, sync::LazyLock};
 
-const REAL: &str = include_str!("../../../fixtures/cases/sandbox-flaps/kubelet.log");
-const FLOOD: &str = include_str!("../../../fixtures/cases/list-too-large/kubelet.log");
+static REAL: LazyLock<String> = LazyLock::new(|| log_of("sandbox-flaps"));
+static FLOOD: LazyLock<String> = LazyLock::new(|| log_of("list-too-large"));
+
+fn log_of(case: &str) -> String {
+    crate::case::case(case).text("kubelet.log").to_owned()
+}
 
 /// Breaks lines as a terminal of that width does.
 fn broken(text: &str, width: usize) -> String {
@@ -45,7 +49,7 @@ fn journal(text: &str) -> String {
 
 #[test]
 fn rows_of_real_logs_tell_the_terminals_width() {
-    for text in [REAL, FLOOD, &journal(REAL), &journal(FLOOD)] {
+    for text in [REAL.as_str(), &FLOOD, &journal(&REAL), &journal(&FLOOD)] {
         let text: String = text
             .lines()
             .take(400)
@@ -94,7 +98,7 @@ fn lines_that_are_whole_are_no_rows() {
 #[test]
 fn broken_lines_are_put_together_and_keep_their_numbers() {
     for width in [60, 80, 132] {
-        let rows = broken(REAL, width);
+        let rows = broken(&REAL, width);
         let whole = joined(&rows, width);
         assert_eq!(whole.lines().count(), rows.lines().count());
         let begins = |text: &str| -> Vec<(usize, String)> {
@@ -105,7 +109,7 @@ fn broken_lines_are_put_together_and_keep_their_numbers() {
                 .collect()
         };
         assert!(begins(&whole) == begins(&rows), "{width}");
-        let (real, whole) = (words(REAL), words(&whole));
+        let (real, whole) = (words(&REAL), words(&whole));
         let lost = real.iter().filter(|line| !whole.contains(*line)).count();
         assert!(lost * 50 <= real.len(), "{lost} of {}", real.len());
     }

@@ -1,6 +1,7 @@
 //! Logs that somebody searched, and logs that are whole.
 
 use super::*;
+use std::sync::LazyLock;
 
 fn is_extract(text: &str) -> bool {
     // However the blocks fall.
@@ -30,7 +31,11 @@ fn searched(text: &str) -> String {
         .collect()
 }
 
-const HANGS: &str = include_str!("../../../fixtures/cases/sandbox-stop-hangs/kubelet.log");
+static HANGS: LazyLock<String> = LazyLock::new(|| log_of("sandbox-stop-hangs"));
+
+fn log_of(case: &str) -> String {
+    crate::case::case(case).text("kubelet.log").to_owned()
+}
 
 #[test]
 fn what_a_search_left_is_known_in_each_envelope_and_whole_logs_are_whole() {
@@ -40,15 +45,15 @@ fn what_a_search_left_is_known_in_each_envelope_and_whole_logs_are_whole() {
             .map(|line| format!("Nov 30 05:36:26 worker-3 kubelet[1]: {line}\n"))
             .collect()
     };
-    let json = include_str!("../../../fixtures/cases/json-format/kubelet.log");
-    let flood = include_str!("../../../fixtures/cases/list-too-large/kubelet.log");
-    let down = include_str!("../../../fixtures/cases/runtime-down-log/kubelet.log");
-    for text in [HANGS, json, &tagged(HANGS)] {
+    let json = log_of("json-format");
+    let flood = log_of("list-too-large");
+    let down = log_of("runtime-down-log");
+    for text in [HANGS.as_str(), &json, &tagged(&HANGS)] {
         assert!(!is_extract(text));
         assert!(is_extract(&searched(text)));
     }
     // Floods, in which nearly each line is of interest, from their middle on.
-    for text in [flood, down, &tagged(flood)] {
+    for text in [&flood, &down, &tagged(&flood)] {
         let middle = text.len() / 2 + text[text.len() / 2..].find('\n').unwrap() + 1;
         assert!(!is_extract(&text[middle..]));
     }
@@ -56,7 +61,7 @@ fn what_a_search_left_is_known_in_each_envelope_and_whole_logs_are_whole() {
 
 #[test]
 fn a_line_that_was_not_searched_for_counts_wherever_it_is_looked_for() {
-    let stale = searched(HANGS);
+    let stale = searched(&HANGS);
     let stale = stale.repeat((400 << 10) / stale.len() + 1);
     assert!(is_extract(&stale));
     let other = "I1130 05:36:26.000000    2261 reconciler.go:1] nothing to see\n";
@@ -72,7 +77,7 @@ fn a_line_that_was_not_searched_for_counts_wherever_it_is_looked_for() {
 
 #[test]
 fn few_lines_tell_nothing_and_other_text_is_no_line() {
-    let few: String = searched(HANGS)
+    let few: String = searched(&HANGS)
         .lines()
         .take(4)
         .map(|line| format!("{line}\n"))
@@ -80,6 +85,6 @@ fn few_lines_tell_nothing_and_other_text_is_no_line() {
     assert!(!is_extract(&few));
     assert!(!is_extract(""));
     assert!(!is_extract("PLEG is not healthy\n".repeat(9).as_str()));
-    let prose = format!("Hello, my node is sick:\n{}Thanks\n", searched(HANGS));
+    let prose = format!("Hello, my node is sick:\n{}Thanks\n", searched(&HANGS));
     assert!(is_extract(&prose));
 }

@@ -82,10 +82,7 @@ fn parse(words: &str) -> (BTreeMap<String, Vec<String>>, Option<Gap>) {
 }
 
 fn gap(why: String) -> Gap {
-    Gap {
-        what: "what is left of dead containers' layers".to_owned(),
-        why,
-    }
+    Gap::new("what is left of dead containers' layers", why)
 }
 
 /// The child's part: writes what is in these folders, each at once.

@@ -83,10 +83,10 @@ pub(super) fn scan(
     );
     if !matches!(ended, Ok(Ended::Whole)) {
         let of = number.map_or_else(String::new, |all| format!(": {read} of {all}"));
-        gaps.push(Gap {
-            what: MOUNTS.to_owned(),
-            why: format!("not all mount namespaces could be read in time{of}"),
-        });
+        gaps.push(Gap::new(
+            MOUNTS.to_owned(),
+            format!("not all mount namespaces could be read in time{of}"),
+        ));
     }
     host.namespaces = kept(tree, stats, found, until, gaps);
 }

@@ -64,10 +64,10 @@ pub(super) fn resample(
         },
     );
     if !matches!(ended, Ok(Ended::Whole)) {
-        gaps.push(Gap {
-            what: "whether what waits or is stopped on this host stays so".to_owned(),
-            why: "no time for a second sample".to_owned(),
-        });
+        gaps.push(Gap::new(
+            "whether what waits or is stopped on this host stays so",
+            "no time for a second sample",
+        ));
     }
     for process in found.values_mut() {
         process.still = still.get(&(process.pid, process.pid)).copied();

@@ -75,7 +75,7 @@ fn read(tree: &Tree, kubelet: &Process, until: Instant) -> Option<(Settings, Opt
         Ok(read) => (set.with_file(&read), None),
         Err(why) => {
             let what = format!("the kubelet's settings in {file}");
-            (set, Some(Gap { what, why }))
+            (set, Some(Gap::new(what, why)))
         }
     })
 }

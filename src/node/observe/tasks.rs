@@ -57,10 +57,7 @@ pub(super) fn scan(
         stats, complaint, ..
     } = scan;
     if let Some(why) = complaint {
-        gaps.push(Gap {
-            what: "this host's processes".to_owned(),
-            why,
-        });
+        gaps.push(Gap::new("this host's processes", why));
     }
     host.seen = stats.len();
     let lives = |stat: &&Stat| stat.state != State::Dead;
@@ -167,26 +164,26 @@ pub(super) fn complaints(told: &helper::FilesRead, what: ProcFile) -> Vec<Gap> {
     };
     let mut gaps = Vec::new();
     if let Some(why) = &told.failed {
-        gaps.push(Gap {
-            what: format!("{all} of processes"),
-            why: format!("cannot run the child that reads them: {why}"),
-        });
+        gaps.push(Gap::new(
+            format!("{all} of processes"),
+            format!("cannot run the child that reads them: {why}"),
+        ));
     }
     if !told.stuck.is_empty() {
         let pids: Vec<_> = told.stuck.iter().take(8).map(u32::to_string).collect();
-        gaps.push(Gap {
-            what: match told.stuck.len() {
+        gaps.push(Gap::new(
+            match told.stuck.len() {
                 1 => one.to_owned(),
                 more => format!("the {all} of {more} processes"),
             },
-            why: format!("not read in time ({why}): {}", pids.join(", ")),
-        });
+            format!("not read in time ({why}): {}", pids.join(", ")),
+        ));
     }
     if let Some(&pid) = told.survivors.first() {
-        gaps.push(Gap {
-            what: format!("{all} of processes"),
-            why: programs::stuck_child(pid),
-        });
+        gaps.push(Gap::new(
+            format!("{all} of processes"),
+            programs::stuck_child(pid),
+        ));
     }
     gaps
 }
@@ -239,10 +236,10 @@ fn scan_details(
         },
     );
     if !matches!(ended, Ok(Ended::Whole)) {
-        gaps.push(Gap {
-            what: "what this host's processes wait for".to_owned(),
-            why: format!("only {seen} of {} could be read in time", found.len()),
-        });
+        gaps.push(Gap::new(
+            "what this host's processes wait for",
+            format!("only {seen} of {} could be read in time", found.len()),
+        ));
     }
 }
 

@@ -62,9 +62,11 @@ pub(super) fn scan(tree: &Tree, processes: &[Process], until: Instant) -> (Versi
         };
         let printed = printed.unwrap_or_default();
         versions.learn(component, component::printed(component, &printed));
-        gaps.extend(survivor.map(|pid| Gap {
-            what: format!("the version of {}", component.name()),
-            why: programs::stuck_child(pid),
+        gaps.extend(survivor.map(|pid| {
+            Gap::new(
+                format!("the version of {}", component.name()),
+                programs::stuck_child(pid),
+            )
         }));
     }
     (versions, gaps)

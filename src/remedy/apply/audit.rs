@@ -126,7 +126,7 @@ impl<'a> Entry<'a> {
             name: &target.name,
             pod: target.pod.as_ref().map(|pod| &*pod.name),
             namespace: target.pod.as_ref().map(|pod| &*pod.namespace),
-            state: Some(&target.state),
+            state: Some(target.state.as_str()),
             ..Self::default()
         }
     }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     finding::{
-        Confidence, Remedy, Severity,
+        Confidence, Remedy, Severity, Variant,
         action::{RuntimeProcess, Unit},
     },
     kubelet::Metrics,
@@ -49,6 +49,7 @@ fn remedy(risk: Risk, actions: &[Action]) -> Remedy {
 fn finding(id: &'static str, remedies: Vec<Remedy>) -> Finding {
     Finding {
         id,
+        variant: Variant::Plain,
         title: id.to_owned(),
         severity: Severity::Warning,
         confidence: Confidence::Suspected,

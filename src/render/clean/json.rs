@@ -95,7 +95,7 @@ fn planned(target: &Target) -> Planned<'_> {
             ContainerKind::Container => "container",
             ContainerKind::Other => "other",
         },
-        state: &target.state,
+        state: target.state.as_str(),
         since: target.since().map(stamp),
         loses_logs: target.loses_logs(),
     }
@@ -108,7 +108,7 @@ fn resulting<'a>((target, outcome): (&'a Target, &'a Outcome)) -> Resulting<'a> 
         name: &target.name,
         pod,
         namespace,
-        state: &target.state,
+        state: target.state.as_str(),
         outcome: outcome.status.removal_word(),
         reason: outcome.reason.as_deref(),
     }
@@ -121,7 +121,7 @@ fn left_alone(it: &Unseen) -> LeftAlone<'_> {
         name: &it.name,
         pod,
         namespace,
-        listed_state: &it.listed_state,
+        listed_state: it.listed_state.as_str(),
         reason: it.why(),
     }
 }

@@ -26,7 +26,7 @@ fn target(digit: &str, role: ContainerKind, label: &str, state: &str, kind: Kind
         uid: None,
         sandbox: None,
         kind,
-        state: state.to_owned(),
+        state: state.into(),
         created: Some(now() - TimeDelta::hours(30)),
         started: None,
         finished: Some(now() - TimeDelta::minutes(192)),
@@ -48,7 +48,7 @@ fn example() -> Plan {
             id: ContainerId::parse(&"d".repeat(64)).unwrap(),
             name: "k8s_db_db-0_prod_9b0e4a32-7fe5-45b4-b69e-1c76355b4249_0".to_owned(),
             pod: None,
-            listed_state: "created".to_owned(),
+            listed_state: "created".into(),
             probe: Probe {
                 outcome: crate::io::probe::Outcome::TimedOut,
                 took: Duration::from_secs(3),

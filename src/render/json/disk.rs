@@ -34,7 +34,7 @@ impl<'a> From<&'a Stored> for StoredV1<'a> {
     fn from(stored: &'a Stored) -> Self {
         Self {
             written: stored.written.map(time),
-            state: &stored.state.state,
+            state: stored.state.state.as_str(),
             error: &stored.state.error,
             pid: stored.pid,
             process: match stored.life {

@@ -1,12 +1,10 @@
 //! What `explain` says, for scripts: `plegdoctor.explain/1`.
 
 use super::event::EventV1;
-use crate::{
-    explain::{
-        Sort, Topic,
-        paste::{Heard, Other, Pasted},
-    },
-    syntax::page::Page,
+use crate::explain::{
+    Sort, Topic,
+    page::{Page, Step},
+    paste::{Pasted, PastedMessage, UnknownLine},
 };
 use serde::Serialize;
 use std::io::{self, Write};
@@ -38,39 +36,39 @@ struct TopicV1 {
     id: &'static str,
     title: &'static str,
     texts: Vec<String>,
-    means: &'static str,
-    matters: &'static str,
+    means: String,
+    matters: String,
     confirm: Vec<LookV1>,
     remedies: Vec<CureV1>,
-    versions: &'static str,
-    unproved: Option<&'static str>,
-    see: &'static [&'static str],
-    sources: &'static [&'static str],
+    versions: String,
+    unproved: Option<String>,
+    see: Vec<&'static str>,
+    sources: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
 struct LookV1 {
-    what: &'static str,
-    command: &'static str,
+    what: String,
+    command: String,
 }
 
 #[derive(Serialize)]
 struct CureV1 {
-    what: &'static str,
-    command: Option<&'static str>,
-    cost: &'static str,
+    what: String,
+    command: Option<String>,
+    cost: String,
 }
 
 #[derive(Serialize)]
 struct PastedV1<'a> {
     lines: u64,
     unknown: u64,
-    messages: Vec<HeardV1<'a>>,
-    others: Vec<OtherV1<'a>>,
+    messages: Vec<MessageV1<'a>>,
+    others: Vec<UnknownLineV1<'a>>,
 }
 
 #[derive(Serialize)]
-struct HeardV1<'a> {
+struct MessageV1<'a> {
     id: &'static str,
     count: u64,
     examples: Vec<ExampleV1<'a>>,
@@ -83,14 +81,14 @@ struct ExampleV1<'a> {
 }
 
 #[derive(Serialize)]
-struct OtherV1<'a> {
+struct UnknownLineV1<'a> {
     line: u64,
     text: &'a str,
     told: &'a [String],
 }
 
-/// Returns a text, unless it is empty.
-fn some(text: &'static str) -> Option<&'static str> {
+/// A text, unless it is empty.
+fn some(text: String) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
@@ -102,19 +100,16 @@ impl From<&Topic> for TopicV1 {
             confirm,
             remedies,
             versions,
-            unproved,
+            unproven,
             see,
             sources,
-        } = *topic.page;
-        let looks = confirm.iter().map(|look| LookV1 {
-            what: look.what,
-            command: look.command,
-        });
-        let cures = remedies.iter().map(|cure| CureV1 {
-            what: cure.what,
-            command: some(cure.command),
-            cost: cure.cost,
-        });
+        } = topic.page();
+        let check = |Step { what, command, .. }| LookV1 { what, command };
+        let remedy = |step: Step| CureV1 {
+            what: step.what,
+            command: some(step.command),
+            cost: step.cost,
+        };
         Self {
             kind: match topic.sort {
                 Sort::Finding => "finding",
@@ -125,10 +120,10 @@ impl From<&Topic> for TopicV1 {
             texts: topic.texts(),
             means,
             matters,
-            confirm: looks.collect(),
-            remedies: cures.collect(),
+            confirm: confirm.into_iter().map(check).collect(),
+            remedies: remedies.into_iter().map(remedy).collect(),
             versions,
-            unproved: some(unproved),
+            unproved: some(unproven),
             see,
             sources,
         }
@@ -140,32 +135,32 @@ impl<'a> From<&'a Pasted> for PastedV1<'a> {
         Self {
             lines: pasted.lines,
             unknown: pasted.unknown,
-            messages: pasted.messages.iter().map(HeardV1::from).collect(),
-            others: pasted.others.iter().map(OtherV1::from).collect(),
+            messages: pasted.messages.iter().map(MessageV1::from).collect(),
+            others: pasted.others.iter().map(UnknownLineV1::from).collect(),
         }
     }
 }
 
-impl<'a> From<&'a Heard> for HeardV1<'a> {
-    fn from(heard: &'a Heard) -> Self {
-        let examples = heard.examples.iter().map(|example| ExampleV1 {
+impl<'a> From<&'a PastedMessage> for MessageV1<'a> {
+    fn from(message: &'a PastedMessage) -> Self {
+        let examples = message.examples.iter().map(|example| ExampleV1 {
             event: EventV1::from(&example.event),
-            told: &example.told,
+            told: &example.sentences,
         });
         Self {
-            id: heard.kind.id(),
-            count: heard.count,
+            id: message.kind.id(),
+            count: message.count,
             examples: examples.collect(),
         }
     }
 }
 
-impl<'a> From<&'a Other> for OtherV1<'a> {
-    fn from(other: &'a Other) -> Self {
+impl<'a> From<&'a UnknownLine> for UnknownLineV1<'a> {
+    fn from(other: &'a UnknownLine) -> Self {
         Self {
             line: other.line,
             text: &other.text,
-            told: &other.told,
+            told: &other.sentences,
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     kubelet::{THRESHOLD, incident::CALL_TIMEOUT},
     runtime::{
         Runtime,
-        calls::{Call, Ending},
+        calls::{CallResult, Ending},
         relist::{Pod, Relist},
     },
 };
@@ -89,12 +89,12 @@ pub fn write(runtime: &Runtime, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)
 }
 
-impl<'a> From<&Call<'a>> for CallV1<'a> {
-    fn from(call: &Call<'a>) -> Self {
+impl<'a> From<&CallResult<'a>> for CallV1<'a> {
+    fn from(call: &CallResult<'a>) -> Self {
         let container = call.container;
         let pod = container.and_then(|container| container.pod.as_ref());
         Self {
-            call: call.name,
+            call: call.call.as_str(),
             id: container.map(|container| container.id.as_str()),
             name: container.map(|container| container.name.as_str()),
             pod: pod.map(|pod| &*pod.name),

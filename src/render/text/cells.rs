@@ -21,14 +21,14 @@ pub(super) fn listed(container: &Container) -> &str {
     match container.probe.outcome {
         Outcome::Gone if container.listed_status.is_empty() => "not in Docker any more",
         _ if container.is_only_stored() => "not listed",
-        _ if container.listed_status.is_empty() => &container.listed_state,
+        _ if container.listed_status.is_empty() => container.listed_state.as_str(),
         _ => &container.listed_status,
     }
 }
 
 pub(super) fn inspected(container: &Container) -> String {
     let word = match (&container.inspected, container.probe.outcome) {
-        (Some(inspected), _) => &inspected.state,
+        (Some(inspected), _) => inspected.state.as_str(),
         (None, Outcome::NotProbed) if container.is_only_stored() => return on_disk(container),
         (None, Outcome::TimedOut) => "no answer",
         (None, Outcome::Gone) => "gone",

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    finding::{Confidence, Subject, SubjectKind},
+    finding::{Confidence, Subject, SubjectKind, Variant},
     kubelet::incident::{Shape, Teeth},
     syntax::{citation::Citation, time::Time},
 };
@@ -17,6 +17,7 @@ fn at(time: &str) -> Time {
 fn finding(id: &'static str, severity: Severity) -> Finding {
     Finding {
         id,
+        variant: Variant::Plain,
         title: String::new(),
         severity,
         confidence: Confidence::Suspected,

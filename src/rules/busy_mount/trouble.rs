@@ -10,7 +10,7 @@ use crate::{
         lines::Lines,
         subject_from, subject_of,
     },
-    runtime::{Container, Runtime},
+    runtime::{Container, Runtime, State},
     syntax::id::ContainerId,
 };
 use std::collections::BTreeSet;
@@ -37,7 +37,11 @@ impl Trouble<'_> {
         let container = self.container;
         let inspected = container.and_then(|container| container.inspected.as_ref());
         inspected.is_some_and(|inspected| {
-            !inspected.running && matches!(inspected.state.as_str(), "dead" | "exited" | "removing")
+            !inspected.running
+                && matches!(
+                    inspected.state,
+                    State::Dead | State::Exited | State::Removing
+                )
         })
     }
 

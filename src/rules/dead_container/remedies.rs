@@ -5,33 +5,25 @@ use crate::{
     evidence::Evidence,
     finding::{Remedy, Risk},
     node::mount_holder::Place,
-    rules::remedies::{clean_dead, docker_command, remedy},
+    rules::remedies::{docker_command, remedy},
     runtime::Container,
     syntax::id::ContainerId,
 };
 
-/// Looks that serve where the reason is not known.
-pub(super) const LOOK: &str =
-    "If it says that something is still mounted: see which process holds the mount";
-pub(super) const IMMUTABLE: &str =
-    "If it says that an operation is not permitted: look for an immutable file in its layer";
-
-/// Returns them for the dead containers that Docker told.
-pub(super) fn of_dead(evidence: &Evidence, dead: &[&Container]) -> Vec<Remedy> {
-    let clean = clean_dead(evidence).unwrap_or_default();
-    let Some(short) = dead.first().map(|container| container.id.short()) else {
-        return clean;
-    };
+/// The looks at the mount, which need no Docker, and at the layer, which do; for where the reason is not known.
+pub(super) fn looks(evidence: &Evidence, dead: &[&Container]) -> Option<[Remedy; 2]> {
+    let short = dead.first()?.id.short();
     let docker = docker_command(evidence);
-    let mut remedies = vec![
-        see_mounts(LOOK, &patterns(dead, short)),
+    Some([
+        see_mounts(
+            "If it says that something is still mounted: see which process holds the mount",
+            &patterns(dead, short),
+        ),
         see_immutable(
-            IMMUTABLE,
+            "If it says that an operation is not permitted: look for an immutable file in its layer",
             &format!("$({docker} inspect -f '{{{{.GraphDriver.Data.UpperDir}}}}' {short})"),
         ),
-    ];
-    remedies.extend(clean);
-    remedies
+    ])
 }
 
 fn see_mounts(title: &str, patterns: &str) -> Remedy {

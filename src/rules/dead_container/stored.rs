@@ -1,12 +1,14 @@
 //! Dead containers that only Docker's files tell of, for it does not answer itself. Its log and its files are one
 //! witness: never more than a suspicion.
 
-use super::{RULE, plain_reason, remedies};
+use super::{RULE, plain_reason};
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Severity},
+    finding::{Confidence, Finding, Remedy, Severity, Variant},
     io::probe::Outcome,
-    rules::{EACH, called, count, lines::Lines, lower, stored::cite, subject_of},
+    rules::{
+        EACH, called, count, lines::Lines, lower, remedies::clean_dead, stored::cite, subject_of,
+    },
     runtime::Container,
 };
 
@@ -21,7 +23,12 @@ pub(super) fn dead<'a>(evidence: &Evidence, containers: Vec<&'a Container>) -> V
     containers.into_iter().filter(untold).collect()
 }
 
-pub(super) fn tell(evidence: &Evidence, dead: &[&Container], about: &Lines) -> Finding {
+pub(super) fn tell(
+    evidence: &Evidence,
+    dead: &[&Container],
+    about: &Lines,
+    looks: Option<[Remedy; 2]>,
+) -> Finding {
     let mut citations = about.cite(4);
     citations.extend(dead.iter().take(EACH).filter_map(|one| cite(evidence, one)));
     let who = match dead {
@@ -42,6 +49,7 @@ pub(super) fn tell(evidence: &Evidence, dead: &[&Container], about: &Lines) -> F
     };
     Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: format!("{who} {was} dead when Docker last wrote it down"),
         severity: Severity::Warning,
         confidence: Confidence::Suspected,
@@ -51,19 +59,20 @@ pub(super) fn tell(evidence: &Evidence, dead: &[&Container], about: &Lines) -> F
         ),
         subjects: dead.iter().map(|container| subject_of(container)).collect(),
         citations,
-        remedies: once_it_answers(remedies::of_dead(evidence, dead)),
+        remedies: once_it_answers(evidence, looks),
         spans: about.spans(),
     }
 }
 
-/// Returns the remedies, those first that work without Docker.
-fn once_it_answers(remedies: Vec<Remedy>) -> Vec<Remedy> {
-    let (needs, works): (Vec<_>, Vec<_>) = remedies.into_iter().partition(|remedy| {
-        remedy.command.contains("docker ") || remedy.command.starts_with("plegdoctor ")
-    });
-    let later = needs.into_iter().map(|mut remedy| {
+/// Returns the remedies, the one first that works without Docker.
+fn once_it_answers(evidence: &Evidence, looks: Option<[Remedy; 2]>) -> Vec<Remedy> {
+    let (mounts, layer) = looks.map(|[mounts, layer]| (mounts, layer)).unzip();
+    let later = layer
+        .into_iter()
+        .chain(clean_dead(evidence).into_iter().flatten());
+    let later = later.map(|mut remedy| {
         remedy.title = format!("Once Docker answers: {}", lower(&remedy.title));
         remedy
     });
-    works.into_iter().chain(later).collect()
+    mounts.into_iter().chain(later).collect()
 }

@@ -7,7 +7,7 @@
 use super::RULE;
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
     kubelet::{
         event::{ErrorClass, Kind},
         summary::{Group, PAUSE},
@@ -36,6 +36,7 @@ pub(super) fn by_the_log(evidence: &Evidence, found: &[Finding]) -> Option<Findi
     let disk = disk.and_then(|it| it.first.detail.clone());
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: match active {
             true => "A disk fails, and calls to the runtime time out",
             false => "A disk failed, and calls to the runtime timed out for a time",

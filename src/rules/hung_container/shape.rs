@@ -3,7 +3,7 @@
 use super::{RULE, Suspect, has_status, lasts};
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Severity},
+    finding::{Confidence, Finding, Severity, Variant},
     kubelet::incident::{Incident, Shape},
     rules::{
         clock, count, node,
@@ -46,6 +46,7 @@ pub(super) fn unnamed(evidence: &Evidence) -> Option<Finding> {
     citations.dedup();
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: match active {
             true => format!("A status call of {who} does not answer, by the shape of the lag"),
             false => {

@@ -31,9 +31,7 @@ pub(super) fn title(suspects: &[Suspect], active: bool) -> String {
         .iter()
         .any(|suspect| has_status(suspect) || hangs(suspect))
     {
-        let who = who
-            .replacen("Container", "container", 1)
-            .replacen("Sandbox", "sandbox", 1);
+        let who = rules::lower(&who);
         let time_out = if active { "time out" } else { "timed out" };
         return format!(
             "The kubelet's calls to {} {who} {time_out}",

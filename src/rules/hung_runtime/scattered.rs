@@ -4,7 +4,7 @@
 use super::{Part, RULE, culprit};
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     rules::{clock, count, daemon, hung_container::in_turn, remedies::save_stacks},
 };
 
@@ -19,6 +19,7 @@ pub(super) fn told(evidence: &Evidence) -> Option<Finding> {
     let containers = count(containers, "container");
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: match active {
             true => format!(
                 "The container runtime is too slow: status calls for {containers} time out in turn"

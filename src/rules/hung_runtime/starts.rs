@@ -3,7 +3,7 @@
 use super::{Part, RULE, culprit};
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Severity},
+    finding::{Confidence, Finding, Severity, Variant},
     kubelet::{
         event::{ErrorClass, Kind},
         summary::Group,
@@ -23,11 +23,9 @@ const MANY_STARTS: u64 = 6;
 /// RunPodSandbox has twice the request time-out (CRI client); with the back-off after it nothing is tried for longer.
 const START_TIMEOUT: TimeDelta = TimeDelta::minutes(10);
 
-const TITLE: &str = "The container runtime does not make sandboxes and containers in time";
-
 /// Returns whether a finding tells of that alone: no relist waits for it, so it explains no outage.
 pub(in crate::rules) fn is_slow_start(finding: &Finding) -> bool {
-    finding.id == RULE.id && finding.title == TITLE
+    finding.id == RULE.id && finding.variant == Variant::SlowStarts
 }
 
 /// Sandboxes and containers that are not made in time, while all else answers: a slow disk, a network plugin, a
@@ -56,8 +54,12 @@ pub(super) fn slow(evidence: &Evidence) -> Option<Finding> {
     };
     Some(Finding {
         id: RULE.id,
+        variant: match overload.is_empty() {
+            true => Variant::SlowStarts,
+            false => Variant::Plain,
+        },
         title: match overload.is_empty() {
-            true => TITLE,
+            true => "The container runtime does not make sandboxes and containers in time",
             false => "CRI-O says that requests time out in it due to the system's load",
         }
         .to_owned(),

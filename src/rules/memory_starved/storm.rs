@@ -5,7 +5,7 @@
 use super::{RULE, remedies};
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Severity},
+    finding::{Confidence, Finding, Severity, Variant},
     kubelet::{event::Kind, incident::Incident},
     node::KernelKind,
     rules::{clock, holders, lasts, lines::Lines, node},
@@ -66,6 +66,7 @@ pub(super) fn before_the_lag(evidence: &Evidence) -> Option<Finding> {
     let active = outage.ongoing && lasts(evidence, Some(outage.last_line));
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: "The machine ran out of memory before the lag began".to_owned(),
         severity: Severity::Warning,
         confidence: Confidence::Suspected,

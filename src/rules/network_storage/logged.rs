@@ -6,7 +6,7 @@
 use super::RULE;
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
     kubelet::{
         event::{ErrorClass, Kind},
         summary::{Group, PAUSE},
@@ -41,6 +41,7 @@ pub(super) fn by_the_log(evidence: &Evidence) -> Option<Finding> {
     citations.extend(late.cite(2));
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: title(&servers, active),
         severity: match active && late.0.iter().any(of_relist) {
             true => Severity::Critical,

@@ -3,7 +3,7 @@
 use super::RULE;
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
     io::probe::Outcome,
     kubelet::Health,
     node::{Process, Role, State},
@@ -42,6 +42,7 @@ pub(super) fn tell(evidence: &Evidence) -> Option<Finding> {
     );
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: "The kubelet itself does not answer, which is not the PLEG".to_owned(),
         severity: Severity::Critical,
         confidence: match process {

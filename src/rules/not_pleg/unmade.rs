@@ -4,7 +4,7 @@
 use super::RULE;
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Risk, Severity},
+    finding::{Confidence, Finding, Risk, Severity, Variant},
     kubelet::{
         event::{ErrorClass, Kind},
         summary::{Group, Log},
@@ -43,6 +43,7 @@ pub(super) fn tell(evidence: &Evidence, log: &Log, found: &[Finding]) -> Option<
     let node_name = log.node.as_deref().unwrap_or("NODE");
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: "The PLEG is well, but new sandboxes fail one after the other".to_owned(),
         severity: Severity::Info,
         confidence: Confidence::Suspected,

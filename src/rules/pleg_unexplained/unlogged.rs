@@ -3,7 +3,7 @@
 use super::{RULE, remedies};
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Severity},
+    finding::{Confidence, Finding, Severity, Variant},
     kubelet::Health,
     rules::{
         kubelet::{self, cite},
@@ -36,6 +36,7 @@ pub(super) fn tell(evidence: &Evidence, ruled_out: &str) -> Option<Finding> {
     }
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: match kubelet.overdue() {
             Some(_) => "The PLEG is unhealthy, and the evidence does not tell why",
             None => "The kubelet's sync loop stands still, and the evidence does not tell why",

@@ -3,7 +3,7 @@
 use super::RULE;
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind},
+    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
     kubelet::{
         event::{Event, Kind},
         summary::{Group, PAUSE},
@@ -69,6 +69,7 @@ pub(super) fn tell(evidence: &Evidence) -> Option<Finding> {
     };
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: format!(
             "The kubelet cannot start: the sandbox {} of some container is gone",
             short(id)

@@ -5,7 +5,7 @@
 use super::{RULE, naming, remedies};
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Severity, Subject},
+    finding::{Confidence, Finding, Severity, Subject, Variant},
     kubelet::summary::PAUSE,
     rules::{daemon, lines::Episode},
 };
@@ -35,6 +35,7 @@ pub(super) fn by_the_log(evidence: &Evidence) -> Option<Finding> {
     };
     Some(Finding {
         id: RULE.id,
+        variant: Variant::Plain,
         title: match active {
             true => "systemd does not answer over D-Bus, as failed calls say",
             false => "systemd did not answer over D-Bus for a time, as failed calls say",

@@ -5,7 +5,7 @@
 use super::{RULE, remedies};
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Severity},
+    finding::{Confidence, Finding, Severity, Variant},
     kubelet::{
         event::{ErrorClass, Kind},
         summary::{Group, PAUSE},
@@ -54,6 +54,7 @@ pub(super) fn by_the_log(evidence: &Evidence) -> Option<Finding> {
     };
     Some(Finding {
         id: RULE.id,
+        variant: Variant::TaskLimitHit,
         title: match active {
             true => "Nothing new can be started: there are as many tasks as there may be",
             false => {

@@ -198,10 +198,10 @@ fn the_silence_of_a_log_says_nothing_where_lines_are_missing() {
     assert!(out(&searched).contains(&"runtime-down"));
     // The journal dropped some.
     let mut lossy = whole;
-    lossy.gaps.push(Gap {
-        what: "kubelet.log".to_owned(),
-        why: "Suppressed 12 messages from kubelet.service".to_owned(),
-    });
+    lossy.gaps.push(Gap::in_source(
+        "kubelet.log",
+        "Suppressed 12 messages from kubelet.service",
+    ));
     assert_eq!(out(&lossy), ["not-pleg"]);
 }
 
@@ -354,8 +354,7 @@ fn memory_that_is_left_now_says_nothing_of_kills_that_nobody_could_read() {
     let unread = |kills| {
         changed(|it| {
             machine(it).pressure.oom_kills = kills;
-            let note = "left out the kernel's messages: /dev/kmsg: permission denied";
-            it.notes.push(note.to_owned());
+            machine(it).kernel_messages_unread = true;
         })
     };
     for kills in [None, Some(2)] {

@@ -17,7 +17,7 @@ fn layer() -> Place {
 /// A dead sandbox, with the daemon's words.
 fn dead(error: &str) -> Container {
     let mut container = sandbox(ID, Some("dead"));
-    container.listed_state = "removing".to_owned();
+    container.listed_state = "removing".into();
     if let Some(inspected) = &mut container.inspected {
         inspected.error = error.to_owned();
         inspected.layers = vec![layer()];
@@ -213,13 +213,13 @@ fn the_kubelets_words_and_the_kernel_confirm_without_docker() {
 fn nobody_is_accused_of_the_mounts_of_those_that_are_well() {
     for state in ["running", "exited"] {
         let mut well = dead("");
-        well.inspected.as_mut().unwrap().state = state.to_owned();
+        well.inspected.as_mut().unwrap().state = state.into();
         quiet(&RULE, &story(&[], Some(vec![well]), vec![exporter()]));
     }
     // Nor where the kubelet's words are old, and it runs meanwhile.
     let mut running = dead("");
     let inspected = running.inspected.as_mut().unwrap();
-    (inspected.state, inspected.running) = ("running".to_owned(), true);
+    (inspected.state, inspected.running) = ("running".into(), true);
     quiet(
         &RULE,
         &story(&[removal(&busy())], Some(vec![running]), vec![exporter()]),

@@ -10,12 +10,12 @@ fn pile(stopped: usize, list: u64, inspect: u64) -> Runtime {
     let mut containers: Vec<_> = (0..=stopped)
         .map(|n| {
             let mut container = sandbox(&format!("{n:064x}"), Some("exited"));
-            container.listed_state = "exited".to_owned();
+            container.listed_state = "exited".into();
             container.probe = probe(Outcome::Answered, inspect);
             container
         })
         .collect();
-    containers[0].listed_state = "running".to_owned();
+    containers[0].listed_state = "running".into();
     Runtime {
         list: probe(Outcome::Answered, list),
         ..daemon_with(containers)

@@ -17,7 +17,7 @@ fn remove_failed(id: &str) -> String {
 
 fn dead() -> Container {
     let mut container = sandbox(ID, Some("dead"));
-    container.listed_state = "removing".to_owned();
+    container.listed_state = "removing".into();
     container.listed_status = "Removal In Progress".to_owned();
     if let Some(inspected) = &mut container.inspected {
         inspected.error = format!(
@@ -132,7 +132,7 @@ fn the_log_alone_suspects_and_a_container_gone_since_ends_it() {
 #[test]
 fn a_list_that_says_dead_or_removing_is_no_proof() {
     let mut container = sandbox(ID, Some("exited"));
-    container.listed_state = "removing".to_owned();
+    container.listed_state = "removing".into();
     quiet(&RULE, &evidence(&[], Some(daemon_with(vec![container]))));
 }
 

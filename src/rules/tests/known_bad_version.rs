@@ -122,7 +122,7 @@ fn the_running_daemons_word_counts_before_its_files() {
 #[test]
 fn a_list_that_contradicts_inspect_is_explained_by_dockers_release() {
     let mut dead = sandbox(ID, Some("dead"));
-    dead.listed_state = "removing".to_owned();
+    dead.listed_state = "removing".into();
     let told = |container: &Container, version: &str| {
         let daemon = with_versions(vec![container.clone()], &[("docker", version)]);
         let findings = check_all(&evidence(&[], Some(daemon)));
@@ -137,7 +137,7 @@ fn a_list_that_contradicts_inspect_is_explained_by_dockers_release() {
     assert!(told(&dead, "28.1.1"));
     assert!(!told(&dead, "28.2.0"));
     // After a restart of the daemon the list says dead, too.
-    dead.listed_state = "dead".to_owned();
+    dead.listed_state = "dead".into();
     assert!(!told(&dead, "20.10.24"));
 }
 

@@ -233,7 +233,7 @@ fn a_virtual_machines_shim_and_a_container_that_restarts_have_no_child_to_look_f
     quiet(&RULE, &story(vec![running()], machine(vec![kata])));
     let mut restarting = running();
     with(&mut restarting, |inspected| {
-        inspected.state = "restarting".to_owned();
+        inspected.state = "restarting".into();
     });
     quiet(&RULE, &story(vec![restarting], machine(vec![shim(ID)])));
 }

@@ -18,7 +18,7 @@ fn stored(id: &str, state: &str) -> Container {
     Container {
         inspected: None,
         probe: Probe::NONE,
-        listed_state: String::new(),
+        listed_state: "".into(),
         listed_status: String::new(),
         disk: Some(Stored {
             written: Some(at("03:30:00")),

@@ -63,10 +63,10 @@ pub fn recorded(files: &Recorded, ids: Option<&[ContainerId]>) -> Reading {
     let root = index["root"].as_str().unwrap_or(PART).to_owned();
     let mut gaps = Vec::new();
     if odd > 0 {
-        gaps.push(Gap {
-            what: format!("Docker's files in {root}"),
-            why: format!("{odd} of them make no sense"),
-        });
+        gaps.push(Gap::new(
+            format!("Docker's files in {root}"),
+            format!("{odd} of them make no sense"),
+        ));
     }
     Reading {
         disk: Some(Disk {

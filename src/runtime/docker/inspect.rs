@@ -134,7 +134,7 @@ impl Docker {
 
 /// Puts what inspect found into what was listed. Where there was no list, it tells the rest too.
 fn take(container: &mut Container, found: Container) {
-    let unlisted = container.listed_state.is_empty() && container.name.is_empty();
+    let unlisted = container.listed_state.is_none() && container.name.is_empty();
     if unlisted && found.inspected.is_some() {
         *container = found;
     } else {

@@ -4,7 +4,7 @@
 //! know); here each field stands for itself. Fields are those of the Engine API's ContainerSummary and
 //! ContainerInspectResponse.
 
-use super::{Container, Inspected};
+use super::{Container, Inspected, State};
 use crate::{
     node::{
         LeftoverLayer,
@@ -84,7 +84,7 @@ pub(super) fn inspection(body: &[u8]) -> Option<Container> {
     let state = &json["State"];
     let is = |key: &str| state[key].as_bool().unwrap_or(false);
     container.inspected = Some(Inspected {
-        state: word(state),
+        state: read_state(state),
         running: is("Running") || is("Paused") || is("Restarting"),
         error: text(&state["Error"]).to_owned(),
         started: time(text(&state["StartedAt"])),
@@ -156,7 +156,7 @@ fn summary(entry: &Value) -> Option<Container> {
         .and_then(|seconds| DateTime::from_timestamp(seconds, 0))
         .map(|utc| utc.fixed_offset())
         .filter(is_some_time);
-    container.listed_state = text(&entry["State"]).to_owned();
+    container.listed_state = text(&entry["State"]).into();
     container.listed_status = text(&entry["Status"]).to_owned();
     Some(identified(container))
 }
@@ -177,21 +177,20 @@ fn identified(container: Container) -> Container {
     }
 }
 
-/// Returns the state's word; daemons before API 1.21 gave only the flags.
-fn word(state: &Value) -> String {
+/// Reads the state; daemons before API 1.21 gave only the flags.
+fn read_state(state: &Value) -> State {
     let flags = [
-        ("Paused", "paused"),
-        ("Restarting", "restarting"),
-        ("Running", "running"),
-        ("Dead", "dead"),
+        ("Paused", State::Paused),
+        ("Restarting", State::Restarting),
+        ("Running", State::Running),
+        ("Dead", State::Dead),
     ];
     match text(&state["Status"]) {
         "" => flags
-            .iter()
+            .into_iter()
             .find(|(flag, _)| state[flag] == true)
-            .map_or("", |&(_, word)| word)
-            .to_owned(),
-        word => word.to_owned(),
+            .map_or_else(State::default, |(_, known)| known),
+        word => word.into(),
     }
 }
 
@@ -373,7 +372,7 @@ mod tests {
         );
         let inspected = inspection(json.as_bytes()).unwrap().inspected.unwrap();
         assert_eq!((inspected.started, inspected.finished), (None, None));
-        assert_eq!(inspected.state, "created");
+        assert_eq!(inspected.state, State::Created);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //! meanwhile.
 
 use crate::support::{
-    process::{self, wait_until},
+    fuse::Fuse,
+    process::{own_folder, wait_until},
     program::{self, plegdoctor, run},
 };
 use plegdoctor::capture::Capture;
@@ -20,35 +21,25 @@ const IN_TIME: Duration = Duration::from_secs(40);
 
 /// A file system whose server may be stopped.
 struct Mounted {
+    // Goes before what it lies in.
+    disk: Fuse,
     root: TempDir,
-    server: u32,
 }
 
 impl Mounted {
     fn new() -> Self {
-        let root = TempDir::new().unwrap();
+        let root = own_folder();
         let at = |name: &str| root.path().join(name);
         fs::create_dir_all(at("served")).unwrap();
         fs::create_dir_all(at("mounted")).unwrap();
-        let mounted = Command::new("bindfs")
-            .args([at("served"), at("mounted")])
-            .status();
-        assert!(mounted.unwrap().success());
-        let server = process::of(&at("mounted"))[0];
-        Self { root, server }
+        let disk = Fuse::mount(&at("served"), &at("mounted"));
+        Self { disk, root }
     }
 
     /// Returns the path of a capture there.
     fn capture(&self) -> String {
         let path = self.root.path().join("mounted/x.tar.gz");
         path.display().to_string()
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        process::signal(self.server, "KILL");
-        process::unmount_below(self.root.path());
     }
 }
 
@@ -75,7 +66,7 @@ fn metrics_only<'a>(metrics: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 #[test]
 fn a_capture_on_a_file_system_that_does_not_answer_is_given_up_in_time() {
     let mounted = Mounted::new();
-    process::freeze(mounted.server);
+    mounted.disk.freeze();
     let to = mounted.capture();
     for words in [&["collect", "-o", &to][..], &["diagnose", "--save", &to]] {
         let told = run(&metrics_only("/dev/null", words));
@@ -83,7 +74,7 @@ fn a_capture_on_a_file_system_that_does_not_answer_is_given_up_in_time() {
         assert!(told.err.contains("may hang"), "{told:?}");
         assert!(told.took < IN_TIME, "{:?}", told.took);
     }
-    process::signal(mounted.server, "CONT");
+    mounted.disk.thaw();
     let told = run(&metrics_only("/dev/null", &["collect", "-o", &to]));
     assert!(told.out.starts_with(&format!("{to}: ")), "{told:?}");
     assert!(Path::new(&to).is_file());

@@ -2,46 +2,50 @@
 
 use super::{files, log_of, noon, stale, text};
 use crate::{
-    cases::{arguments, folders, meets},
     json,
-    support::program::{fed, plegdoctor, run, told},
+    support::{
+        judge::{arguments, meets, printed, report, unpacked},
+        program::{fed, plegdoctor, run, told},
+    },
 };
+use plegdoctor::render::Format;
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{self, BufRead as _, BufReader},
     process::Command,
 };
 
 /// Every case that needs nobody who answers, through the real program, within its folder.
 #[test]
-fn cases_print_the_same_bytes_through_the_program_as_are_stored() {
+fn cases_print_the_same_bytes_through_the_program_as_within_this_process() {
     let mut seen = 0;
-    for folder in folders() {
-        let args = arguments(&folder);
-        let recorded = folder.join("kubelet").exists();
+    for case in unpacked() {
+        let args = arguments(&case);
+        let recorded = case.has("kubelet");
         let alone = ["--no-docker", "--capture"];
         if recorded || !args.iter().any(|arg| alone.contains(&arg.as_str())) {
             continue;
         }
         seen += 1;
-        let here = format!("{}/", folder.display());
+        let here = format!("{}/", case.folder.display());
         let args: Vec<_> = ["diagnose".to_owned()]
             .into_iter()
             .chain(args.iter().map(|arg| arg.replace(&here, "")))
             .collect();
-        let run = |format: &[&str]| told(plegdoctor(&args).args(format).current_dir(&folder));
-        let stored = |name| fs::read_to_string(folder.join(name)).unwrap();
+        let within = report(&case);
+        let run = |format: &[&str]| told(plegdoctor(&args).args(format).current_dir(&case.folder));
         let text = run(&[]);
-        assert_eq!((text.out, text.err), (stored("report.txt"), String::new()));
+        let expected = (printed(&within, Format::Text), String::new());
+        assert_eq!((text.out, text.err), expected);
         let told = run(&["--format", "json"]);
-        assert_eq!(told.out, stored("report.json"));
-        assert_eq!(told.code, text.code, "{}", folder.display());
+        assert_eq!(told.out, printed(&within, Format::Json));
+        assert_eq!(told.code, text.code, "{}", case.name);
         let report = told.report();
         json::strictly(&report);
-        let exit = stored("expect");
-        let exit = exit.lines().find(|line| line.starts_with("exit ")).unwrap();
+        let mut expect = case.text("expect").lines();
+        let exit = expect.find(|line| line.starts_with("exit ")).unwrap();
         let code = u8::try_from(told.code).unwrap();
-        assert_eq!(meets(exit, code, &report), Ok(()), "{}", folder.display());
+        assert_eq!(meets(exit, code, &report), Ok(()), "{}", case.name);
     }
     assert!(seen >= 15, "{seen}");
 }

@@ -1,73 +1,175 @@
-//! Pages are complete, name only commands and sources that exist, and stand in `docs/findings.md` as they are.
+//! Pages are complete and have the fixed headings, name only commands, sources and ids that exist, and stand in the
+//! index `docs/findings.md`.
 
 use clap::Parser as _;
 use plegdoctor::{
     cli::Cli,
-    explain::{self, Sort, Topic, gloss::GLOSSES},
-    render::{
-        Style,
-        explain::{markdown, pages},
+    explain::{
+        self, Sort, Topic,
+        notes::{self, NOTES},
+        page::HEADINGS,
     },
+    render::{Style, explain::pages},
 };
-use std::{collections::BTreeSet, fs, path::Path, process::Command};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
-/// Projects that are cited: those whose issues, or whose source, somebody can read.
-const PROJECTS: &[&str] = &[
-    "kubernetes",
-    "moby",
-    "containerd",
-    "cri",
-    "cri-o",
-    "runc",
-    "rancher",
-    "eks-ami",
-    "hcsshim",
-    "systemd",
-    "kubespray",
-    "minikube",
-    "prometheus-operator",
-    "talos",
-    "linux",
+/// Projects whose source is cited, and where GitHub has those whose issues are.
+const PROJECTS: &[(&str, &str)] = &[
+    ("kubernetes", "kubernetes/kubernetes"),
+    ("moby", "moby/moby"),
+    ("containerd", "containerd/containerd"),
+    ("cri", "containerd/cri"),
+    ("cri-o", "cri-o/cri-o"),
+    ("runc", "opencontainers/runc"),
+    ("rancher", "rancher/rancher"),
+    ("eks-ami", "awslabs/amazon-eks-ami"),
+    ("kubespray", "kubernetes-sigs/kubespray"),
+    ("talos", "siderolabs/talos"),
+    ("minikube", "kubernetes/minikube"),
+    (
+        "prometheus-operator",
+        "prometheus-operator/prometheus-operator",
+    ),
+    ("hcsshim", ""),
+    ("systemd", ""),
+    ("linux", ""),
 ];
 
-/// Returns all texts of a page that are read.
-fn texts(topic: &Topic) -> Vec<&'static str> {
-    let page = topic.page;
-    let looks = page.confirm.iter().map(|look| look.what);
-    let cures = page.remedies.iter().flat_map(|cure| [cure.what, cure.cost]);
-    [
-        topic.title,
-        page.means,
-        page.matters,
-        page.versions,
-        page.unproved,
-    ]
-    .into_iter()
-    .chain(looks)
-    .chain(cures)
-    .collect()
+/// Headings that each page has.
+const NEEDED: [&str; 5] = [
+    "What it means",
+    "Why it matters",
+    "How to confirm",
+    "Versions",
+    "Sources",
+];
+
+/// Columns of a line of prose.
+const WIDEST: usize = 100;
+
+fn docs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("docs")
 }
 
-/// Returns all commands of a page: those of their own, and what stands between backticks.
-fn commands(topic: &Topic) -> Vec<&'static str> {
-    let page = topic.page;
-    let looks = page.confirm.iter().map(|look| look.command);
-    let cures = page.remedies.iter().map(|cure| cure.command);
-    let quoted = texts(topic)
+fn folder(sort: Sort) -> &'static str {
+    match sort {
+        Sort::Finding => "findings",
+        Sort::Message => "messages",
+    }
+}
+
+/// All texts of a page that are read.
+fn texts(topic: &Topic) -> Vec<String> {
+    let page = topic.page();
+    let steps = page.confirm.into_iter().chain(page.remedies);
+    let steps = steps.flat_map(|step| [step.what, step.cost]);
+    let sections = [page.means, page.matters, page.versions, page.unproven];
+    let paragraphs = sections
+        .iter()
+        .flat_map(|text| text.split("\n\n"))
+        .map(str::to_owned);
+    [topic.title.to_owned()]
         .into_iter()
-        .flat_map(|text| text.split('`').skip(1).step_by(2));
-    looks.chain(cures).chain(quoted).collect()
+        .chain(paragraphs)
+        .chain(steps)
+        .collect()
+}
+
+/// All commands of a page: those of its steps, and what stands between backticks.
+fn commands(topic: &Topic) -> Vec<String> {
+    let page = topic.page();
+    let steps = page.confirm.into_iter().chain(page.remedies);
+    let quoted = texts(topic);
+    let quoted = quoted
+        .iter()
+        .flat_map(|text| text.split('`').skip(1).step_by(2).map(str::to_owned));
+    steps.map(|step| step.command).chain(quoted).collect()
+}
+
+#[test]
+fn pages_have_the_fixed_headings_and_lines_of_one_width() {
+    for topic in explain::topics() {
+        let id = topic.id;
+        let headings: Vec<_> = topic
+            .markdown
+            .lines()
+            .filter_map(|line| line.strip_prefix("## "))
+            .collect();
+        let known = HEADINGS.iter().filter(|it| headings.contains(it));
+        assert!(known.eq(&headings), "{id}: {headings:?}");
+        assert!(NEEDED.iter().all(|it| headings.contains(it)), "{id}");
+        assert_eq!(topic.markdown.matches("\n# ").count(), 0, "{id}");
+        assert!(topic.markdown.starts_with("# "), "{id}");
+        let mut is_command = false;
+        for line in topic.markdown.lines() {
+            let is_fence = line.trim_start().starts_with("```");
+            is_command ^= is_fence;
+            let fits = line.chars().count() <= WIDEST || is_command || line.contains("](");
+            assert!(fits, "{id}: {line}");
+            assert_eq!(line, line.trim_end(), "{id}");
+        }
+        assert!(!is_command, "{id} has a fence that does not end");
+    }
+}
+
+/// Each line of a page is read into one of its parts.
+#[test]
+fn no_line_of_a_page_is_lost() {
+    for topic in explain::topics() {
+        let page = topic.page();
+        let mut read = texts(&topic).join(" ");
+        let steps = page.confirm.iter().chain(&page.remedies);
+        for command in steps.map(|step| step.command.as_str()) {
+            read.extend([" ", command]);
+        }
+        for item in page.see.iter().chain(&page.sources) {
+            read.extend([" ", item]);
+        }
+        let mut read: BTreeMap<&str, i32> =
+            read.split_whitespace()
+                .fold(BTreeMap::new(), |mut counts, word| {
+                    *counts.entry(word.trim_end_matches(['.', ':'])).or_default() += 1;
+                    counts
+                });
+        for line in topic.markdown.lines() {
+            let is_marked = line.starts_with('#') || line.trim_start().starts_with("```");
+            let line = match line.strip_prefix("- ") {
+                Some(item) => item
+                    .trim_start_matches('[')
+                    .split("](")
+                    .next()
+                    .unwrap()
+                    .trim_matches('`'),
+                None => line.trim_start().trim_start_matches("Cost: "),
+            };
+            let is_number = |word: &str| {
+                word.strip_suffix('.')
+                    .is_some_and(|it| it.parse::<u8>().is_ok())
+            };
+            let words = line.split_whitespace().skip_while(|word| is_number(word));
+            for word in words.filter(|_| !is_marked) {
+                let count = read.entry(word.trim_end_matches(['.', ':'])).or_default();
+                *count -= 1;
+                assert!(*count >= 0, "{}: {word} in {line:?}", topic.id);
+            }
+        }
+    }
 }
 
 #[test]
 fn every_finding_and_every_message_has_a_whole_page() {
     for topic in explain::topics() {
-        let (id, page) = (topic.id, topic.page);
-        for text in [page.means, page.matters, page.versions] {
+        let (id, page) = (topic.id, topic.page());
+        for text in [&page.means, &page.matters, &page.versions] {
             assert!(text.ends_with('.'), "{id}: {text:?}");
         }
         assert!(
-            page.unproved.is_empty() || page.unproved.ends_with('.'),
+            page.unproven.is_empty() || page.unproven.ends_with('.'),
             "{id}"
         );
         assert!(page.means.len() > 40 && page.matters.len() > 40, "{id}");
@@ -84,7 +186,7 @@ fn every_finding_and_every_message_has_a_whole_page() {
         }
         if topic.sort == Sort::Finding {
             assert!(
-                !page.unproved.is_empty(),
+                !page.unproven.is_empty(),
                 "{id} says nothing of what is not proved"
             );
         }
@@ -94,7 +196,8 @@ fn every_finding_and_every_message_has_a_whole_page() {
 #[test]
 fn what_can_explain_a_lag_has_remedies() {
     for rule in plegdoctor::rules::RULES.iter().filter(|rule| rule.explains) {
-        assert!(!rule.page.remedies.is_empty(), "{}", rule.id);
+        let topic = &explain::named(rule.id)[0];
+        assert!(!topic.page().remedies.is_empty(), "{}", rule.id);
     }
 }
 
@@ -174,7 +277,8 @@ fn commands_are_sound_for_a_shell_and_looks_change_nothing() {
     ];
     let mut script = Vec::new();
     for topic in explain::topics() {
-        for look in topic.page.confirm {
+        let page = topic.page();
+        for look in page.confirm {
             for words in harmful {
                 assert!(
                     !look.command.contains(words),
@@ -185,7 +289,7 @@ fn commands_are_sound_for_a_shell_and_looks_change_nothing() {
             }
             script.push(look.command);
         }
-        for cure in topic.page.remedies {
+        for cure in page.remedies {
             script.push(cure.command);
         }
     }
@@ -203,8 +307,9 @@ fn commands_are_sound_for_a_shell_and_looks_change_nothing() {
 fn what_to_read_next_exists() {
     let ids: BTreeSet<_> = explain::topics().map(|topic| topic.id).collect();
     for topic in explain::topics() {
-        let see: BTreeSet<_> = topic.page.see.iter().copied().collect();
-        assert_eq!(see.len(), topic.page.see.len(), "{} twice", topic.id);
+        let page = topic.page();
+        let see: BTreeSet<_> = page.see.iter().copied().collect();
+        assert_eq!(see.len(), page.see.len(), "{} twice", topic.id);
         assert!(
             see.is_subset(&ids),
             "{}: {:?}",
@@ -242,16 +347,22 @@ fn ids_between_backticks_exist() {
     }
 }
 
+/// Where GitHub has a project; empty where no issues of it are cited.
+fn place(project: &str) -> Option<&'static str> {
+    let found = PROJECTS.iter().find(|(name, _)| *name == project);
+    found.map(|(_, place)| *place)
+}
+
 /// Returns whether a source is an issue, a file, or a run.
 fn is_source(source: &str) -> bool {
     if let Some((project, number)) = source.split_once('#') {
         let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
-        return is_number && PROJECTS.contains(&project) && project != "linux";
+        return is_number && place(project).is_some_and(|it| !it.is_empty());
     }
     match source.split_once(':') {
         Some(("run", run)) => run.starts_with(' ') && run.contains(|c: char| c.is_ascii_digit()),
         Some((project, path)) => {
-            PROJECTS.contains(&project)
+            place(project).is_some()
                 && path.contains('/')
                 && !path.contains(' ')
                 && !path.starts_with('/')
@@ -262,9 +373,9 @@ fn is_source(source: &str) -> bool {
 
 #[test]
 fn sources_are_cited_as_issue_file_or_run() {
-    let pages = explain::topics().flat_map(|topic| topic.page.sources.iter());
-    let notes = GLOSSES.iter().flat_map(|gloss| gloss.sources.iter());
-    for source in pages.chain(notes) {
+    let pages = explain::topics().flat_map(|topic| topic.page().sources);
+    let notes = NOTES.iter().flat_map(|note| note.sources.iter());
+    for source in pages.chain(notes.map(String::as_str)) {
         assert!(is_source(source), "{source}");
     }
     for bad in [
@@ -295,42 +406,52 @@ fn issues_within_texts_are_cited_the_same_way() {
 }
 
 #[test]
-fn every_issue_has_an_address_in_markdown() {
-    let mut out = Vec::new();
-    markdown::document(&mut out).unwrap();
-    let text = String::from_utf8(out).unwrap();
+fn links_lead_to_a_page_or_an_issue() {
+    let (mut pages, mut issues) = (0, 0);
+    let files = explain::topics().map(|topic| (docs().join(folder(topic.sort)), topic.markdown));
+    for (folder, text) in files.chain([(docs(), notes::MARKDOWN)]) {
+        for link in text.split('[').skip(1) {
+            let Some((name, rest)) = link.split_once("](") else {
+                continue;
+            };
+            let target = rest.split(')').next().unwrap();
+            if let Some((project, number)) = name.split_once('#') {
+                let place = place(project).unwrap();
+                let address = format!("https://github.com/{place}/issues/{number}");
+                assert_eq!(target, address);
+                issues += 1;
+            } else {
+                assert!(target.ends_with(&format!("{name}.md")), "{name}: {target}");
+                assert!(folder.join(target).is_file(), "{target}");
+                pages += 1;
+            }
+        }
+    }
+    assert!(pages > 200 && issues > 100, "{pages} {issues}");
     for topic in explain::topics() {
-        for source in topic
-            .page
-            .sources
-            .iter()
-            .filter(|source| source.contains('#'))
-        {
-            assert!(
-                text.contains(&format!("[{source}](https://github.com/")),
-                "{source}"
-            );
+        for source in topic.page().sources {
+            let is_linked = topic.markdown.contains(&format!("- [{source}](https://"));
+            assert!(!source.contains('#') || is_linked, "{source}");
         }
     }
 }
 
 #[test]
-fn links_within_the_document_lead_to_a_heading() {
-    let mut out = Vec::new();
-    markdown::document(&mut out).unwrap();
-    let text = String::from_utf8(out).unwrap();
-    let anchors: BTreeSet<String> = text
+fn notes_on_errors_are_whole() {
+    let words = notes::MARKDOWN
         .lines()
-        .filter_map(|line| line.strip_prefix("### "))
-        .map(|heading| heading.to_lowercase().replace('`', "").replace(' ', "-"))
-        .collect();
-    let mut links = 0;
-    for part in text.split("](#").skip(1) {
-        let anchor = part.split(')').next().unwrap();
-        assert!(anchors.contains(anchor), "{anchor}");
-        links += 1;
+        .filter(|line| line.starts_with("- "));
+    assert_eq!(words.count(), NOTES.len());
+    for note in NOTES.iter() {
+        assert!(
+            !note.words.is_empty() && !note.sources.is_empty(),
+            "{note:?}"
+        );
+        assert!(
+            note.means.len() > 40 && note.means.ends_with('.'),
+            "{note:?}"
+        );
     }
-    assert!(links > 200, "{links}");
 }
 
 #[test]
@@ -351,28 +472,42 @@ fn pages_keep_to_their_width_but_for_commands() {
                 .filter(|line| line.chars().count() > width.into())
             {
                 let line = line.trim_start();
-                let whole = commands.contains(&line) || texts.iter().any(|text| text == line);
+                let whole = commands.iter().any(|text| text == line)
+                    || texts.iter().any(|text| text == line);
                 assert!(whole, "{}: {line}", topic.id);
             }
         }
     }
 }
 
-fn document() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/findings.md")
+/// The index names each page once, by its title and in the order of the program, and no other file.
+#[test]
+fn the_index_names_each_page() {
+    let index = fs::read_to_string(docs().join("findings.md")).unwrap();
+    let listed: Vec<_> = index
+        .lines()
+        .filter(|line| line.starts_with("- "))
+        .collect();
+    let expected: Vec<_> = explain::topics()
+        .map(|topic| {
+            let (id, folder) = (topic.id, folder(topic.sort));
+            format!("- [{id}]({folder}/{id}.md): {}", topic.title)
+        })
+        .collect();
+    assert_eq!(listed, expected);
+    for (sort, count) in [
+        (Sort::Finding, plegdoctor::rules::RULES.len()),
+        (Sort::Message, plegdoctor::kubelet::event::MESSAGES.len()),
+    ] {
+        let files = fs::read_dir(docs().join(folder(sort))).unwrap();
+        assert_eq!(files.count(), count, "files without an entry");
+    }
 }
 
 #[test]
-fn the_document_is_current() {
-    let mut out = Vec::new();
-    markdown::document(&mut out).unwrap();
-    let path = document();
-    if std::env::var_os("PLEGDOCTOR_REFRESH").is_some() {
-        fs::write(&path, &out).unwrap();
+fn a_page_has_its_rules_title() {
+    for rule in plegdoctor::rules::RULES {
+        let title = explain::page::title(rule.page);
+        assert_eq!(title, rule.title, "docs/findings/{}.md", rule.id);
     }
-    let stored = fs::read(&path).unwrap_or_default();
-    assert!(
-        stored == out,
-        "docs/findings.md is not what the pages say; PLEGDOCTOR_REFRESH=1 cargo test explain:: writes it"
-    );
 }

@@ -8,10 +8,18 @@ use std::{
     thread::sleep,
     time::{Duration, Instant},
 };
+use tempfile::TempDir;
 
-/// Writes into `root` whose it is, so that tests/run.sh can take away what a killed test program left.
-pub(crate) fn write_owner(root: &Path) {
-    fs::write(root.join("owner"), std::process::id().to_string()).unwrap();
+/// A folder of this test program, told by its name and its file `owner`: so tests/run.sh can take away what one that was
+/// killed left.
+pub(crate) fn own_folder() -> TempDir {
+    let folder = tempfile::Builder::new()
+        .prefix("pd.")
+        .tempdir_in("/var/tmp");
+    let folder = folder.unwrap();
+    let owner = std::process::id().to_string();
+    fs::write(folder.path().join("owner"), owner).unwrap();
+    folder
 }
 
 /// Sends a signal to one process.

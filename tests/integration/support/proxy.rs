@@ -41,11 +41,7 @@ impl Proxy {
         real: PathBuf,
         hook: impl Fn(&Seen) -> Pass + Send + Sync + 'static,
     ) -> Self {
-        let dir = tempfile::Builder::new()
-            .prefix("pp.")
-            .tempdir_in("/var/tmp")
-            .unwrap();
-        super::process::write_owner(dir.path());
+        let dir = super::process::own_folder();
         let listener = UnixListener::bind(dir.path().join("s")).unwrap();
         let lines = Arc::new(Mutex::new(Vec::new()));
         let (seen, hook) = (Arc::clone(&lines), Arc::new(hook));

@@ -160,8 +160,8 @@ const SICK: u64 = 50;
 
 /// Returns the lines of a real log that tell nothing that is known.
 fn idle_lines(case: &str) -> Vec<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let text = fs::read_to_string(root.join(format!("fixtures/cases/{case}/kubelet.log"))).unwrap();
+    let found = crate::case::case(case);
+    let text = found.text("kubelet.log");
     let hints = Hints {
         now: crate::syntax::time::Time::parse_from_rfc3339("2026-11-30T12:00:00Z").unwrap(),
         utc_offset: None,

@@ -23,7 +23,7 @@ fn target() -> Target {
         uid: None,
         sandbox: None,
         kind: Kind::Exited,
-        state: "exited".to_owned(),
+        state: "exited".into(),
         created: None,
         started: None,
         finished: None,

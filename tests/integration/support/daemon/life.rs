@@ -4,7 +4,7 @@
 use super::{Daemon, IMAGE, PATIENCE};
 use crate::support::{
     http,
-    process::{freeze, of, remove_cgroups, signal, unmount_below, wait_until, write_owner},
+    process::{freeze, of, own_folder, remove_cgroups, signal, unmount_below, wait_until},
 };
 use std::{
     cell::RefCell,
@@ -20,11 +20,7 @@ impl Daemon {
     /// Starts a daemon without containers.
     pub(crate) fn start() -> Self {
         // On a disk (an immutable file needs one) and with a short path: a socket's has at most 107 bytes.
-        let root = tempfile::Builder::new()
-            .prefix("pd.")
-            .tempdir_in("/var/tmp")
-            .unwrap();
-        write_owner(root.path());
+        let root = own_folder();
         // The file in place of the machine's. Layers must be Docker's own, not containerd's snapshots.
         let settings = r#"{"features": {"containerd-snapshotter": false}}"#;
         fs::write(root.path().join("daemon.json"), settings).unwrap();
