@@ -186,26 +186,9 @@ pub struct Thread {
     pub still: Option<Duration>,
 }
 
-/// The kernel's functions in which one waits for a file system's server or disk. FUSE: `request_wait_answer`
-/// (fs/fuse/dev.c); NFS: `rpc_wait_bit_killable` (net/sunrpc/sched.c) and `nfs…`; CIFS: `wait_for_response`, `cifs_…`,
-/// `SendReceive…` (fs/smb/client); Ceph: `ceph_…`; local disks: `io_schedule`, `folio_wait_bit…`, `jbd2…`.
-const FILE_SYSTEM_WAITS: &[&str] = &[
-    "request_wait_answer",
-    "fuse_",
-    "rpc_wait",
-    "nfs",
-    "cifs_",
-    "smb2_",
-    "ceph_",
-    "wait_on_page",
-    "folio_wait",
-    "io_schedule",
-    "wait_on_buffer",
-    "bit_wait_io",
-    "jbd2_",
-    "xfs_",
-];
-/// … of these, those that only a server over a network (or a process, for FUSE) can end.
+/// Functions of the kernel in which one waits for what only a server over a network (or a process, for FUSE) can end.
+/// FUSE: `request_wait_answer` (fs/fuse/dev.c); NFS: `rpc_wait_bit_killable` (net/sunrpc/sched.c) and `nfs…`; CIFS:
+/// `cifs_…` (fs/smb/client); Ceph: `ceph_…`.
 const SERVER_WAITS: &[&str] = &[
     "request_wait_answer",
     "fuse_",
@@ -214,6 +197,16 @@ const SERVER_WAITS: &[&str] = &[
     "cifs_",
     "smb2_",
     "ceph_",
+];
+/// … for any other file system's disk.
+const FILE_SYSTEM_WAITS: &[&str] = &[
+    "wait_on_page",
+    "folio_wait",
+    "io_schedule",
+    "wait_on_buffer",
+    "bit_wait_io",
+    "jbd2_",
+    "xfs_",
 ];
 
 /// Functions of the kernel in which one waits for a local disk, or for whom a local disk holds up: its queue (block),
@@ -250,7 +243,7 @@ pub fn waits_for_disk(wchan: Option<&str>, stack: &[String]) -> bool {
 const SERVES: &[&str] = &["fuse_dev_", "fuse_uring_"];
 
 pub fn waits_for_file_system(wchan: &str) -> bool {
-    begins(wchan, FILE_SYSTEM_WAITS) && !serves(wchan)
+    (begins(wchan, FILE_SYSTEM_WAITS) || begins(wchan, SERVER_WAITS)) && !serves(wchan)
 }
 
 pub fn waits_for_server(wchan: &str) -> bool {

@@ -54,7 +54,7 @@ impl Filters {
             "label" => self.labels.push(Label::parse(value)?),
             "label!" => self.not_labels.push(Label::parse(value)?),
             "name" => self.names.push(name(value)?),
-            "until" if self.until.is_some() => bail!("until was given before; one is all it takes"),
+            "until" if self.until.is_some() => bail!("only one until is allowed"),
             "until" => self.until = Some(until(value.trim(), now)?),
             _ => bail!("no such key; known are label, label!, name and until"),
         }

@@ -24,14 +24,6 @@ const POLL: Duration = Duration::from_millis(20);
 
 pub(super) fn resume(
     executor: &Executor<'_>,
-    daemon: (u32, u64, &str),
-    intent: Intent<'_>,
-) -> Outcome {
-    try_resume(executor, daemon, intent).unwrap_or_else(|not_done| not_done)
-}
-
-fn try_resume(
-    executor: &Executor<'_>,
     (pid, start_ticks, name): (u32, u64, &str),
     intent: Intent<'_>,
 ) -> Result<Outcome, Outcome> {

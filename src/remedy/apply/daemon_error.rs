@@ -20,7 +20,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "operation not permitted",
-        "the kernel forbids deleting {}; perhaps an immutable file (lsattr shows an i, chattr -i takes it away)",
+        "the kernel forbids deleting {}; perhaps an immutable file (lsattr shows an i; remove it with chattr -i)",
     ),
     ("permission denied", "no permission to delete {}"),
     (
@@ -51,7 +51,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "context deadline exceeded",
-        "a part of Docker (containerd or a plugin) did not answer it in time",
+        "containerd or a plugin of Docker timed out",
     ),
     (
         "running container",

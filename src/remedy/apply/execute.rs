@@ -27,10 +27,11 @@ impl Executor<'_> {
             recorded = Some(written.is_ok());
             written.map_err(|error| format!("not done: {error:#}"))
         };
-        let outcome = match action {
-            Action::RemoveContainer { .. } => {
-                Outcome::because(Status::Failed, "removals are planned together")
-            }
+        let done = match action {
+            Action::RemoveContainer { .. } => Err(Outcome::because(
+                Status::Failed,
+                "removals are planned together",
+            )),
             Action::EndProcess(target) => process::kill(self, target, &mut intent),
             Action::ContinueDaemon {
                 pid,
@@ -56,6 +57,7 @@ impl Executor<'_> {
             Action::ReexecSystemd => unit::reexec(self, SYSTEMCTL, &mut intent),
             Action::RestartUnit { unit } => unit::restart(self, SYSTEMCTL, *unit, &mut intent),
         };
+        let outcome = done.unwrap_or_else(|not_done| not_done);
         let stop = match recorded {
             Some(true) => {
                 let written = self.audit.record(Entry::result(action, &outcome));

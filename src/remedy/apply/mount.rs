@@ -42,14 +42,6 @@ pub(super) fn detach(
     executor: &Executor<'_>,
     target: &MountTarget<'_>,
     intent: Intent<'_>,
-) -> Outcome {
-    try_detach(executor, target, intent).unwrap_or_else(|not_done| not_done)
-}
-
-fn try_detach(
-    executor: &Executor<'_>,
-    target: &MountTarget<'_>,
-    intent: Intent<'_>,
 ) -> Result<Outcome, Outcome> {
     let MountTarget {
         path,

@@ -52,14 +52,6 @@ pub(super) fn kill(
     executor: &Executor<'_>,
     target: &RuntimeProcess,
     intent: Intent<'_>,
-) -> Outcome {
-    try_kill(executor, target, intent).unwrap_or_else(|not_done| not_done)
-}
-
-fn try_kill(
-    executor: &Executor<'_>,
-    target: &RuntimeProcess,
-    intent: Intent<'_>,
 ) -> Result<Outcome, Outcome> {
     let short = target.container.short();
     let opened = executor.open.borrow_mut().remove(&target.container);

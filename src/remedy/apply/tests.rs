@@ -1,6 +1,6 @@
 //! What tests of single actions share.
 
-use super::{Audit, Clock, Executor, Interrupts};
+use super::{Audit, Clock, Executor, Interrupts, Outcome};
 use crate::{
     node::{Host, Process, Role, State},
     runtime::docker::Docker,
@@ -23,6 +23,11 @@ pub(super) fn with_executor<T>(folder: &Path, act: impl FnOnce(&Executor<'_>) ->
         observe: &|| Host::default(),
         open: RefCell::default(),
     })
+}
+
+/// The outcome, whether the action was done or not.
+pub(super) fn either(done: Result<Outcome, Outcome>) -> Outcome {
+    done.unwrap_or_else(|not_done| not_done)
 }
 
 /// A process that sleeps, started at tick 500.

@@ -32,11 +32,7 @@ const PROOF_TIMEOUT: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(100);
 
 /// Re-executes systemd, if it still does not respond over D-Bus.
-pub(super) fn reexec(executor: &Executor<'_>, systemctl: &str, intent: Intent<'_>) -> Outcome {
-    try_reexec(executor, systemctl, intent).unwrap_or_else(|not_done| not_done)
-}
-
-fn try_reexec(
+pub(super) fn reexec(
     executor: &Executor<'_>,
     systemctl: &str,
     intent: Intent<'_>,
@@ -104,15 +100,6 @@ fn verify_silence(host: &Host) -> Result<String, Outcome> {
 }
 
 pub(super) fn restart(
-    executor: &Executor<'_>,
-    systemctl: &str,
-    unit: Unit,
-    intent: Intent<'_>,
-) -> Outcome {
-    try_restart(executor, systemctl, unit, intent).unwrap_or_else(|not_done| not_done)
-}
-
-fn try_restart(
     executor: &Executor<'_>,
     systemctl: &str,
     unit: Unit,

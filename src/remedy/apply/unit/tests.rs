@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     node::Systemd,
-    remedy::apply::tests::{process, with_executor},
+    remedy::apply::tests::{either, process, with_executor},
 };
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
@@ -57,7 +57,7 @@ fn reexecuted(
             open: std::cell::RefCell::default(),
             ..*executor
         };
-        reexec(&executor, &program, &mut || recorded.clone())
+        either(reexec(&executor, &program, &mut || recorded.clone()))
     })
 }
 
@@ -129,7 +129,7 @@ fn failed_restart(before: u32, after: &str) -> Outcome {
             open: std::cell::RefCell::default(),
             ..*executor
         };
-        restart(&executor, &program, Unit::Kubelet, &mut || Ok(()))
+        either(restart(&executor, &program, Unit::Kubelet, &mut || Ok(())))
     })
 }
 
@@ -183,7 +183,7 @@ fn a_unit_that_does_not_run_is_started_and_one_that_is_not_there_is_left() {
          show) echo LoadState=loaded; [ -e HERE/started ] && echo MainPID=4711 || echo MainPID=0 ;; esac",
     );
     let outcome = with_executor(folder.path(), |executor| {
-        restart(executor, &program, Unit::Kubelet, &mut || Ok(()))
+        either(restart(executor, &program, Unit::Kubelet, &mut || Ok(())))
     });
     assert_eq!(outcome.status, Status::Done, "{outcome:?}");
     assert_eq!(outcome.before.unwrap(), "kubelet.service not running");
@@ -196,7 +196,7 @@ fn a_unit_that_does_not_run_is_started_and_one_that_is_not_there_is_left() {
     let folder = tempfile::tempdir().unwrap();
     let program = systemctl(folder.path(), "echo LoadState=not-found; echo MainPID=0");
     let outcome = with_executor(folder.path(), |executor| {
-        restart(executor, &program, Unit::Docker, &mut || Ok(()))
+        either(restart(executor, &program, Unit::Docker, &mut || Ok(())))
     });
     assert_eq!(outcome.status, Status::Failed);
     assert!(!called(folder.path()).contains("restart"));
@@ -207,7 +207,7 @@ fn the_unit_of_another_daemon_is_not_restarted() {
     let folder = tempfile::tempdir().unwrap();
     let program = systemctl(folder.path(), "echo LoadState=loaded; echo MainPID=1");
     let outcome = with_executor(folder.path(), |executor| {
-        restart(executor, &program, Unit::Docker, &mut || Ok(()))
+        either(restart(executor, &program, Unit::Docker, &mut || Ok(())))
     });
     assert_eq!(outcome.status, Status::Changed, "{outcome:?}");
     assert!(!called(folder.path()).contains("restart"));
