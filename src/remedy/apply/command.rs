@@ -44,10 +44,9 @@ fn ran(mut command: Command, timeout: Duration) -> CommandResult {
         Ok(running) => running,
         Err(error) => return CommandResult::Failed(format!("cannot be run: {error}")),
     };
-    let (bytes, closed) = match running.read(MAX_BYTES, until) {
-        Ok(read) => read,
+    let Ok((bytes, closed)) = running.read(MAX_BYTES, until) else {
         // It runs already.
-        Err(_) => return CommandResult::Late,
+        return CommandResult::Late;
     };
     let left = until.saturating_duration_since(Instant::now());
     let status = if closed {

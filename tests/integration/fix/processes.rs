@@ -144,7 +144,7 @@ fn what_only_looks_or_may_not_cost_that_much_ends_nothing() {
     assert_eq!(told.code, 2, "{told:?}");
     assert!(
         told.err
-            .starts_with("plegdoctor: nothing was changed: there is no terminal"),
+            .starts_with("plegdoctor: nothing was changed: no terminal"),
         "{told:?}"
     );
     assert!(
