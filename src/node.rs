@@ -271,7 +271,7 @@ fn begins(wchan: &str, names: &[&str]) -> bool {
 }
 
 impl Host {
-    pub fn called(&self) -> String {
+    pub fn display_name(&self) -> String {
         match self.root.as_str() {
             DEFAULT_ROOT => "this host".to_owned(),
             root => format!("the host at {root}"),
@@ -433,7 +433,7 @@ impl Process {
         base.filter(|base| !base.is_empty()).unwrap_or(&self.comm)
     }
 
-    pub fn words(&self) -> String {
+    pub fn command_line(&self) -> String {
         match &self.command {
             Some(words) if !words.is_empty() => words.join(" "),
             _ => self.comm.clone(),
