@@ -11,7 +11,7 @@ use crate::{
     evidence::FRESH,
     io::child,
     log::options::{LogOptions, Moments},
-    node::{DEFAULT_ENDPOINT, observe::reader},
+    node::{DEFAULT_ENDPOINT, observe::helper},
     remedy::apply::mount,
     render::Format,
     runtime::disk::DataRoot,
@@ -152,7 +152,7 @@ pub enum Reader {
         root: PathBuf,
         /// Which file
         #[arg(value_enum)]
-        what: reader::What,
+        what: helper::ProcFile,
         /// Which processes
         pids: Vec<u32>,
     },
@@ -282,7 +282,7 @@ pub struct CollectArgs {
     /// The file to write, a .tar.gz; nothing is overwritten
     #[arg(long, short = 'o', value_name = "FILE", help_heading = "Captures")]
     pub output: PathBuf,
-    /// Keep environment variables, commands and labels of workloads, too: there may be secrets among them
+    /// Recorder environment variables, commands and labels of workloads, too: there may be secrets among them
     #[arg(long, help_heading = "Captures")]
     pub with_workloads: bool,
     /// Replace names of pods, namespaces, nodes, containers, images and servers, and IP addresses, each by the same

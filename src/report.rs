@@ -12,7 +12,7 @@ pub use timeline::{Moment, MomentKind};
 
 use crate::{
     evidence::Evidence,
-    finding::{Finding, Severity, outcome::Deed},
+    finding::{Finding, Severity, outcome::ActionRecord},
     io::{gap::Gap, probe::Outcome},
     kubelet::{
         Kubelet,
@@ -55,7 +55,7 @@ pub struct Report {
     pub ruled_out: Vec<RuledOut>,
     pub undecided: Vec<Undecided>,
     /// What was done about it (`--fix`).
-    pub actions: Vec<Deed>,
+    pub actions: Vec<ActionRecord>,
     pub incidents: Vec<Incident>,
     /// What happened in each, and before it, in their order.
     pub timelines: Vec<Vec<Moment>>,

@@ -18,7 +18,7 @@ pub use state::State;
 
 use crate::{
     io::probe::{Outcome, Probe},
-    node::holder::Place,
+    node::mount_holder::Place,
     syntax::{
         id::{ContainerId, PodName, PodUid},
         time::Time,

@@ -9,7 +9,7 @@ mod names;
 
 use super::Recording;
 use crate::io::packed::Packed;
-use crate::node::mask;
+use crate::node::redact_args;
 use names::Names;
 use regex::Regex;
 use std::{
@@ -177,7 +177,7 @@ impl<'a> Replacer<'a> {
 
     fn text(&mut self, text: &str) -> String {
         let text = match text.contains("://") {
-            true => self.without_names(&mask::urls(text)),
+            true => self.without_names(&redact_args::urls(text)),
             false => self.without_names(text),
         };
         let Self {

@@ -3,7 +3,7 @@
 
 use crate::{
     io::files::Recorded,
-    node::{Host, Process, Role, mask},
+    node::{Host, Process, Role, redact_args},
     runtime::docker,
 };
 use serde_json::{Map, Value};
@@ -112,7 +112,7 @@ fn clean(value: &mut Value) {
     match value {
         Value::Object(fields) => object(fields),
         Value::Array(items) => items.iter_mut().for_each(clean),
-        Value::String(text) if text.contains("://") => *text = mask::urls(text),
+        Value::String(text) if text.contains("://") => *text = redact_args::urls(text),
         _ => {}
     }
 }

@@ -12,11 +12,9 @@ use crate::{
 use anyhow::Context as _;
 use std::{io::Write, process::ExitCode};
 
-/// Runs it and returns the exit code.
-///
 /// # Errors
-/// The question could not be asked: bad values, an unreadable log or capture; or `out` fails, or what was judged
-/// can't be saved.
+/// The question could not be asked: bad values, an unreadable log or capture; or `out` fails, or what was judged can't
+/// be saved.
 pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     if args.fix.fix {
         return fix::run(args, out);

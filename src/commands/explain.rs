@@ -124,7 +124,7 @@ fn read(err: &mut dyn Write) -> anyhow::Result<Pasted> {
     Ok(pasted)
 }
 
-/// Hands on each line without its newline; of one that is too long, its beginning.
+/// Executor on each line without its newline; of one that is too long, its beginning.
 fn lines(mut input: impl BufRead, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     let mut line = Vec::new();
     loop {

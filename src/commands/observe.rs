@@ -20,8 +20,8 @@ use crate::{
     kubelet::{ask::Target, summary::Log},
     log::ScanProgress,
     node::{
-        DEFAULT_ROOT, Host, Tool, Version,
-        observe::{self, remains},
+        Component, DEFAULT_ROOT, Host, Version,
+        observe::{self, leftover_layers},
     },
     runtime::{
         Runtime,
@@ -323,14 +323,14 @@ impl<'a> Observer<'a> {
     fn start_host(&mut self) -> Option<Looking> {
         let tree = self.tree.clone();
         let timeout = match self.source {
-            Source::Node { .. } => observe::PATIENCE,
+            Source::Node { .. } => observe::TIMEOUT,
             Source::Capture { .. } => RECORDED_HOST_TIMEOUT,
         };
         let looking = thread::Builder::new()
             .name("host".to_owned())
             .spawn(move || {
                 let began = Instant::now();
-                let (host, gaps, notes) = observe::look(&tree, timeout);
+                let (host, gaps, notes) = observe::scan(&tree, timeout);
                 (host, gaps, notes, began.elapsed())
             });
         let gaps = &mut self.evidence.gaps;
@@ -365,7 +365,7 @@ impl<'a> Observer<'a> {
         let dead = runtime.containers.iter().filter(|one| one.is_dead());
         let inspected = dead.filter_map(|one| one.inspected.as_ref());
         let folders: Vec<String> = inspected.filter_map(|it| it.folder.clone()).collect();
-        let (remains, gap) = remains::look(&self.tree, &folders);
+        let (remains, gap) = leftover_layers::scan(&self.tree, &folders);
         host.remains = remains;
         self.evidence.gaps.extend(gap);
     }
@@ -378,9 +378,9 @@ fn correct_versions(evidence: &mut Evidence) {
     };
     let part = |name: &str| runtime.versions.components.get(name);
     for (tool, version) in [
-        (Tool::Dockerd, runtime.versions.daemon.as_ref()),
-        (Tool::Containerd, part("containerd")),
-        (Tool::Runc, part("runc")),
+        (Component::Dockerd, runtime.versions.daemon.as_ref()),
+        (Component::Containerd, part("containerd")),
+        (Component::Runc, part("runc")),
     ] {
         let version = version.and_then(|version| Version::parse(version));
         host.versions.correct(tool, version);

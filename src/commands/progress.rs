@@ -16,10 +16,8 @@ use std::{
 
 /// How long reading a log may take without a word.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often the spinner moves.
 const TICK: Duration = Duration::from_millis(120);
 
-/// A spinner with words, gone with this value.
 pub(super) struct Progress(ProgressBar);
 
 impl Progress {
@@ -41,7 +39,6 @@ impl Progress {
         Self::start("{spinner} {msg} ({elapsed})", scan, Duration::ZERO)
     }
 
-    /// Returns something by which to say what is being done.
     pub(super) fn teller(&self) -> impl Fn(&'static str) + use<> {
         let bar = self.0.clone();
         move |words| bar.set_message(words)

@@ -2,7 +2,7 @@
 
 use crate::{
     cli::SchemaOf,
-    finding::plan::Cleaned,
+    finding::plan::CleanResult,
     kubelet::event::Event,
     remedy::apply::audit,
     render::json::{self, Explained, Probed},
@@ -20,7 +20,7 @@ pub fn run(output: SchemaOf, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let schema = match output {
         SchemaOf::Report => Report::json_schema(),
         SchemaOf::Probe => Probed::json_schema(),
-        SchemaOf::Clean => Cleaned::json_schema(),
+        SchemaOf::Clean => CleanResult::json_schema(),
         SchemaOf::Event => Event::json_schema(),
         SchemaOf::Explain => Explained::json_schema(),
         SchemaOf::Audit => audit::schema(),

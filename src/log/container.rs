@@ -7,7 +7,7 @@ use crate::{
         files::Tree,
         probe::{Outcome, Probe},
     },
-    node::{Host, observe::glance},
+    node::{Host, observe::quick_check},
     runtime::{
         Container,
         disk::{self, DataRoot},
@@ -255,7 +255,7 @@ fn docker_root(docker: DockerLog<'_>) -> Option<DataRoot> {
         return Some(DataRoot::named(root));
     }
     let host = if files.look {
-        glance::dockerds(&Tree::at(files.host_root), FIND_DAEMON_TIMEOUT)
+        quick_check::dockerds(&Tree::at(files.host_root), FIND_DAEMON_TIMEOUT)
     } else {
         Host::default()
     };

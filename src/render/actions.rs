@@ -8,7 +8,7 @@ use crate::{
     finding::{
         Risk,
         action::Action,
-        outcome::{Deed, Fate},
+        outcome::{ActionRecord, Status},
     },
     remedy::fix::{self, Step},
     report::{Report, Verdict},
@@ -19,8 +19,8 @@ use std::{
     time::Duration,
 };
 
-/// Deeds of one kind and end that are shown one by one; JSON has all.
-const MAX_ALIKE: usize = 5;
+/// ActionRecords of one kind and end that are told one by one; JSON has all.
+const EACH: usize = 5;
 
 /// Writes what a step does and costs. All of it, however long: what is not shown is not done.
 ///
@@ -47,21 +47,21 @@ pub fn step(
     write!(out, "\n{}", paragraph(&visible(&title), 0, style.width))?;
     for action in &step.actions {
         // Never wrapped: it must survive being copied.
-        writeln!(out, "  {}", visible(&action.told()))?;
+        writeln!(out, "  {}", visible(&action.describe()))?;
     }
     let cost = format!("cost: {}", step.cost);
     write!(out, "{}", paragraph(&visible(&cost), 2, style.width))?;
     let kills = |action: &Action| matches!(action, Action::EndProcess(_));
     if step.actions.iter().any(kills) {
         let first = format!(
-            "first: one more inspect, waiting up to {}; if it responds, nothing is killed",
+            "first: another inspect is sent; nothing is killed unless it stays unanswered for {}",
             duration::spoken(confirm_after)
         );
         write!(out, "{}", paragraph(&first, 2, style.width))?;
     }
     if step.restarts() {
         let first = format!(
-            "first: a second check, at least {} after the first; if the restart is no longer needed, nothing is restarted",
+            "first: a second check, at least {} after the first; nothing is restarted unless it still asks for it",
             duration::spoken(confirm_after)
         );
         write!(out, "{}", paragraph(&first, 2, style.width))?;
@@ -81,44 +81,42 @@ pub fn write(
 ) -> io::Result<()> {
     let paint = |text: &str, code: &str| style.paint(text, code);
     if report.actions.is_empty() {
-        let why = if fix::is_well(report) {
-            "nothing to do."
-        } else {
-            "plegdoctor cannot do any of the above automatically."
+        let why = match fix::is_well(report) {
+            true => "none needed.",
+            false => "plegdoctor can carry out none of the steps above.",
         };
         return writeln!(out, "\n{}  {why}", paint("Actions", "1"));
     }
     writeln!(out, "\n{}", paint("Actions", "1"))?;
     let mut alike = 0;
-    for (at, deed) in report.actions.iter().enumerate() {
+    for (at, record) in report.actions.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|at| report.actions.get(at));
-        alike = if before.is_some_and(|before| is_alike(before, deed)) {
-            alike + 1
-        } else {
-            0
+        alike = match before.is_some_and(|before| is_alike(before, record)) {
+            true => alike + 1,
+            false => 0,
         };
         let last = report
             .actions
             .get(at + 1)
-            .is_none_or(|next| !is_alike(deed, next));
-        if alike < MAX_ALIKE {
-            one(deed, &paint, style, out)?;
+            .is_none_or(|next| !is_alike(record, next));
+        if alike < EACH {
+            one(record, &paint, style, out)?;
         } else if last {
             writeln!(
                 out,
                 "  … and {} more like it (--format json has all)",
-                alike + 1 - MAX_ALIKE
+                alike + 1 - EACH
             )?;
         }
     }
     for note in notes {
         write!(out, "{}", paragraph(&visible(note), 2, style.width))?;
     }
-    // Else the report above still holds.
-    let tried = |deed: &Deed| {
-        use Fate::{AboveRisk, Declined, Interrupted, Planned, Suspected};
+    // Else it is as shown above.
+    let tried = |record: &ActionRecord| {
+        use Status::{AboveRisk, Declined, Interrupted, Planned, Suspected};
         !matches!(
-            deed.ending.fate,
+            record.outcome.status,
             AboveRisk | Declined | Interrupted | Planned | Suspected
         )
     };
@@ -142,56 +140,56 @@ pub fn write(
     Ok(())
 }
 
-fn is_alike(one: &Deed, other: &Deed) -> bool {
+fn is_alike(one: &ActionRecord, other: &ActionRecord) -> bool {
     one.title == other.title
         && one.finding == other.finding
-        && one.ending.fate == other.ending.fate
+        && one.outcome.status == other.outcome.status
         && one.action.word() == other.action.word()
 }
 
 fn one(
-    deed: &Deed,
+    record: &ActionRecord,
     paint: &dyn Fn(&str, &str) -> String,
     style: Style,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let (word, color) = match deed.ending.fate {
-        Fate::Done => ("done", "32"),
-        Fate::Unproven => ("tried, not verified", "33"),
-        Fate::Failed => ("failed", "31"),
-        Fate::Changed => ("not done, state has changed", "33"),
-        Fate::NotNeeded => ("not needed", "32"),
-        Fate::Declined => ("not confirmed", "2"),
-        Fate::AboveRisk => ("not done, above --max-risk", "2"),
-        Fate::Suspected => (
-            "not done: only suspected, and --yes restarts nothing on suspicion",
+    let (word, color) = match record.outcome.status {
+        Status::Done => ("done", "32"),
+        Status::Unproven => ("tried, not proved", "33"),
+        Status::Failed => ("failed", "31"),
+        Status::Changed => ("not done: the target changed", "33"),
+        Status::NotNeeded => ("not needed", "32"),
+        Status::Declined => ("not confirmed", "2"),
+        Status::AboveRisk => ("not done: above --max-risk", "2"),
+        Status::Suspected => (
+            "not done: only suspected, and --yes does not restart for that",
             "33",
         ),
-        Fate::Interrupted => ("not done, interrupted", "33"),
-        Fate::Planned => ("would be done", "36"),
+        Status::Interrupted => ("not done: interrupted", "33"),
+        Status::Planned => ("would be done", "36"),
     };
     writeln!(
         out,
         "  {} [{}] · {}",
-        visible(&deed.title),
-        risk(deed.risk),
+        visible(&record.title),
+        risk(record.risk),
         paint(word, color)
     )?;
     // Never wrapped: it must survive being copied. Of a process the number does; its words were shown before.
-    let action = visible(&deed.action.told());
+    let told = visible(&record.action.describe());
     let room = usize::from(style.width).saturating_sub(4);
-    match deed.action {
-        Action::EndProcess(_) => writeln!(out, "    {}", cut(&action, room))?,
-        _ => writeln!(out, "    {action}")?,
+    match record.action {
+        Action::EndProcess(_) => writeln!(out, "    {}", cut(&told, room))?,
+        _ => writeln!(out, "    {told}")?,
     }
-    let ending = &deed.ending;
-    let cost = Some(&deed.cost).filter(|_| !ending.fate.acted());
+    let outcome = &record.outcome;
+    let cost = Some(&record.cost).filter(|_| !outcome.status.has_acted());
     for (head, text) in [
         ("cost    ", cost),
-        ("before  ", ending.before.as_ref()),
-        ("after   ", ending.after.as_ref()),
-        ("proof   ", ending.proof.as_ref()),
-        ("why     ", ending.reason.as_ref()),
+        ("before  ", outcome.before.as_ref()),
+        ("after   ", outcome.after.as_ref()),
+        ("proof   ", outcome.proof.as_ref()),
+        ("why     ", outcome.reason.as_ref()),
     ] {
         if let Some(text) = text {
             let text = paragraph(&visible(text), 4 + head.len(), style.width);

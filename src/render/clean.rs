@@ -5,7 +5,10 @@
 
 use super::layout::{laid_out, paragraph, visible};
 use crate::{
-    finding::plan::{Cleaned, Fate, Plan, Spared, Target, Unseen},
+    finding::{
+        outcome::Status,
+        plan::{CleanResult, Plan, Spared, Target, Unseen},
+    },
     runtime::ContainerKind,
     syntax::{duration, time::Time},
 };
@@ -45,19 +48,19 @@ pub fn plan(plan: &Plan, now: Time, width: u16, out: &mut dyn Write) -> io::Resu
 ///
 /// # Errors
 /// What `out` says.
-pub fn results(cleaned: &Cleaned, width: u16, out: &mut dyn Write) -> io::Result<()> {
-    if cleaned.dry_run || cleaned.plan.targets.is_empty() {
-        return notes(cleaned, width, out);
+pub fn results(result: &CleanResult, width: u16, out: &mut dyn Write) -> io::Result<()> {
+    if result.dry_run || result.plan.targets.is_empty() {
+        return notes(result, width, out);
     }
     writeln!(out)?;
-    if let Some(ending) = cleaned.untried() {
-        let why = ending.reason.as_deref().unwrap_or("not tried");
+    if let Some(outcome) = result.untried() {
+        let why = outcome.reason.as_deref().unwrap_or("not tried");
         return writeln!(out, "Nothing was removed: {}.", visible(why));
     }
-    for (target, ending) in cleaned.results() {
-        let word = match ending.fate {
-            Fate::Planned => "not tried",
-            fate => fate.word(),
+    for (target, outcome) in result.results() {
+        let word = match outcome.status {
+            Status::Planned => "not tried",
+            status => status.removal_word(),
         };
         let whole = match target.role {
             ContainerKind::Other => name(target),
@@ -66,17 +69,18 @@ pub fn results(cleaned: &Cleaned, width: u16, out: &mut dyn Write) -> io::Result
         let whole = paragraph(&whole, 26, width);
         let id = target.id.short();
         write!(out, "{word:<10}  {id}  {}", whole.trim_start())?;
-        if let Some(reason) = &ending.reason {
+        if let Some(reason) = &outcome.reason {
             write!(out, "{}", paragraph(&visible(reason), 12, width))?;
         }
     }
     writeln!(out)?;
-    notes(cleaned, width, out)?;
-    writeln!(out, "{}", sum(cleaned))
+    notes(result, width, out)?;
+    writeln!(out, "{}", sum(result))
 }
 
-fn notes(cleaned: &Cleaned, width: u16, out: &mut dyn Write) -> io::Result<()> {
-    for note in &cleaned.notes {
+/// Writes what else has to be said.
+fn notes(result: &CleanResult, width: u16, out: &mut dyn Write) -> io::Result<()> {
+    for note in &result.notes {
         write!(out, "{}", paragraph(&visible(note), 0, width))?;
     }
     Ok(())
@@ -131,11 +135,11 @@ fn consequences(plan: &Plan) -> String {
     let lost = match (logs.len(), pods.len()) {
         (0, _) => "No logs are deleted.".to_owned(),
         (count, 0) => format!(
-            "The logs of {} are deleted with them.",
+            "The logs of {} are deleted, too.",
             counted(count, "container")
         ),
         (count, _) => format!(
-            "The logs of {} are deleted with them; kubectl logs will no longer show them for {}.",
+            "The logs of {} are deleted, too; kubectl logs will not show them any more for {}.",
             counted(count, "container"),
             some(&pods)
         ),
@@ -161,12 +165,12 @@ fn spared(plan: &Plan) -> String {
         .iter()
         .map(|(why, count)| {
             let why = match why {
-                Spared::LivePod => "in running pods (--include-live-pods removes them)",
-                Spared::NoPod => "in no pod (--include-non-pods removes them)",
+                Spared::LivePod => "of running pods (--include-live-pods removes them)",
+                Spared::NoPod => "of no pod (--include-non-pods removes them)",
                 Spared::MayStart => "created less than 10 minutes ago",
-                Spared::Young => "more recent than --older-than",
-                Spared::InUse => "with a container that stays",
-                Spared::Ambiguous => "with an id that is another container's name",
+                Spared::Young => "too recent for --older-than",
+                Spared::InUse => "in use by a container that stays",
+                Spared::Ambiguous => "whose ID is also another container's name",
             };
             format!("{count} {why}")
         })
@@ -180,7 +184,7 @@ fn unseen(unseen: &[Unseen], width: u16, out: &mut dyn Write) -> io::Result<()> 
     }
     let them = counted(unseen.len(), "container");
     let intro = format!(
-        "Not touched: {them} that could not be inspected; the listed state proves nothing."
+        "Left alone: {them} that could not be inspected. The listed state is not reliable."
     );
     write!(out, "{}", paragraph(&intro, 0, width))?;
     for it in unseen.iter().take(MAX_NAMED) {
@@ -195,20 +199,21 @@ fn unseen(unseen: &[Unseen], width: u16, out: &mut dyn Write) -> io::Result<()> 
     }
 }
 
-fn sum(cleaned: &Cleaned) -> String {
-    let all = cleaned.endings.len();
-    let removed = cleaned.count(Fate::Removed);
-    let others: Vec<String> = Fate::ALL
+/// Returns the last line: how many went, how many are left.
+fn sum(result: &CleanResult) -> String {
+    let all = result.outcomes.len();
+    let removed = result.count(Status::Done);
+    let others: Vec<String> = Status::OF_REMOVALS
         .iter()
-        .filter(|&&fate| fate != Fate::Removed && cleaned.count(fate) > 0)
-        .map(|&fate| {
-            let words = match fate {
-                Fate::Gone => "already gone",
-                Fate::Changed => "changed, not touched",
-                Fate::Planned => "not tried",
-                other => other.word(),
+        .filter(|&&status| status != Status::Done && result.count(status) > 0)
+        .map(|&status| {
+            let words = match status {
+                Status::NotNeeded => "already gone",
+                Status::Changed => "changed, not touched",
+                Status::Planned => "not tried",
+                other => other.removal_word(),
             };
-            format!("{} {words}", cleaned.count(fate))
+            format!("{} {words}", result.count(status))
         })
         .collect();
     let of = format!("Removed {removed} of {}", counted(all, "container"));

@@ -15,7 +15,7 @@ pub use explain::Explained;
 pub use probe::Probed;
 
 use crate::{
-    finding::outcome::Deed,
+    finding::outcome::ActionRecord,
     io::gap::Gap,
     kubelet::{Kubelet, summary::Source},
     node::Host,
@@ -61,7 +61,7 @@ json_object! {
         /// What could not be judged, for want of evidence: not ruled out
         undecided: Vec<Undecided>,
         /// What --fix did or left, in order; empty without --fix. With it the rest of the report is of the last look
-        actions: Vec<Deed>,
+        actions: Vec<ActionRecord>,
         /// When the PLEG was unhealthy, in order
         incidents: Vec<Outage<'_>> = it.incidents.iter().zip(&it.timelines).map(Outage).collect(),
         /// The containers that matter, those blamed first

@@ -49,7 +49,7 @@ fn files(runtime: &Runtime) -> Option<String> {
 
 fn host(host: &Host) -> String {
     let kernel = host.kernel.as_deref().unwrap_or("(unknown release)");
-    let (which, seen) = (host.called(), processes(host.seen));
+    let (which, seen) = (host.display_name(), processes(host.seen));
     let tools = host.versions.iter();
     let tools: String = tools
         .map(|(tool, version)| format!("{} {version}, ", tool.name()))

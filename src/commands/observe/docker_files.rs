@@ -5,7 +5,7 @@ use super::{Observer, Source, host_root};
 use crate::{
     evidence::Evidence,
     io::{files::Tree, gap::Gap, probe::Outcome},
-    node::observe::glance::{self, Presence},
+    node::observe::quick_check::{self, Presence},
     runtime::{
         Call, Container, Runtime,
         disk::{self, DataRoot, PART, Reading},
@@ -111,7 +111,7 @@ fn look_for(found: &mut [Container], tree: &Tree) {
         stored.pid.filter(|_| stored.state.running)
     };
     let pids: Vec<u32> = found.iter().filter_map(pid).collect();
-    let seen = glance::presence(tree, pids, LOOK_TIMEOUT);
+    let seen = quick_check::presence(tree, pids, LOOK_TIMEOUT);
     for container in found {
         let present = pid(container).and_then(|pid| seen.get(&pid));
         let Container { id, disk, .. } = container;

@@ -6,7 +6,7 @@ use super::Observer;
 use crate::{
     evidence::shims::{self, Odds},
     io::probe::Outcome,
-    node::observe::glance,
+    node::observe::quick_check,
     runtime::{Container, docker::Ask},
     syntax::id::ContainerId,
 };
@@ -40,7 +40,7 @@ impl Observer<'_> {
         if let Some(started) = started {
             thread::sleep(SETTLE_TIME.saturating_sub(started.elapsed()));
         }
-        let ended = glance::ended(&self.tree, &unknown);
+        let ended = quick_check::ended(&self.tree, &unknown);
         if let Some(host) = &mut self.evidence.host {
             host.processes
                 .retain(|process| !ended.contains(&process.pid));

@@ -7,10 +7,7 @@
 //! rotated, and not read back.
 
 use crate::{
-    finding::{
-        action::Action,
-        plan::{Ending, Target},
-    },
+    finding::{action::Action, outcome::Outcome, plan::Target},
     syntax::{
         id::{ContainerId, PodName},
         json::{JsonSchema as _, json_object},
@@ -39,7 +36,6 @@ const DEADLINE: Duration = Duration::from_secs(5);
 /// Lines that are written and synced in one go, if so many wait.
 const TOGETHER: usize = 64;
 
-/// The time of day during a run: a start that was read once, and what has passed since.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     start: Time,
@@ -47,7 +43,6 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Returns the clock that shows `now` now.
     pub fn starting(now: Time) -> Self {
         Self {
             start: now,
@@ -55,7 +50,6 @@ impl Clock {
         }
     }
 
-    /// Returns the time.
     pub fn now(&self) -> Time {
         TimeDelta::from_std(self.began.elapsed())
             .ok()
@@ -64,7 +58,6 @@ impl Clock {
     }
 }
 
-/// An open audit file.
 #[derive(Debug)]
 pub struct Audit {
     path: PathBuf,
@@ -74,13 +67,12 @@ pub struct Audit {
     stuck: AtomicBool,
 }
 
-/// A line to write, and whom to tell how that went.
 struct Line {
     text: Vec<u8>,
     done: SyncSender<Result<(), String>>,
 }
 
-/// What stands in a line.
+#[derive(Default)]
 pub(super) struct Entry<'a> {
     time: String,
     event: &'static str,
@@ -144,44 +136,32 @@ pub fn schema() -> Value {
 }
 
 impl<'a> Entry<'a> {
-    /// Says that an action is about to be done.
     pub(super) fn intent(action: &'a Action) -> Self {
         let target = action.target();
         Self {
-            time: String::new(),
             event: "intent",
             action: action.word(),
-            target: action.told(),
+            target: action.describe(),
             id: target.container,
-            name: "",
-            pod: None,
-            state: None,
             pid: target.pid,
-            outcome: None,
-            reason: None,
-            before: None,
-            after: None,
-            proof: None,
+            ..Self::default()
         }
     }
 
-    /// Says what became of an action.
-    pub(super) fn result(action: &'a Action, ending: &'a crate::finding::outcome::Ending) -> Self {
+    pub(super) fn result(action: &'a Action, outcome: &'a Outcome) -> Self {
         Self {
             event: "result",
-            outcome: Some(ending.fate.word()),
-            reason: ending.reason.as_deref(),
-            before: ending.before.as_deref(),
-            after: ending.after.as_deref(),
-            proof: ending.proof.as_deref(),
+            outcome: Some(outcome.status.word()),
+            reason: outcome.reason.as_deref(),
+            before: outcome.before.as_deref(),
+            after: outcome.after.as_deref(),
+            proof: outcome.proof.as_deref(),
             ..Self::intent(action)
         }
     }
 
-    /// Says that a container is about to be removed.
     fn removal(target: &'a Target) -> Self {
         Self {
-            time: String::new(),
             event: "intent",
             action: "remove-container",
             target: format!("remove container {}", target.id.short()),
@@ -189,30 +169,18 @@ impl<'a> Entry<'a> {
             name: &target.name,
             pod: target.pod.as_ref(),
             state: Some(target.state.as_str()),
-            pid: None,
-            outcome: None,
-            reason: None,
-            before: None,
-            after: None,
-            proof: None,
+            ..Self::default()
         }
     }
 }
 
 impl Audit {
-    /// Opens `path` for appending, and makes it if there is none.
-    ///
-    /// # Errors
-    /// It can't be opened, or not in time.
     pub fn open(path: &Path, clock: Clock) -> anyhow::Result<Self> {
         Self::start(path, clock, open)
     }
 
     /// Opens `path`, a name that is not the user's choice, in a folder where others may write: a link is not followed,
     /// and what is there already must be a file of our own that nobody reaches by another name. Others can't read it.
-    ///
-    /// # Errors
-    /// It is not, or can't be opened, or not in time.
     pub fn open_own(path: &Path, clock: Clock) -> anyhow::Result<Self> {
         Self::start(path, clock, open_own)
     }
@@ -243,7 +211,7 @@ impl Audit {
             Ok(opened) => opened.with_context(context)?,
             Err(_) => {
                 let seconds = DEADLINE.as_secs();
-                return Err(anyhow::anyhow!("no answer in {seconds} s")).with_context(context);
+                return Err(anyhow::anyhow!("timed out after {seconds} s")).with_context(context);
             }
         }
         Ok(Self {
@@ -262,27 +230,20 @@ impl Audit {
         self.record(Entry::removal(target))
     }
 
-    /// Records what became of `target`; returns once that is on the disk.
-    ///
-    /// # Errors
-    /// It is not, or not in time.
-    pub fn result(&self, target: &Target, ending: &Ending) -> anyhow::Result<()> {
+    pub fn result(&self, target: &Target, outcome: &Outcome) -> anyhow::Result<()> {
         self.record(Entry {
             event: "result",
-            outcome: Some(ending.fate.word()),
-            reason: ending.reason.as_deref(),
+            outcome: Some(outcome.status.removal_word()),
+            reason: outcome.reason.as_deref(),
             ..Entry::removal(target)
         })
     }
 
     /// Records an entry, as of now; returns once that is on the disk.
-    ///
-    /// # Errors
-    /// It is not, or not in time.
     pub(super) fn record(&self, mut entry: Entry<'_>) -> anyhow::Result<()> {
         let context = || format!("can't write the audit file {}", self.path.display());
         if self.stuck.load(Ordering::Relaxed) {
-            return Err(anyhow::anyhow!("it did not answer before")).with_context(context);
+            return Err(anyhow::anyhow!("it hung before")).with_context(context);
         }
         let now = self.clock.now();
         entry.time = now.to_rfc3339_opts(SecondsFormat::Millis, true);
@@ -297,7 +258,7 @@ impl Audit {
             Err(RecvTimeoutError::Timeout) => {
                 self.stuck.store(true, Ordering::Relaxed);
                 let seconds = DEADLINE.as_secs();
-                Err(anyhow::anyhow!("no answer in {seconds} s")).with_context(context)
+                Err(anyhow::anyhow!("timed out after {seconds} s")).with_context(context)
             }
             Err(RecvTimeoutError::Disconnected) => {
                 Err(anyhow::anyhow!("its writer ended")).with_context(context)
@@ -323,7 +284,7 @@ fn open_own(path: &Path) -> anyhow::Result<(File, bool)> {
     let metadata = file.metadata()?;
     let ours = metadata.uid() == geteuid().as_raw() && metadata.nlink() == 1;
     if !(metadata.is_file() && ours) {
-        bail!("somebody else put something there: name a file with --audit");
+        bail!("another user's file is in its place: name a file with --audit");
     }
     with_end(file)
 }

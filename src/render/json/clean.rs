@@ -2,7 +2,10 @@
 
 use super::{namespace, pod_name};
 use crate::{
-    finding::plan::{Cleaned, Ending, Fate, Target, Unseen},
+    finding::{
+        outcome::{Outcome, Status},
+        plan::{CleanResult, Target, Unseen},
+    },
     runtime::ContainerKind,
     syntax::{
         id::{ContainerId, PodUid},
@@ -12,15 +15,15 @@ use crate::{
 };
 
 json_object! {
-    Cleaned as it, document "plegdoctor.clean/1", "What `plegdoctor clean --format json` prints" {
+    CleanResult as it, document "plegdoctor.clean/1", "What `plegdoctor clean --format json` prints" {
         /// Whether the plan was only shown
         dry_run: bool,
         /// The plan, pod by pod, each one's containers before their sandbox
         planned: &[Target] = &it.plan.targets,
         /// The outcome for each planned container, in the same order
         results: Vec<Removal<'_>> = it.results().map(Removal).collect(),
-        removed: usize = it.count(Fate::Removed),
-        failed: usize = it.count(Fate::Failed),
+        removed: usize = it.count(Status::Done),
+        failed: usize = it.count(Status::Failed),
         /// Containers whose inspect did not answer or gave no known state: never planned
         left_alone: &[Unseen] = &it.plan.unseen,
         /// Why the run ended early, or what is missing of the audit or of Docker's list
@@ -45,7 +48,7 @@ json_object! {
     }
 }
 
-struct Removal<'a>((&'a Target, &'a Ending));
+struct Removal<'a>((&'a Target, &'a Outcome));
 
 json_object! {
     Removal<'_> as it {
@@ -57,7 +60,7 @@ json_object! {
         state: &str = it.0.0.state.as_str() => {"enum": ["dead", "removing", "exited", "created"]},
         /// removed: and seen to be gone; gone: before its turn; changed: not what it was, and not touched; failed: see
         /// reason; unanswered: may still happen; planned: nothing was sent
-        outcome: Fate = it.0.1.fate,
+        outcome: &str = it.0.1.status.removal_word() => {"enum": ["removed", "gone", "changed", "failed", "unanswered", "planned"]},
         /// The reason, followed by Docker's own error
         reason: &Option<String> = &it.0.1.reason,
     }

@@ -5,7 +5,7 @@ use crate::{
     finding::{
         Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind,
         action::Action,
-        outcome::{Asked, Deed, Fate},
+        outcome::{ActionRecord, Asked, Status},
     },
     report::{Role, RuledOut, Undecided},
     syntax::{
@@ -131,7 +131,7 @@ json_object! {
 }
 
 json_object! {
-    Deed as it {
+    ActionRecord as it {
         /// What it does
         what: &Action = &it.action,
         /// The remedy's title
@@ -148,19 +148,19 @@ json_object! {
         /// done: failed (or refused), changed (the target is not what was diagnosed any more), not_needed (over by
         /// itself), declined, above_risk (--max-risk), suspected (what restarts is done by --yes only where two sources
         /// agree), interrupted, planned (--dry-run)
-        outcome: Fate = it.ending.fate,
+        outcome: Status = it.outcome.status,
         /// Why, in plain words
-        reason: &Option<String> = &it.ending.reason,
+        reason: &Option<String> = &it.outcome.reason,
         /// What was seen right before
-        before: &Option<String> = &it.ending.before,
+        before: &Option<String> = &it.outcome.before,
         /// What was seen after
-        after: &Option<String> = &it.ending.after,
+        after: &Option<String> = &it.outcome.after,
         /// What shows that it worked
-        proof: &Option<String> = &it.ending.proof,
+        proof: &Option<String> = &it.outcome.proof,
         /// When it was begun with
         started: Time,
         /// When it was done; null if it was not
-        acted: Option<Time> = it.ending.at,
+        acted: Option<Time> = it.outcome.at,
         /// When it was over
         ended: Time,
     }
@@ -171,7 +171,7 @@ struct Target<'a>(&'a Action);
 json_object! {
     Target<'_> as it {
         /// What it does to what, in words
-        told: String = it.0.told(),
+        told: String = it.0.describe(),
         /// The container that is removed, or that the process works on
         container: Option<&ContainerId> = it.0.target().container,
         pid: Option<u32> = it.0.target().pid,

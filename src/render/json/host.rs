@@ -2,9 +2,10 @@
 
 use crate::{
     node::{
-        Bus, Disk, Host, KernelKind, KernelLine, Mount, Namespace, OciCommand, Pressure, Process,
-        Remains, Role, Settings, State, Systemd, Thread, Threads, Tool, Version, Versions,
-        holder::{Held, Keeper, Place},
+        Bus, Component, Disk, Host, KernelKind, KernelLine, LeftoverLayer, Mount, Namespace,
+        OciCommand, Pressure, Process, Role, Settings, State, Systemd, Thread, Threads, Version,
+        Versions,
+        mount_holder::{HeldMount, MountHolder, Place},
         pressure::{DaemonLimits, Stall},
     },
     syntax::{
@@ -39,7 +40,7 @@ json_object! {
         /// Mount namespaces that hold mounts of layers or containers
         mount_namespaces: Vec<Mounts<'_>> = it.namespaces.iter().map(|namespace| Mounts(it, namespace)).collect(),
         /// Leftover layers of containers that could not be removed, 64 at most
-        layers_left: &[Remains] = &it.remains,
+        layers_left: &[LeftoverLayer] = &it.remains,
         /// Pressure on the machine's resources
         pressure: Pressure,
         /// Disks that were active while watched, or hold the runtime's data; partitions count with their disk
@@ -52,15 +53,15 @@ json_object! {
 json_object! {
     Versions as it {
         /// Of systemd
-        systemd: Option<&str> = it.of(Tool::Systemd).map(Version::as_str),
+        systemd: Option<&str> = it.of(Component::Systemd).map(Version::as_str),
         /// Of Docker's daemon
-        dockerd: Option<&str> = it.of(Tool::Dockerd).map(Version::as_str),
+        dockerd: Option<&str> = it.of(Component::Dockerd).map(Version::as_str),
         /// Of containerd
-        containerd: Option<&str> = it.of(Tool::Containerd).map(Version::as_str),
+        containerd: Option<&str> = it.of(Component::Containerd).map(Version::as_str),
         /// Of runc
-        runc: Option<&str> = it.of(Tool::Runc).map(Version::as_str),
+        runc: Option<&str> = it.of(Component::Runc).map(Version::as_str),
         /// Of the kubelet
-        kubelet: Option<&str> = it.of(Tool::Kubelet).map(Version::as_str),
+        kubelet: Option<&str> = it.of(Component::Kubelet).map(Version::as_str),
     }
 }
 
@@ -219,18 +220,18 @@ json_object! {
         /// Processes in it
         processes: usize = it.1.processes,
         /// The first of these processes
-        keepers: &[Keeper] = &it.1.keepers,
+        keepers: &[MountHolder] = &it.1.keepers,
         /// Mounts of layers and containers in it
         held: usize = it.1.held.len(),
         /// … of these, those that are not in the runtime's own namespaces
         left: usize = it.0.left(it.1).count(),
         /// … and the first of those
-        mounts_left: Vec<&Held> = it.0.left(it.1).take(MAX_MOUNTS).collect(),
+        mounts_left: Vec<&HeldMount> = it.0.left(it.1).take(MAX_MOUNTS).collect(),
     }
 }
 
 json_object! {
-    Keeper as it {
+    MountHolder as it {
         /// Its PID or TID
         pid: u32,
         /// Its name, 15 bytes at most
@@ -247,7 +248,7 @@ json_object! {
 }
 
 json_object! {
-    Held as it {
+    HeldMount as it {
         /// The mount point in that namespace
         point: String,
         /// The layer's name in the storage driver's folder
@@ -264,7 +265,7 @@ json_object! {
 }
 
 json_object! {
-    Remains as it {
+    LeftoverLayer as it {
         /// The layer's folder, as the runtime names it
         folder: String,
         /// The names in it, 16 at most

@@ -68,7 +68,7 @@ fn only_a_yes_does_what_was_shown() {
             "{shown}"
         );
         let told = match keys {
-            b"\x03" => "not done, interrupted",
+            b"\x03" => "not done: interrupted",
             _ => "not confirmed",
         };
         assert!(shown.contains(told), "{shown}");

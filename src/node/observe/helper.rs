@@ -5,40 +5,35 @@
 //! a standard stream of ours but one pipe, and ends with us; whichever process it gets stuck on is passed over by the
 //! next child.
 
-use crate::io::files::Tree;
+use super::programs::KILL_TIMEOUT;
 use crate::{
     io::{
         child::{self, Running},
-        deadline::{self, Ended},
+        files::Tree,
     },
-    node::{mask, parse},
+    node::{parse, redact_args},
 };
 use clap::ValueEnum;
 use std::{
     collections::BTreeMap,
-    io::{self, Read as _, Write},
+    io::{self, Write},
     path::Path,
     time::{Duration, Instant},
 };
 
 /// How long a child may take; an ordinary one needs some 20 µs for each process.
-const PATIENCE: Duration = Duration::from_millis(700);
-/// How long a killed child is waited for.
-const LAST_BREATH: Duration = Duration::from_millis(100);
+const TIMEOUT: Duration = Duration::from_millis(700);
 /// Most bytes of one file, and of all of a child's.
-const ONE: usize = 16 << 10;
-const ALL: u64 = 16 << 20;
+const MAX_FILE: usize = 16 << 10;
+const MAX_OUTPUT: u64 = 16 << 20;
 
-/// A file that each process has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum What {
-    /// Its words
+pub enum ProcFile {
     Cmdline,
-    /// The cgroups that it is in
     Cgroup,
 }
 
-impl What {
+impl ProcFile {
     fn name(self) -> &'static str {
         match self {
             Self::Cmdline => "cmdline",
@@ -50,9 +45,9 @@ impl What {
         format!("proc/{pid}/{}", self.name())
     }
 
-    /// Returns on how many processes children may get stuck before nobody tries any more. Each process has a memory of
-    /// its own, but all have one lock of cgroups: who is stuck once is stuck on all.
-    fn stuck(self) -> usize {
+    /// On how many processes children may get stuck before it is given up. Each process has a memory of its own,
+    /// but all have one lock of cgroups: who is stuck once is stuck on all.
+    fn max_stuck(self) -> usize {
         match self {
             Self::Cmdline => 4,
             Self::Cgroup => 1,
@@ -60,97 +55,97 @@ impl What {
     }
 }
 
-/// What came of it.
 #[derive(Debug, Default)]
-pub(super) struct Told {
-    /// Each process's file; what has ended meanwhile is left out.
+pub(super) struct FilesRead {
     pub(super) files: BTreeMap<u32, Vec<u8>>,
     /// The processes whose file did not come in time.
     pub(super) stuck: Vec<u32>,
-    /// Children that the kernel does not let die.
+    /// Children that survived KILL.
     pub(super) survivors: Vec<u32>,
-    /// Why no child could be run.
     pub(super) failed: Option<String>,
 }
 
-/// Reads that file of these processes, until `until`.
-pub(super) fn read(tree: &Tree, what: What, pids: &[u32], until: Instant, told: &mut Told) {
+pub(super) fn read(
+    tree: &Tree,
+    file: ProcFile,
+    pids: &[u32],
+    until: Instant,
+    read: &mut FilesRead,
+) {
     let mut left = pids;
     // Files that only look like the kernel's hold nobody up.
     if !tree.is_live() {
         for &pid in left {
-            if let Ok(bytes) = tree.bytes(&what.path(pid)) {
-                told.files.insert(pid, bytes);
+            if let Ok(bytes) = tree.bytes(&file.path(pid)) {
+                read.files.insert(pid, bytes);
             }
         }
         return;
     }
-    while !left.is_empty() && told.failed.is_none() {
-        let deadline = until.min(Instant::now() + PATIENCE);
-        if Instant::now() >= until || told.stuck.len() >= what.stuck() {
-            told.stuck.extend(left);
+    while !left.is_empty() && read.failed.is_none() {
+        let deadline = until.min(Instant::now() + TIMEOUT);
+        if Instant::now() >= until || read.stuck.len() >= file.max_stuck() {
+            read.stuck.extend(left);
             return;
         }
-        let done = one_child(tree, what, left, deadline, told);
+        let done = run_child(tree, file, left, deadline, read);
         left = left.get(done..).unwrap_or_default();
         if let Some((&first, rest)) = left.split_first() {
-            told.stuck.push(first);
+            read.stuck.push(first);
             left = rest;
         }
     }
 }
 
-/// Returns a process's words without the secrets among them: they are for reports.
-pub(super) fn words(cmdline: &[u8]) -> Vec<String> {
+/// A process's words without the secrets among them: they are for reports.
+pub(super) fn command_line(cmdline: &[u8]) -> Vec<String> {
     let mut words = parse::cmdline(cmdline);
-    mask::words(&mut words);
+    redact_args::redact(&mut words);
     words
 }
 
-/// Lets one child read; returns how many of `pids` it answered.
-fn one_child(tree: &Tree, what: What, pids: &[u32], deadline: Instant, told: &mut Told) -> usize {
+fn run_child(
+    tree: &Tree,
+    file: ProcFile,
+    pids: &[u32],
+    deadline: Instant,
+    read: &mut FilesRead,
+) -> usize {
     let mut command = child::reader();
     command
         .arg("processes")
         .arg(tree.root())
-        .arg(what.name())
+        .arg(file.name())
         .args(pids.iter().map(u32::to_string));
+    let failed = |read: &mut FilesRead, error: io::Error| {
+        read.failed = Some(error.to_string());
+        0
+    };
     let mut running = match Running::start(&mut command) {
         Ok(running) => running,
-        Err(error) => {
-            told.failed = Some(error.to_string());
-            return 0;
-        }
+        Err(error) => return failed(read, error),
     };
-    let Some(stdout) = running.child.stdout.take() else {
-        return 0;
+    let (bytes, closed) = match running.read(MAX_OUTPUT, deadline) {
+        Ok(output) => output,
+        Err(error) => return failed(read, error),
     };
-    let mut bytes = Vec::new();
-    let ended = deadline::read_until_deadline(
-        deadline,
-        move |to| deadline::send_blocks(stdout.take(ALL), to),
-        &mut |block: io::Result<Vec<u8>>| {
-            bytes.extend(block.unwrap_or_default());
-            true
-        },
-    );
     let answers = records(&bytes);
     let done = answers.len();
     for (pid, bytes) in answers {
         if let Some(bytes) = bytes {
-            tree.note(&what.path(pid), &bytes);
-            told.files.insert(pid, bytes);
+            tree.note(&file.path(pid), &bytes);
+            read.files.insert(pid, bytes);
         }
     }
-    match ended {
-        Ok(Ended::Whole) if done == 0 => told.failed = Some("the child said nothing".to_owned()),
-        Ok(_) => told.survivors.extend(running.kill(LAST_BREATH)),
-        Err(error) => told.failed = Some(error.to_string()),
+    if closed && done == 0 {
+        read.failed = Some("the child wrote nothing".to_owned());
+    } else {
+        read.survivors.extend(running.kill(KILL_TIMEOUT));
     }
     done
 }
 
-/// Returns what a child has said: for each process `PID LENGTH\n` and so many bytes, or `PID -\n` for one that ended.
+/// What a child has said: for each process `PID LENGTH\n` and so many bytes, or `PID -\n` for one that ended.
 fn records(mut bytes: &[u8]) -> Vec<(u32, Option<Vec<u8>>)> {
     let mut found = Vec::new();
     while let Some(end) = memchr::memchr(b'\n', bytes) {
@@ -183,13 +178,13 @@ fn records(mut bytes: &[u8]) -> Vec<(u32, Option<Vec<u8>>)> {
 ///
 /// # Errors
 /// What `out` says.
-pub fn write(root: &Path, what: What, pids: &[u32], out: &mut dyn Write) -> io::Result<()> {
+pub fn write(root: &Path, file: ProcFile, pids: &[u32], out: &mut dyn Write) -> io::Result<()> {
     child::detach();
     let tree = Tree::at(root);
     for &pid in pids {
-        match tree.bytes(&what.path(pid)) {
+        match tree.bytes(&file.path(pid)) {
             Ok(bytes) => {
-                let bytes = &bytes[..bytes.len().min(ONE)];
+                let bytes = &bytes[..bytes.len().min(MAX_FILE)];
                 writeln!(out, "{pid} {}", bytes.len())?;
                 out.write_all(bytes)?;
             }
@@ -213,7 +208,7 @@ mod tests {
             std::fs::write(own.join("cmdline"), words).unwrap();
         }
         let mut out = Vec::new();
-        write(here.path(), What::Cmdline, &[7, 8, 9], &mut out).unwrap();
+        write(here.path(), ProcFile::Cmdline, &[7, 8, 9], &mut out).unwrap();
         let all = vec![
             (7, Some(b"runc\0--root\0/x\ny\0".to_vec())),
             (8, None),

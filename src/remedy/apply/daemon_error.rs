@@ -20,7 +20,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "operation not permitted",
-        "the kernel forbids deleting {}; perhaps an immutable file (lsattr shows an i, chattr -i takes it away)",
+        "the kernel forbids deleting {}; perhaps an immutable file (lsattr shows an i; remove it with chattr -i)",
     ),
     ("permission denied", "no permission to delete {}"),
     (
@@ -51,7 +51,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "context deadline exceeded",
-        "a part of Docker (containerd or a plugin) did not answer it in time",
+        "containerd or a plugin of Docker timed out",
     ),
     (
         "running container",
@@ -71,7 +71,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Returns the daemon's `message` in plain words, with its own behind them.
+/// The daemon's `message` in plain words, with its own behind them.
 pub(super) fn plain(message: &str) -> String {
     let message = message.trim();
     let found = MEANINGS.iter().find_map(|(words, meaning)| {
@@ -88,7 +88,7 @@ pub(super) fn plain(message: &str) -> String {
     }
 }
 
-/// Returns the last absolute path in `text`, as in "unlinkat /var/lib/…/merged: ".
+/// The last absolute path in `text`, as in "unlinkat /var/lib/…/merged: ".
 fn path_before(text: &str) -> Option<&str> {
     let end = text.trim_end().strip_suffix(':')?;
     let start = end.rfind(" /")? + 1;

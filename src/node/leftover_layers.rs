@@ -7,22 +7,18 @@
 /// What every layer of overlay2 has for as long as nobody removes it.
 const LINK: &str = "link";
 
-/// The folder of a layer, as it was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remains {
-    /// Its path, as the runtime names it.
+pub struct LeftoverLayer {
     pub folder: String,
-    /// The names in it.
     pub names: Vec<String>,
 }
 
-impl Remains {
-    /// Returns whether a removal of it began and did not end.
+impl LeftoverLayer {
     pub fn is_half_removed(&self) -> bool {
         !self.names.iter().any(|name| name == LINK)
     }
 
-    /// Returns the folder of the layer to which overlay2's `UpperDir` belongs.
+    /// The folder of the layer to which overlay2's `UpperDir` belongs.
     pub fn folder_of(upper: &str) -> Option<&str> {
         upper
             .strip_suffix("/diff")
@@ -32,11 +28,11 @@ impl Remains {
 
 #[cfg(test)]
 mod tests {
-    use super::Remains;
+    use super::LeftoverLayer;
 
     #[test]
     fn a_layer_is_half_removed_once_its_link_is_gone() {
-        let of = |names: &[&str]| Remains {
+        let of = |names: &[&str]| LeftoverLayer {
             folder: "/var/lib/docker/overlay2/x".to_owned(),
             names: names.iter().map(|&name| name.to_owned()).collect(),
         };
@@ -50,10 +46,10 @@ mod tests {
 
     #[test]
     fn a_layers_folder_is_above_its_upper_one() {
-        let folder = Remains::folder_of("/var/lib/docker/overlay2/x/diff");
+        let folder = LeftoverLayer::folder_of("/var/lib/docker/overlay2/x/diff");
         assert_eq!(folder, Some("/var/lib/docker/overlay2/x"));
         for odd in ["", "/diff/x", "x/diff", "/var/lib/docker/zfs/graph/x"] {
-            assert_eq!(Remains::folder_of(odd), None, "{odd}");
+            assert_eq!(LeftoverLayer::folder_of(odd), None, "{odd}");
         }
     }
 }

@@ -11,9 +11,6 @@ use anyhow::Context as _;
 use std::path::{Path, PathBuf};
 
 /// Saves what the first look has seen as a capture, as `--collect-to` says or under a name of its own; returns where.
-///
-/// # Errors
-/// It can't be saved, or not in time.
 pub(super) fn evidence(
     args: &FixArgs,
     recorder: Recorder,
@@ -28,9 +25,6 @@ pub(super) fn evidence(
 }
 
 /// Opens the audit, as `--audit` says or under a name of its own; returns where, too.
-///
-/// # Errors
-/// It can't be opened.
 pub(super) fn audit(args: &FixArgs, clock: Clock) -> anyhow::Result<(Audit, PathBuf)> {
     let name = "plegdoctor-audit.jsonl";
     let open = |path: &Path| match args.audit {

@@ -1,9 +1,9 @@
-//! The second look that a restart needs: what it ends can't be brought back, and what it was against may have been
-//! over since, while somebody thought about it or another remedy worked.
+//! The second check that a restart needs: what it stops cannot be brought back, and the problem may have been resolved
+//! since, while the user decided or another remedy worked.
 
-use super::{Look, Run, look, page::Page};
+use super::{Observation, Run, observe, output::Output};
 use crate::{
-    finding::outcome::{Asked, Ending, Fate},
+    finding::outcome::{Asked, Outcome, Status},
     remedy::fix::{self, Step},
     report::Report,
     syntax::duration,
@@ -32,27 +32,27 @@ impl Run<'_> {
 
     /// Looks once more, not before `--confirm-after` is over since the first look that asked for it. Returns what of
     /// the step is still to be done; what is not is recorded.
-    pub(super) fn second_look(
+    pub(super) fn recheck(
         &mut self,
         step: &Step,
         asked: Asked,
-        last: &mut Look,
-        page: &mut Page<'_>,
+        last: &mut Observation,
+        output: &mut Output<'_>,
     ) -> Option<Step> {
         let confirm_after = self.args.fix.confirm_after;
         let since = step.actions.iter().filter_map(|it| self.asked_for.get(it));
         let waited = since.max().map(Instant::elapsed).unwrap_or_default();
-        page.tell(&format!(
-            "Looking once more, {} after the first look, whether that is still so.",
+        output.show(&format!(
+            "Checking once more, {} after the first time, whether this is still the case.",
             duration::spoken(confirm_after.max(waited))
         ));
         let interrupted = self.sleep(confirm_after.saturating_sub(waited));
         if !interrupted {
-            match look(self.args, None) {
+            match observe(self.args, None) {
                 Ok(now) => *last = now,
                 Err(error) => {
-                    let why = format!("can't look again: {error:#}");
-                    self.leave_because(step, asked, &Ending::because(Fate::Failed, why.clone()));
+                    let why = format!("cannot observe the node again: {error:#}");
+                    self.skip_because(step, asked, &Outcome::because(Status::Failed, why.clone()));
                     self.stop(Some(why));
                     return None;
                 }
@@ -60,13 +60,13 @@ impl Run<'_> {
             self.note_restarts(&last.report);
         }
         if interrupted || self.interrupts.count() > 0 {
-            self.leave(step, asked, Fate::Interrupted);
+            self.skip(step, asked, Status::Interrupted);
             self.stop(Some("interrupted".to_owned()));
             return None;
         }
         let still = fix::still(&last.report, step);
         let kept = still.as_ref().map_or(&[][..], |still| &still.actions);
-        let over = Step {
+        let resolved = Step {
             actions: step
                 .actions
                 .iter()
@@ -75,8 +75,8 @@ impl Run<'_> {
                 .collect(),
             ..step.clone()
         };
-        let why = "a second look does not ask for it any more";
-        self.leave_because(&over, asked, &Ending::because(Fate::NotNeeded, why));
+        let why = "a second check no longer asks for it";
+        self.skip_because(&resolved, asked, &Outcome::because(Status::NotNeeded, why));
         still
     }
 }

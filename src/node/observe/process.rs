@@ -3,7 +3,7 @@
 use crate::io::files::Tree;
 use crate::node::{
     DEFAULT_ROOT,
-    mount::{self, Spot},
+    mount::{self, MountPoint},
     parse::{self, Stat},
 };
 use rustix::fs::{Mode, OFlags, openat};
@@ -14,19 +14,15 @@ use std::{
     path::Path,
 };
 
-/// Returns what the kernel says of process `pid`; `None` if there is none.
 pub fn stat(pid: u32) -> Option<Stat> {
     let text = here().text(&format!("proc/{pid}/stat")).ok()?;
     parse::stat(&text)
 }
 
-/// Returns the mounts that process `pid` sees. A list of names: no file system is touched.
-///
-/// # Errors
-/// It cannot be read.
-pub fn mounts(pid: u32) -> io::Result<Vec<Spot>> {
+/// The mounts that process `pid` sees. A list of names: no file system is touched.
+pub fn mounts(pid: u32) -> io::Result<Vec<MountPoint>> {
     let text = here().text(&format!("proc/{pid}/mountinfo"))?;
-    Ok(mount::spots(&text))
+    Ok(mount::mount_points(&text))
 }
 
 /// This machine's `/proc`, held open: what is read through it is the kernel's word also where something else, or
@@ -34,24 +30,16 @@ pub fn mounts(pid: u32) -> io::Result<Vec<Spot>> {
 pub struct Proc(File);
 
 impl Proc {
-    /// Opens it.
-    ///
-    /// # Errors
-    /// It cannot be opened.
     pub fn open() -> io::Result<Self> {
         File::open(here().path("proc")).map(Self)
     }
 
-    /// Returns the mounts of the namespace that this process is in now, as it sees them.
-    ///
-    /// # Errors
-    /// They cannot be read.
-    pub fn own_mounts(&self) -> io::Result<Vec<Spot>> {
+    pub fn own_mounts(&self) -> io::Result<Vec<MountPoint>> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let file = openat(&self.0, "self/mountinfo", flags, Mode::empty())?;
         let mut text = Vec::new();
         File::from(file).take(MOST).read_to_end(&mut text)?;
-        Ok(mount::spots(&String::from_utf8_lossy(&text)))
+        Ok(mount::mount_points(&String::from_utf8_lossy(&text)))
     }
 }
 
@@ -59,9 +47,6 @@ impl Proc {
 const MOST: u64 = 64 << 20;
 
 /// Opens the mount namespace of process `pid`; returns it with its number.
-///
-/// # Errors
-/// It cannot be opened: the process is gone, or not ours to look at.
 pub fn mount_namespace(pid: u32) -> io::Result<(File, u64)> {
     let file = File::open(here().path(&format!("proc/{pid}/ns/mnt")))?;
     let number = file.metadata()?.ino();

@@ -44,7 +44,7 @@ fn nfs(number: u32, point: &str) -> String {
 }
 
 fn look(root: &Path) -> (Host, Vec<Gap>) {
-    let (host, gaps, _) = crate::node::observe::look(&Tree::at(root), Duration::from_secs(9));
+    let (host, gaps, _) = crate::node::observe::scan(&Tree::at(root), Duration::from_secs(9));
     (host, gaps)
 }
 

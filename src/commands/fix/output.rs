@@ -1,7 +1,7 @@
 //! What the user sees of a run: the first report, each step before it is done, and what came of it.
 
 use crate::{
-    finding::outcome::Deed,
+    finding::outcome::ActionRecord,
     remedy::fix::Step,
     render::{
         self, Format, Style, actions,
@@ -16,19 +16,15 @@ use std::{
     time::Duration,
 };
 
-/// Where the run writes to.
-pub(super) struct Page<'a> {
-    /// How to print.
+pub(super) struct Output<'a> {
     pub(super) format: Format,
-    /// … and how wide.
     pub(super) style: Style,
     /// Whether what is said on the way goes to standard error.
     pub(super) aside: bool,
-    /// Standard output.
     pub(super) out: &'a mut dyn Write,
 }
 
-impl Page<'_> {
+impl Output<'_> {
     /// Writes the first report, in text; in JSON the last one is written, at the end.
     pub(super) fn report(&mut self, report: &Report) -> anyhow::Result<()> {
         if self.format == Format::Text {
@@ -38,7 +34,6 @@ impl Page<'_> {
         self.flush()
     }
 
-    /// Sees that all is written.
     pub(super) fn flush(&mut self) -> anyhow::Result<()> {
         self.out.flush().context("can't write the report")
     }
@@ -49,11 +44,10 @@ impl Page<'_> {
         actions::step(step, confirm_after, self.style, &mut shown)?;
         // Not as a closed pipe, which would pass for success.
         self.say(&shown)
-            .map_err(|error| anyhow::anyhow!("what is to be done can't be shown: {error}"))
+            .map_err(|error| anyhow::anyhow!("cannot show what would be done: {error}"))
     }
 
-    /// Tells how it goes. Nothing depends on it.
-    pub(super) fn tell(&mut self, text: &str) {
+    pub(super) fn show(&mut self, text: &str) {
         let text = paragraph(&visible(text), 2, self.style.width);
         let _ = self.say(text.as_bytes());
     }
@@ -67,21 +61,20 @@ impl Page<'_> {
         }
     }
 
-    /// Writes what was done and how the node is now.
     pub(super) fn end(
         &mut self,
         mut report: Report,
-        deeds: Vec<Deed>,
+        records: Vec<ActionRecord>,
         notes: &[String],
     ) -> anyhow::Result<ExitCode> {
         let code = report.exit_code();
-        report.actions = deeds;
+        report.actions = records;
         report.notes.extend(notes.iter().cloned());
-        let told = match self.format {
+        let written = match self.format {
             Format::Json => render::write(&report, self.format, self.style, self.out),
             Format::Text => actions::write(&report, notes, self.style, self.out),
         };
-        match told.and_then(|()| self.out.flush()) {
+        match written.and_then(|()| self.out.flush()) {
             // What is done is done: a closed pipe does not change the exit code.
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 Err(error).context("can't write what was done")

@@ -8,56 +8,41 @@ use super::{Host, mount};
 use crate::syntax::id::{ContainerId, PodUid};
 use std::collections::BTreeSet;
 
-/// Whose directory it is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// A layer's, by its name in the storage driver's folder; of containerd's snapshots `snapshots/42`.
     Layer(String),
-    /// A container's or sandbox's own.
     Container(ContainerId),
 }
 
-/// A mount below such a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
-    /// The kernel's number for the mount.
+pub struct HeldMount {
     pub mount: u64,
-    /// Where, as the processes in that namespace see it.
     pub point: String,
-    /// Whose directory that is.
     pub place: Place,
 }
 
-/// A process that lives in a mount namespace, and so keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Keeper {
-    /// Its number.
+pub struct MountHolder {
     pub pid: u32,
     /// Its name, of 15 bytes at most.
     pub comm: String,
     /// When it was started, in the kernel's ticks since boot.
     pub start_ticks: u64,
-    /// The systemd unit that it belongs to, by its cgroup.
     pub unit: Option<String>,
-    /// The container that it belongs to, by its cgroup.
     pub container: Option<ContainerId>,
-    /// The pod that it belongs to, by its cgroup.
     pub uid: Option<PodUid>,
 }
 
-/// A mount namespace that holds mounts of layers or containers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Namespace {
     /// The kernel's name for it: `mnt:[4026532250]`.
     pub id: String,
     /// Whether it is the runtime's own: one of the machine's daemons lives in it.
     pub own: bool,
-    /// How many processes live in it.
     pub processes: usize,
-    /// The first of them.
-    pub keepers: Vec<Keeper>,
-    /// What it holds.
-    pub held: Vec<Held>,
+    pub keepers: Vec<MountHolder>,
+    pub held: Vec<HeldMount>,
 }
 
 /// Folders that layers have each a directory in, by storage driver (moby daemon/graphdriver; containers/storage;
@@ -83,7 +68,7 @@ const CONTAINERS: &[&[&str]] = &[
 /// A layer's name has at least so many letters: 64, or 25 of an older Docker's.
 const NAME: usize = 25;
 
-/// Returns whose directory a path is, or lies in; `None` for all others.
+/// Whose directory a path is, or lies in; `None` for all others.
 pub fn place(path: &str) -> Option<Place> {
     let parts: Vec<&str> = path.split('/').collect();
     (1..parts.len()).find_map(|at| {
@@ -114,7 +99,6 @@ fn is_layer(name: &str) -> bool {
     bare.len() >= NAME && bare.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Returns the places that a text names: a daemon's error, with paths in it.
 pub fn places(text: &str) -> Vec<Place> {
     let words = text.split(|c: char| c.is_whitespace() || "\"'():,".contains(c));
     let mut found: Vec<_> = words.filter_map(place).collect();
@@ -123,13 +107,12 @@ pub fn places(text: &str) -> Vec<Place> {
     found
 }
 
-/// Returns what a namespace holds, from the `mountinfo` of a process in it.
-pub fn held(mountinfo: &str) -> Vec<Held> {
-    let spots = mount::spots(mountinfo).into_iter();
+pub fn held(mountinfo: &str) -> Vec<HeldMount> {
+    let spots = mount::mount_points(mountinfo).into_iter();
     spots
-        .filter_map(|mount::Spot { id, point, .. }| {
+        .filter_map(|mount::MountPoint { id, point, .. }| {
             let place = place(&point)?;
-            Some(Held {
+            Some(HeldMount {
                 mount: id,
                 point,
                 place,
@@ -138,13 +121,13 @@ pub fn held(mountinfo: &str) -> Vec<Held> {
         .collect()
 }
 
-/// Returns the number of the first mount in a `mountinfo`. No two mounts have one number at a time, whatever namespace
-/// they are in, so that it tells namespaces apart where their names may not be read.
+/// The number of the first mount in a `mountinfo`. No two mounts have one number at a time, whatever namespace they are
+/// in, so that it tells namespaces apart where their names may not be read.
 pub fn first_mount(mountinfo: &str) -> Option<u64> {
     mountinfo.split(' ').next()?.parse().ok()
 }
 
-/// Returns the systemd unit that a `cgroup` names: the innermost service, else the innermost scope.
+/// The systemd unit that a `cgroup` names: the innermost service, else the innermost scope.
 pub fn unit(cgroup: &str) -> Option<String> {
     let parts = || cgroup.lines().flat_map(|line| line.split('/'));
     let last = |kind: &str| {
@@ -156,27 +139,25 @@ pub fn unit(cgroup: &str) -> Option<String> {
 }
 
 impl Namespace {
-    /// Returns its number.
     pub fn number(&self) -> Option<u64> {
         let (_, number) = self.id.split_once('[')?;
         number.strip_suffix(']')?.parse().ok()
     }
 
-    /// Returns what it holds of these places.
-    pub fn of<'a>(&'a self, places: &'a [Place]) -> impl Iterator<Item = &'a Held> {
+    pub fn of<'a>(&'a self, places: &'a [Place]) -> impl Iterator<Item = &'a HeldMount> {
         self.held.iter().filter(|held| places.contains(&held.place))
     }
 
-    /// Returns whether it is that container's own.
     pub fn is_of(&self, id: &ContainerId) -> bool {
-        let of = |keeper: &Keeper| keeper.container.as_ref().is_some_and(|own| own.matches(id));
+        let of =
+            |keeper: &MountHolder| keeper.container.as_ref().is_some_and(|own| own.matches(id));
         self.keepers.iter().any(of)
     }
 }
 
 impl Host {
-    /// Returns what a namespace holds and the runtime's own do not: what the runtime has unmounted, and they have not.
-    pub fn left<'a>(&'a self, namespace: &'a Namespace) -> impl Iterator<Item = &'a Held> {
+    /// What a namespace holds and the runtime's own do not: what the runtime has unmounted, and they have not.
+    pub fn left<'a>(&'a self, namespace: &'a Namespace) -> impl Iterator<Item = &'a HeldMount> {
         let own = self.namespaces.iter().filter(|namespace| namespace.own);
         let own: BTreeSet<&Place> = own
             .flat_map(|namespace| &namespace.held)
@@ -188,8 +169,7 @@ impl Host {
             .filter(move |held| !namespace.own && !own.contains(&held.place))
     }
 
-    /// Returns the namespaces that hold mounts of these places of a container: neither the runtime's own nor the
-    /// container's.
+    /// The namespaces that hold mounts of these places of a container: neither the runtime's own nor the container's.
     pub fn holders<'a>(
         &'a self,
         id: &'a ContainerId,

@@ -1,13 +1,12 @@
-//! Looks what is left of the layers of containers that could not be removed. Their folders are on the runtime's disk,
+//! What is left of the layers of containers that could not be removed. Their folders are on the runtime's disk,
 //! which may be dead: a child lists them and is abandoned at its deadline.
 
-use super::programs::{self, Answer};
-use crate::io::files::Tree;
+use super::programs;
 use crate::{
-    io::{child, gap::Gap},
+    io::{child, files::Tree, gap::Gap},
     node::{
-        holder::{self, Place},
-        remains::Remains,
+        leftover_layers::LeftoverLayer,
+        mount_holder::{self, Place},
     },
 };
 use serde::{Deserialize, Serialize};
@@ -18,14 +17,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Most folders that are looked at.
-const FOLDERS: usize = 64;
+const MAX_FOLDERS: usize = 64;
 /// Most names that are told of one: a whole one has five.
-const NAMES: usize = 16;
+const MAX_NAMES: usize = 16;
 /// How long the child may take; an ordinary one needs some milliseconds.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What the child says of one folder, a line for each.
 #[derive(Debug, Serialize, Deserialize)]
 struct Line {
     folder: String,
@@ -34,46 +31,37 @@ struct Line {
     error: Option<String>,
 }
 
-/// Returns what is left in these folders of layers, at most 64 of them. One that is not there is left out.
-pub fn look(tree: &Tree, folders: &[String]) -> (Vec<Remains>, Option<Gap>) {
-    let folders = &folders[..folders.len().min(FOLDERS)];
-    let (seen, gap) = match tree.is_live() && !folders.is_empty() {
-        true => ask(tree, folders),
-        false => (BTreeMap::new(), None),
+/// What is left in these folders of layers, at most 64 of them. One that is not there is left out.
+pub fn scan(tree: &Tree, folders: &[String]) -> (Vec<LeftoverLayer>, Option<Gap>) {
+    let folders = &folders[..folders.len().min(MAX_FOLDERS)];
+    let (seen, gap) = if tree.is_live() && !folders.is_empty() {
+        read(tree, folders)
+    } else {
+        (BTreeMap::new(), None)
     };
-    let remains = folders.iter().filter_map(|folder| {
-        let Place::Layer(name) = holder::place(folder)? else {
+    let layers = folders.iter().filter_map(|folder| {
+        let Place::Layer(name) = mount_holder::place(folder)? else {
             return None;
         };
         let names = tree.told(&format!("layers/{name}"), || {
             seen.get(folder).map(|names| names.join("\n"))
         })?;
-        Some(Remains {
+        Some(LeftoverLayer {
             folder: folder.clone(),
             names: names.lines().map(str::to_owned).collect(),
         })
     });
-    (remains.collect(), gap)
+    (layers.collect(), gap)
 }
 
-fn ask(tree: &Tree, folders: &[String]) -> (BTreeMap<String, Vec<String>>, Option<Gap>) {
-    let why = match programs::list(tree.root(), folders, Instant::now() + PATIENCE) {
-        Answer::Told(words, _) => return read(&words),
-        Answer::Failed(words) => words,
-        Answer::Silent(_, survivor) | Answer::Hung(survivor) => {
-            let own = survivor.map(|pid| format!("; {}", programs::survives(pid)));
-            let within = PATIENCE.as_secs();
-            format!(
-                "their disk did not answer within {within} s{}",
-                own.unwrap_or_default()
-            )
-        }
-    };
-    (BTreeMap::new(), Some(gap(why)))
+fn read(tree: &Tree, folders: &[String]) -> (BTreeMap<String, Vec<String>>, Option<Gap>) {
+    match programs::list(tree.root(), folders, Instant::now() + TIMEOUT).output() {
+        Ok(lines) => parse(&lines),
+        Err(why) => (BTreeMap::new(), Some(gap(why))),
+    }
 }
 
-/// Reads what the child said.
-fn read(words: &str) -> (BTreeMap<String, Vec<String>>, Option<Gap>) {
+fn parse(words: &str) -> (BTreeMap<String, Vec<String>>, Option<Gap>) {
     let (mut seen, mut first) = (BTreeMap::new(), None);
     for line in words.lines() {
         match serde_json::from_str(line) {
@@ -103,15 +91,15 @@ fn gap(why: String) -> Gap {
 /// What `out` says.
 pub fn write(root: &Path, folders: &[String], out: &mut dyn Write) -> io::Result<()> {
     child::detach();
-    tell(&Tree::at(root), folders, out)
+    list(&Tree::at(root), folders, out)
 }
 
-fn tell(tree: &Tree, folders: &[String], out: &mut dyn Write) -> io::Result<()> {
+fn list(tree: &Tree, folders: &[String], out: &mut dyn Write) -> io::Result<()> {
     for folder in folders {
         let (names, error) = match tree.names(folder) {
             Ok(mut names) => {
                 names.sort_unstable();
-                names.truncate(NAMES);
+                names.truncate(MAX_NAMES);
                 (Some(names), None)
             }
             // Removed meanwhile, or of a daemon that sees another file system.
@@ -148,8 +136,8 @@ mod tests {
         fs::write(root.path().join("data/file"), "").unwrap();
         let asked = ["/data/overlay2/gone", &folder, "/data/file"].map(str::to_owned);
         let mut out = Vec::new();
-        tell(&Tree::at(root.path()), &asked, &mut out).unwrap();
-        let (seen, gap) = read(&String::from_utf8(out).unwrap());
+        list(&Tree::at(root.path()), &asked, &mut out).unwrap();
+        let (seen, gap) = parse(&String::from_utf8(out).unwrap());
         let names = ["diff", "lower"].map(str::to_owned).to_vec();
         assert_eq!(seen, BTreeMap::from([(folder, names)]));
         assert!(gap.unwrap().why.starts_with("/data/file: "));
@@ -166,9 +154,9 @@ mod tests {
             format!("/data/overlay2/{}", LAYER.replace('6', "7")),
         ];
         let tree = Tree::at(root.path());
-        let (remains, gap) = look(&tree, &asked);
+        let (layers, gap) = scan(&tree, &asked);
         let names = vec!["diff".to_owned()];
-        assert_eq!(remains, [Remains { folder, names }]);
+        assert_eq!(layers, [LeftoverLayer { folder, names }]);
         assert_eq!(gap, None);
     }
 
@@ -177,7 +165,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("proc/1")).unwrap();
         symlink("1", root.path().join("proc/self")).unwrap();
-        let (remains, gap) = look(&Tree::at(root.path()), &[]);
-        assert_eq!((remains, gap), (Vec::new(), None));
+        let (layers, gap) = scan(&Tree::at(root.path()), &[]);
+        assert_eq!((layers, gap), (Vec::new(), None));
     }
 }

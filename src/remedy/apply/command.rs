@@ -1,26 +1,18 @@
 //! Runs a program that acts, until a deadline; its words on standard error are kept.
 
-use crate::io::{
-    child::{LAST_BREATH, Running},
-    deadline,
-};
+use crate::io::child::{LAST_BREATH, Running};
 use std::{
-    io::{self, Read as _},
     process::{Command, Stdio},
     sync::mpsc,
     thread,
     time::{Duration, Instant},
 };
 
-/// Most bytes kept of its words.
-const WORDS: u64 = 4096;
+const MAX_BYTES: u64 = 4096;
 
-/// How it ended.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Ran {
-    /// Well.
+pub(super) enum CommandResult {
     Well(String),
-    /// Not well, with what it said.
     Failed(String),
     /// Not in time: it was given up, and may still be at work.
     Late,
@@ -29,53 +21,45 @@ pub(super) enum Ran {
 /// How much longer than the deadline the thread may take to say that time was up.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Runs `command` for at most `patience`. A thread starts it and is left behind if it hangs: a program on a dead disk
+/// Runs `command` for at most `timeout`. A thread starts it and is left behind if it hangs: a program on a dead disk
 /// may hold up whoever starts it.
-pub(super) fn run(command: Command, patience: Duration) -> Ran {
-    let (tell, told) = mpsc::sync_channel(1);
+pub(super) fn run(command: Command, timeout: Duration) -> CommandResult {
+    let (sender, result) = mpsc::sync_channel(1);
     let started = thread::Builder::new()
         .name("child".to_owned())
         // Nobody listens any more where the send fails.
-        .spawn(move || drop(tell.send(ran(command, patience))));
+        .spawn(move || drop(sender.send(ran(command, timeout))));
     match started {
-        Ok(_) => told
-            .recv_timeout(patience + LAST_BREATH + GRACE)
-            .unwrap_or(Ran::Late),
-        Err(error) => Ran::Failed(format!("can't be run: {error}")),
+        Ok(_) => result
+            .recv_timeout(timeout + LAST_BREATH + GRACE)
+            .unwrap_or(CommandResult::Late),
+        Err(error) => CommandResult::Failed(format!("cannot be run: {error}")),
     }
 }
 
-fn ran(mut command: Command, patience: Duration) -> Ran {
-    let until = Instant::now() + patience;
+fn ran(mut command: Command, timeout: Duration) -> CommandResult {
+    let until = Instant::now() + timeout;
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut running = match Running::start(&mut command) {
         Ok(running) => running,
-        Err(error) => return Ran::Failed(format!("can't be run: {error}")),
+        Err(error) => return CommandResult::Failed(format!("cannot be run: {error}")),
     };
-    let (stdout, stderr) = (running.child.stdout.take(), running.child.stderr.take());
-    let (Some(stdout), Some(stderr)) = (stdout, stderr) else {
-        return Ran::Failed("can't be listened to".to_owned());
+    let Ok((bytes, closed)) = running.read(MAX_BYTES, until) else {
+        // It runs already.
+        return CommandResult::Late;
     };
-    let mut words = Vec::new();
-    let ended = deadline::read_until_deadline(
-        until,
-        move |to| deadline::send_blocks(stdout.take(WORDS).chain(stderr.take(WORDS)), to),
-        &mut |block: io::Result<Vec<u8>>| {
-            words.extend(block.unwrap_or_default());
-            true
-        },
-    );
     let left = until.saturating_duration_since(Instant::now());
-    let status = match ended {
-        Ok(deadline::Ended::Whole) => running.wait(left.max(LAST_BREATH)),
-        _ => None,
+    let status = if closed {
+        running.wait(left.max(LAST_BREATH))
+    } else {
+        None
     };
-    let words = String::from_utf8_lossy(&words).trim().to_owned();
+    let words = String::from_utf8_lossy(&bytes).trim().to_owned();
     match status {
-        Some(status) if status.success() => Ran::Well(words),
-        Some(status) if words.is_empty() => Ran::Failed(status.to_string()),
-        Some(_) => Ran::Failed(words),
-        None => Ran::Late,
+        Some(status) if status.success() => CommandResult::Well(words),
+        Some(status) if words.is_empty() => CommandResult::Failed(status.to_string()),
+        Some(_) => CommandResult::Failed(words),
+        None => CommandResult::Late,
     }
 }
 
@@ -92,14 +76,20 @@ mod tests {
             command.args(["-c", script]);
             run(command, Duration::from_secs(20))
         };
-        assert_eq!(sh("echo yes"), Ran::Well("yes".to_owned()));
-        assert_eq!(sh("echo no >&2; exit 3"), Ran::Failed("no".to_owned()));
-        assert_eq!(sh("exit 3"), Ran::Failed("exit status: 3".to_owned()));
+        assert_eq!(sh("echo yes"), CommandResult::Well("yes".to_owned()));
+        assert_eq!(
+            sh("echo no >&2; exit 3"),
+            CommandResult::Failed("no".to_owned())
+        );
+        assert_eq!(
+            sh("exit 3"),
+            CommandResult::Failed("exit status: 3".to_owned())
+        );
         let missing = run(Command::new("/no/such/program"), Duration::from_secs(20));
-        assert!(matches!(missing, Ran::Failed(_)), "{missing:?}");
+        assert!(matches!(missing, CommandResult::Failed(_)), "{missing:?}");
         let mut late = Command::new("sleep");
         late.arg("99");
-        assert_eq!(run(late, Duration::from_millis(50)), Ran::Late);
+        assert_eq!(run(late, Duration::from_millis(50)), CommandResult::Late);
     }
 
     #[test]
@@ -129,7 +119,7 @@ mod tests {
         server.kill().unwrap();
         server.wait().unwrap();
         assert!(unmounted.unwrap().success());
-        assert_eq!(ran, Ran::Late);
+        assert_eq!(ran, CommandResult::Late);
         assert!(took < Duration::from_secs(10), "{took:?}");
     }
 }

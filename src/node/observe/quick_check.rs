@@ -2,8 +2,8 @@
 //! processes. As everywhere, nothing here waits for a sick process.
 
 use super::{
-    reader::{self, What},
-    tasks, walk,
+    helper::{self, ProcFile},
+    proc_scan, tasks,
 };
 use crate::io::files::Tree;
 use crate::{
@@ -17,36 +17,33 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What was seen of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// There is none of that number, or only its exit status.
     Absent,
     /// There is one, and its cgroup names that container, or none.
     Present(Option<ContainerId>),
 }
 
-/// Returns the machine's Docker daemons with their words, and nothing else of it.
 pub fn dockerds(tree: &Tree, patience: Duration) -> Host {
     let until = Instant::now() + patience;
-    let stats = walk::walk(tree, until).stats;
+    let stats = proc_scan::scan(tree, until).stats;
     let named = |comm: &str| role::by_name(comm, Role::Other) == Role::Dockerd;
     let pids: Vec<u32> = stats
         .values()
         .filter(|stat| named(&stat.comm) && stat.state != State::Dead)
         .map(|stat| stat.pid)
         .collect();
-    let mut told = reader::Told::default();
-    reader::read(tree, What::Cmdline, &pids, until, &mut told);
-    let mut cgroups = reader::Told::default();
-    reader::read(tree, What::Cgroup, &pids, until, &mut cgroups);
+    let mut told = helper::FilesRead::default();
+    helper::read(tree, ProcFile::Cmdline, &pids, until, &mut told);
+    let mut cgroups = helper::FilesRead::default();
+    helper::read(tree, ProcFile::Cgroup, &pids, until, &mut cgroups);
     let processes = pids.iter().filter_map(|pid| {
         let mut process = tasks::process(stats.get(pid)?, Role::Dockerd);
         let cgroup = cgroups.files.get(pid);
         let cgroup = cgroup.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
         (process.uid, process.container) = cgroup.as_deref().map(parse::cgroup).unwrap_or_default();
         let words = told.files.get(pid);
-        process.command = words.map(|bytes| reader::words(bytes));
+        process.command = words.map(|bytes| helper::command_line(bytes));
         Some(process)
     });
     Host {
@@ -57,7 +54,7 @@ pub fn dockerds(tree: &Tree, patience: Duration) -> Host {
     }
 }
 
-/// Returns what is seen of these processes; what does not tell is left out.
+/// What is seen of these processes; what does not tell is left out.
 pub fn presence(tree: &Tree, pids: Vec<u32>, patience: Duration) -> BTreeMap<u32, Presence> {
     let until = Instant::now() + patience;
     let reading = tree.clone();
@@ -74,15 +71,16 @@ pub fn presence(tree: &Tree, pids: Vec<u32>, patience: Duration) -> BTreeMap<u32
             }
         },
         &mut |(pid, lives)| {
-            match lives {
-                true => there.push(pid),
-                false => drop(found.insert(pid, Presence::Absent)),
+            if lives {
+                there.push(pid);
+            } else {
+                found.insert(pid, Presence::Absent);
             }
             true
         },
     );
-    let mut cgroups = reader::Told::default();
-    reader::read(tree, What::Cgroup, &there, until, &mut cgroups);
+    let mut cgroups = helper::FilesRead::default();
+    helper::read(tree, ProcFile::Cgroup, &there, until, &mut cgroups);
     for (pid, bytes) in cgroups.files {
         let cgroup = String::from_utf8_lossy(&bytes);
         // Without cgroups nothing tells whose it is.
@@ -93,14 +91,12 @@ pub fn presence(tree: &Tree, pids: Vec<u32>, patience: Duration) -> BTreeMap<u32
     found
 }
 
-/// Returns which of these processes have ended. What does not tell has not.
 pub fn ended(tree: &Tree, pids: &[u32]) -> Vec<u32> {
     let pids = pids.iter().copied();
     pids.filter(|&pid| lives(tree, pid) == Some(false))
         .collect()
 }
 
-/// Returns whether there is such a process, if that is told.
 fn lives(tree: &Tree, pid: u32) -> Option<bool> {
     let now = || match tree.unrecorded().text(&format!("proc/{pid}/stat")) {
         Ok(text) => Some(parse::stat(&text)?.state != State::Dead),

@@ -1,9 +1,7 @@
 //! Masks secrets in the words that daemons are called with: what looks like a password or a token never reaches a
 //! report or a capture.
 
-/// What stands in a secret's place.
 pub const MASK: &str = "***";
-/// Parts of the names of options and variables whose values are secret.
 const SECRET: &[&str] = &[
     "token",
     "password",
@@ -17,9 +15,9 @@ const SECRET: &[&str] = &[
     "access_key",
 ];
 
-/// Masks the secrets in a command line: `--registry-token=X`, `--password X`, `NAME_SECRET=X`, `https://user:X@host`.
-/// A file's name or a switch's value is none.
-pub fn words(words: &mut [String]) {
+/// Masks the secrets in a command line: `--registry-token=X`, `--password X`, `NAME_SECRET=X`, `https://user:X@host`. A
+/// file's name or a switch's value is none.
+pub fn redact(words: &mut [String]) {
     let mut next_is_secret = false;
     for word in words {
         let follows = std::mem::take(&mut next_is_secret);
@@ -37,7 +35,6 @@ pub fn words(words: &mut [String]) {
     }
 }
 
-/// Masks the user and password of each URL in a text.
 pub fn urls(text: &str) -> String {
     let mut masked = String::new();
     let mut rest = text;
@@ -67,7 +64,7 @@ fn is_secret(name: &str) -> bool {
     SECRET.iter().any(|part| name.contains(part))
 }
 
-/// Returns whether that may be a secret itself, and not only say where one is or that there is one.
+/// Whether that may be a secret itself, and not only say where one is or that there is one.
 fn is_value(value: &str) -> bool {
     let plain = value.is_empty() || value.starts_with('/') || ["true", "false"].contains(&value);
     // A span of time: how long a token is kept.
@@ -113,10 +110,10 @@ mod tests {
             ),
         ] {
             let mut all: Vec<String> = before.split(' ').map(str::to_owned).collect();
-            words(&mut all);
+            redact(&mut all);
             assert_eq!(all.join(" "), after);
             // Masked twice is masked once.
-            words(&mut all);
+            redact(&mut all);
             assert_eq!(all.join(" "), after);
         }
     }

@@ -12,43 +12,39 @@ use std::{
 };
 
 /// How often it is looked whether the user pressed Ctrl-C instead.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL: Duration = Duration::from_millis(50);
 
-/// What was said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// Yes.
     Yes,
-    /// No, or nothing.
     No,
     /// Neither: Ctrl-C.
     Interrupted,
 }
 
-/// Asks whether to do what was shown.
-///
-/// # Errors
-/// The terminal can't be written to or read from.
-pub(super) fn confirm(interrupts: &Interrupts) -> anyhow::Result<Answer> {
-    // What was typed before the question was seen answers none.
+/// Drops what was typed before the question was seen: it answers none.
+pub(super) fn discard_typed() {
     let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+}
+
+pub(super) fn confirm(question: &str, interrupts: &Interrupts) -> anyhow::Result<Answer> {
     let mut terminal = io::stderr();
-    write!(terminal, "Do it? [y/N] ").and_then(|()| terminal.flush())?;
-    let (tell, told) = mpsc::channel();
+    write!(terminal, "{question} [y/N] ").and_then(|()| terminal.flush())?;
+    let (sender, answers) = mpsc::channel();
     // Left behind if the user presses Ctrl-C: nobody reads from the terminal after that.
     thread::Builder::new()
         .name("answer".to_owned())
         .spawn(move || {
             let mut answer = Vec::new();
             let read = io::stdin().lock().read_until(b'\n', &mut answer);
-            let _ = tell.send(read.map(|_| answer));
+            let _ = sender.send(read.map(|_| answer));
         })
         .context("can't ask")?;
     loop {
-        match told.recv_timeout(LOOK) {
+        match answers.recv_timeout(POLL) {
             Ok(answer) => {
                 let answer = answer.context("can't read the answer")?;
-                return Ok(judge(&answer));
+                return Ok(parse(&answer));
             }
             Err(RecvTimeoutError::Timeout) if interrupts.count() > 0 => {
                 return Ok(Answer::Interrupted);
@@ -59,13 +55,13 @@ pub(super) fn confirm(interrupts: &Interrupts) -> anyhow::Result<Answer> {
     }
 }
 
-/// Returns what a line says. One that is cut short, by the end of input, says nothing.
-fn judge(line: &[u8]) -> Answer {
+fn parse(line: &[u8]) -> Answer {
     let words = line.strip_suffix(b"\n").map(<[u8]>::trim_ascii);
     let yes = |words: &[u8]| words.eq_ignore_ascii_case(b"y") || words.eq_ignore_ascii_case(b"yes");
-    match words.is_some_and(yes) {
-        true => Answer::Yes,
-        false => Answer::No,
+    if words.is_some_and(yes) {
+        Answer::Yes
+    } else {
+        Answer::No
     }
 }
 
@@ -76,10 +72,10 @@ mod tests {
     #[test]
     fn only_a_whole_yes_is_a_yes() {
         for yes in ["y\n", "Y\n", " yes \r\n", "YES\n"] {
-            assert_eq!(judge(yes.as_bytes()), Answer::Yes, "{yes:?}");
+            assert_eq!(parse(yes.as_bytes()), Answer::Yes, "{yes:?}");
         }
         for no in ["", "y", "yes", "\n", "n\n", "yy\n", "y\0\n", "yes please\n"] {
-            assert_eq!(judge(no.as_bytes()), Answer::No, "{no:?}");
+            assert_eq!(parse(no.as_bytes()), Answer::No, "{no:?}");
         }
     }
 }

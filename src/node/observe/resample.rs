@@ -15,14 +15,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long they are watched.
 const WATCH: Duration = Duration::from_secs(1);
-/// Most tasks that are watched.
-const MOST: usize = 512;
+const MAX_TASKS: usize = 512;
 
 /// Fills in `still` of the threads that wait and of the processes that are stopped or in uninterruptible sleep. Without
 /// any it takes no time.
-pub(super) fn watch(
+pub(super) fn resample(
     tree: &Tree,
     found: &mut BTreeMap<u32, Process>,
     until: Instant,
@@ -38,7 +36,7 @@ pub(super) fn watch(
     }
     tasks.sort_unstable();
     tasks.dedup();
-    tasks.truncate(MOST);
+    tasks.truncate(MAX_TASKS);
     if tasks.is_empty() {
         return;
     }
@@ -68,7 +66,7 @@ pub(super) fn watch(
     if !matches!(ended, Ok(Ended::Whole)) {
         gaps.push(Gap::new(
             "whether what waits or is stopped on this host stays so",
-            "there was no time to look twice",
+            "no time for a second sample",
         ));
     }
     for process in found.values_mut() {
@@ -79,7 +77,7 @@ pub(super) fn watch(
     }
 }
 
-/// Returns what of a task stays the same as long as it sleeps one sleep, or is stopped without being let go meanwhile.
+/// What of a task stays the same as long as it sleeps one sleep, or is stopped without being let go meanwhile.
 fn moment(status: io::Result<String>) -> Option<(u64, bool)> {
     let status = status.ok()?;
     Some((parse::sleeps(&status)?, parse::is_stopped(&status)))

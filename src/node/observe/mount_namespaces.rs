@@ -5,9 +5,9 @@
 //! see is left out.
 
 use super::{
-    Unseen,
-    reader::{self, What},
-    unseen,
+    Unobserved,
+    helper::{self, ProcFile},
+    unobserved,
 };
 use crate::io::files::Tree;
 use crate::{
@@ -16,9 +16,8 @@ use crate::{
         gap::Gap,
     },
     node::{
-        Host, Mount, Namespace, Process, Role,
-        holder::{self, Held, Keeper},
-        mount,
+        Host, Mount, Namespace, Process, Role, mount,
+        mount_holder::{self, HeldMount, MountHolder},
         parse::{self, Stat},
     },
 };
@@ -30,30 +29,24 @@ use std::{
 };
 
 /// Most that is read of one `mountinfo`, and of all: a mount has some 200 bytes, a layer's 1 KiB.
-const ONE: u64 = 16 << 20;
-const ALL: usize = 128 << 20;
-/// Most namespaces that are read.
-const NAMESPACES: usize = 2048;
-/// Most mounts of layers and containers that are kept of a namespace.
-const HELD: usize = 4096;
+const MAX_FILE: u64 = 16 << 20;
+const MAX_TOTAL: usize = 128 << 20;
+const MAX_NAMESPACES: usize = 2048;
+const MAX_HELD: usize = 4096;
 /// Processes that are told of a namespace; from its first to its last tried, if it ends meanwhile.
-const KEEPERS: usize = 8;
-const TRIES: usize = 3;
+const MAX_HOLDERS: usize = 8;
+const MAX_TRIES: usize = 3;
 
-/// What a gap is called.
 const MOUNTS: &str = "this host's mounts";
 
-/// What is told on the way.
-enum Told {
+enum Found {
     Remote(Vec<Mount>),
-    /// How many namespaces there are.
     Number(usize),
     Namespace(Namespace, Vec<u32>),
-    Unseen(Unseen),
+    Unobserved(Unobserved),
 }
 
-/// Fills in `host.remote` and `host.namespaces`.
-pub(super) fn look(
+pub(super) fn scan(
     tree: &Tree,
     stats: &BTreeMap<u32, Stat>,
     until: Instant,
@@ -75,15 +68,15 @@ pub(super) fn look(
         },
         &mut |told| {
             match told {
-                Told::Remote(mounts) => host.remote.extend(mounts),
-                Told::Number(all) => number = Some(all),
-                Told::Namespace(namespace, members) => {
+                Found::Remote(mounts) => host.remote.extend(mounts),
+                Found::Number(all) => number = Some(all),
+                Found::Namespace(namespace, members) => {
                     read += 1;
                     if !namespace.held.is_empty() {
                         found.push((namespace, members));
                     }
                 }
-                Told::Unseen(unseen) => unseen.tell(gaps, notes),
+                Found::Unobserved(unobserved) => unobserved.report(gaps, notes),
             }
             true
         },
@@ -128,7 +121,7 @@ struct Own {
 }
 
 /// Sends the remote mounts of the machine's first process and of its daemons; returns what is the runtime's own.
-fn roots(tree: &Tree, daemons: &Daemons, to: &SyncSender<Told>) -> Own {
+fn roots(tree: &Tree, daemons: &Daemons, to: &SyncSender<Found>) -> Own {
     let (mut own, mut seen) = (Own::default(), BTreeSet::new());
     let inner = daemons.inner.iter();
     own.names
@@ -157,32 +150,31 @@ fn roots(tree: &Tree, daemons: &Daemons, to: &SyncSender<Told>) -> Own {
             }
         };
         own.firsts
-            .extend(holder::first_mount(&text).filter(|_| is_own));
+            .extend(mount_holder::first_mount(&text).filter(|_| is_own));
         let mut mounts = mount::mountinfo(&text);
         mounts.retain(|mount| mount.remote);
         mounts.retain(|mount| known.insert((mount.device.clone(), mount.point.clone())));
         for mount in &mut mounts {
             mount.within = Some(pid).filter(|&pid| pid != 1);
         }
-        drop(to.send(Told::Remote(mounts)));
+        drop(to.send(Found::Remote(mounts)));
     }
     own
 }
 
-fn without(tree: &Tree, error: &io::Error) -> Told {
+fn without(tree: &Tree, error: &io::Error) -> Found {
     let file = tree.path(&mountinfo(1));
     match error.kind() {
         ErrorKind::NotFound => gap(format!("{}: {error}", file.display())),
-        _ => Told::Unseen(unseen(MOUNTS, &file, error)),
+        _ => Found::Unobserved(unobserved(MOUNTS, &file, error)),
     }
 }
 
-fn gap(why: String) -> Told {
-    Told::Unseen(Unseen::Gap(Gap::new(MOUNTS.to_owned(), why)))
+fn gap(why: String) -> Found {
+    Found::Unobserved(Unobserved::gap(MOUNTS, why))
 }
 
-/// Sends what each mount namespace holds.
-fn namespaces(tree: &Tree, pids: &[u32], own: &Own, to: &SyncSender<Told>) {
+fn namespaces(tree: &Tree, pids: &[u32], own: &Own, to: &SyncSender<Found>) {
     let mut members: BTreeMap<String, Vec<u32>> = BTreeMap::new();
     let mut denied = 0_usize;
     for &pid in pids {
@@ -196,19 +188,21 @@ fn namespaces(tree: &Tree, pids: &[u32], own: &Own, to: &SyncSender<Told>) {
     if let Some(number) = tree.told("namespaces-denied", || {
         (denied > 0).then(|| denied.to_string())
     }) {
-        drop(to.send(Told::Unseen(Unseen::Note(format!(
-            "left out the mount namespaces of some processes, {} in number: the kernel does not show them here (root sees all on the host)",
-            number.trim()
-        )))));
+        let hidden = match number.trim() {
+            "1" => "1 process hides its mounts".to_owned(),
+            number => format!("{number} processes hide their mounts"),
+        };
+        let note = format!("{hidden}; skipped (root on the host sees them)");
+        drop(to.send(Found::Unobserved(Unobserved::Note(note))));
     }
     let all = members.len();
-    drop(to.send(Told::Number(all)));
+    drop(to.send(Found::Number(all)));
     let mut members: Vec<_> = members.into_iter().collect();
     // The same ones come first each time.
     members.sort_by_key(|(_, pids)| pids.first().copied());
     let mut bytes = 0;
     for (read, (id, pids)) in members.into_iter().enumerate() {
-        if read >= NAMESPACES || bytes >= ALL {
+        if read >= MAX_NAMESPACES || bytes >= MAX_TOTAL {
             drop(to.send(gap(format!(
                 "only {read} of {all} mount namespaces were read: they are too many, or too large"
             ))));
@@ -216,38 +210,37 @@ fn namespaces(tree: &Tree, pids: &[u32], own: &Own, to: &SyncSender<Told>) {
         }
         let text = pids
             .iter()
-            .take(TRIES)
+            .take(MAX_TRIES)
             .find_map(|&pid| text(tree, pid, to).ok());
         // All who lived in it have ended.
         let Some(text) = text else { continue };
         bytes += text.len();
         let is_own = own.names.contains(&id)
-            || holder::first_mount(&text).is_some_and(|first| own.firsts.contains(&first));
+            || mount_holder::first_mount(&text).is_some_and(|first| own.firsts.contains(&first));
         let namespace = Namespace {
             own: is_own,
             processes: pids.len(),
             keepers: Vec::new(),
-            held: bounded(holder::held(&text), &id, to),
+            held: bounded(mount_holder::held(&text), &id, to),
             id,
         };
-        if to.send(Told::Namespace(namespace, pids)).is_err() {
+        if to.send(Found::Namespace(namespace, pids)).is_err() {
             return;
         }
     }
 }
 
-fn bounded(mut held: Vec<Held>, id: &str, to: &SyncSender<Told>) -> Vec<Held> {
-    if held.len() > HELD {
+fn bounded(mut held: Vec<HeldMount>, id: &str, to: &SyncSender<Found>) -> Vec<HeldMount> {
+    if held.len() > MAX_HELD {
         drop(to.send(gap(format!(
-            "mount namespace {id} holds {} of layers and containers; {HELD} are kept",
+            "mount namespace {id} holds {} of layers and containers; {MAX_HELD} are kept",
             held.len()
         ))));
-        held.truncate(HELD);
+        held.truncate(MAX_HELD);
     }
     held
 }
 
-/// Fills in who lives in the namespaces.
 fn kept(
     tree: &Tree,
     stats: &BTreeMap<u32, Stat>,
@@ -259,26 +252,26 @@ fn kept(
     let told = |members: &[u32]| -> Vec<u32> {
         let mut members = members.to_vec();
         members.sort_by_key(|pid| (stats.get(pid).map(|stat| stat.start_ticks), *pid));
-        members.truncate(KEEPERS);
+        members.truncate(MAX_HOLDERS);
         members
     };
     let pids: Vec<u32> = found
         .iter()
         .flat_map(|(_, members)| told(members))
         .collect();
-    let mut cgroups = reader::Told::default();
-    reader::read(tree, What::Cgroup, &pids, until, &mut cgroups);
-    gaps.extend(super::tasks::complaints(&cgroups, What::Cgroup));
+    let mut cgroups = helper::FilesRead::default();
+    helper::read(tree, ProcFile::Cgroup, &pids, until, &mut cgroups);
+    gaps.extend(super::tasks::complaints(&cgroups, ProcFile::Cgroup));
     let keeper = |pid: u32| {
         let stat = stats.get(&pid)?;
         let text = cgroups.files.get(&pid);
         let text = text.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
         let (uid, container) = text.as_deref().map(parse::cgroup).unwrap_or_default();
-        Some(Keeper {
+        Some(MountHolder {
             pid,
             comm: stat.comm.clone(),
             start_ticks: stat.start_ticks,
-            unit: text.as_deref().and_then(holder::unit),
+            unit: text.as_deref().and_then(mount_holder::unit),
             container,
             uid,
         })
@@ -300,22 +293,22 @@ fn mountinfo(pid: u32) -> String {
     format!("proc/{pid}/mountinfo")
 }
 
-/// Returns the mounts of the first process, as the look at all mounts saw them; nothing, if they cannot be read.
+/// The mounts of the first process, as the look at all mounts saw them; nothing, if they cannot be read.
 pub(super) fn text_of_init(tree: &Tree) -> String {
-    tree.large(&mountinfo(1), ONE)
+    tree.large(&mountinfo(1), MAX_FILE)
         .map(|(text, _)| text)
         .unwrap_or_default()
 }
 
-/// Returns a process's `mountinfo`; one that is cut is a gap.
-fn text(tree: &Tree, pid: u32, to: &SyncSender<Told>) -> io::Result<String> {
+/// A process's `mountinfo`; one that is cut is a gap.
+fn text(tree: &Tree, pid: u32, to: &SyncSender<Found>) -> io::Result<String> {
     let path = mountinfo(pid);
-    let (text, whole) = tree.large(&path, ONE)?;
+    let (text, whole) = tree.large(&path, MAX_FILE)?;
     if !whole {
         drop(to.send(gap(format!(
             "{} is larger than {} MiB: the rest was not read",
             tree.path(&path).display(),
-            ONE >> 20
+            MAX_FILE >> 20
         ))));
     }
     Ok(text)

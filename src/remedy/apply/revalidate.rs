@@ -15,30 +15,24 @@ use std::{
 const RELIED_ON: Duration = Duration::from_secs(10);
 
 /// Plans anew from what is there now, or says why it can't.
-pub type Look = Box<dyn FnMut() -> Result<Plan, String> + Send>;
+pub type Replan = Box<dyn FnMut() -> Result<Plan, String> + Send>;
 
-/// Whoever looks, and what is known of the last look.
-pub(super) struct Lookout {
+pub(super) struct Revalidation {
     asks: Sender<()>,
     plans: Receiver<Result<Plan, String>>,
     is_asked: bool,
-    /// When the last look ended.
     last: Option<Instant>,
 }
 
-impl Lookout {
-    /// Sends somebody to look, at once.
-    ///
-    /// # Errors
-    /// The system refuses a thread.
-    pub(super) fn start(mut look: Look) -> io::Result<Self> {
+impl Revalidation {
+    pub(super) fn start(mut replan: Replan) -> io::Result<Self> {
         let (asks, asked) = mpsc::channel();
-        let (tell, plans) = mpsc::channel();
+        let (answers, plans) = mpsc::channel();
         thread::Builder::new()
-            .name("lookout".to_owned())
+            .name("revalidate".to_owned())
             .spawn(
                 move || {
-                    while asked.recv().is_ok() && tell.send(look()).is_ok() {}
+                    while asked.recv().is_ok() && answers.send(replan()).is_ok() {}
                 },
             )?;
         Ok(Self {
@@ -49,7 +43,6 @@ impl Lookout {
         })
     }
 
-    /// Returns whether the last look can be relied on.
     pub(super) fn is_fresh(&self) -> bool {
         !self.is_asked && self.last.is_some_and(|last| last.elapsed() < RELIED_ON)
     }
@@ -68,7 +61,9 @@ impl Lookout {
                 Some(plan)
             }
             Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some(Err("the lookout ended".to_owned())),
+            Err(TryRecvError::Disconnected) => {
+                Some(Err("the thread that plans anew ended".to_owned()))
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One process, held fast: what is signalled is the one that was looked at, never another that got its number since.
 
-use crate::node::{State, observe::one};
+use crate::node::{State, observe::process};
 use rustix::{
     io::Errno,
     process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal},
@@ -11,11 +11,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often it is looked whether it is gone.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL: Duration = Duration::from_millis(5);
 
-/// A process, by its number and the time of its start.
-pub(super) struct Pinned {
+pub(super) struct ProcessHandle {
     pid: Pid,
     start_ticks: u64,
     /// What it was called when it was taken hold of: another program under the same number calls itself otherwise.
@@ -24,7 +22,7 @@ pub(super) struct Pinned {
     fd: Option<OwnedFd>,
 }
 
-impl Pinned {
+impl ProcessHandle {
     /// Holds process `pid`, if it is the one that was started at `start_ticks`.
     ///
     /// # Errors
@@ -32,49 +30,44 @@ impl Pinned {
     pub(super) fn new(pid: u32, start_ticks: u64) -> Result<Self, String> {
         let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
         let Some(number) = number.filter(|number| !number.is_init()) else {
-            return Err(format!("process {pid} is none that may be touched"));
+            return Err(format!("PID {pid} may not be signalled"));
         };
         let fd = match pidfd_open(number, PidfdFlags::empty()) {
             Ok(fd) => Some(fd),
-            Err(Errno::SRCH) => return Err(format!("process {pid} is gone")),
+            Err(Errno::SRCH) => return Err(format!("PID {pid} is gone")),
             // An old kernel, or one that forbids it: the start time has to do.
             Err(_) => None,
         };
         // After it was opened: from here on the descriptor names none but this one.
-        match one::stat(pid) {
-            Some(stat) if stat.start_ticks != start_ticks => Err(format!(
-                "process {pid} is another one now: it was started later"
-            )),
-            Some(stat) if stat.state == State::Dead => Err(format!("process {pid} has ended")),
+        match process::stat(pid) {
+            Some(stat) if stat.start_ticks != start_ticks => {
+                Err(format!("PID {pid} was reused by a newer process"))
+            }
+            Some(stat) if stat.state == State::Dead => Err(format!("PID {pid} has exited")),
             Some(stat) => Ok(Self {
                 pid: number,
                 start_ticks,
                 comm: stat.comm,
                 fd,
             }),
-            None => Err(format!("process {pid} is gone")),
+            None => Err(format!("PID {pid} is gone")),
         }
     }
 
-    /// Returns what it does; `None` once it has ended.
     pub(super) fn state(&self) -> Option<State> {
         let pid = u32::try_from(self.pid.as_raw_nonzero().get()).ok()?;
-        let stat = one::stat(pid).filter(|stat| stat.start_ticks == self.start_ticks)?;
+        let stat = process::stat(pid).filter(|stat| stat.start_ticks == self.start_ticks)?;
         Some(stat.state).filter(|&state| state != State::Dead)
     }
 
-    /// Returns whether it runs another program than when it was taken hold of: a runtime's `init` has become the
-    /// workload. It costs no memory of that process to tell, so that it answers however sick that is.
+    /// Whether it runs another program than when it was taken hold of: a runtime's `init` has become the workload. It
+    /// costs no memory of that process to tell, so that it answers however sick that is.
     pub(super) fn is_another_program(&self) -> bool {
         let pid = u32::try_from(self.pid.as_raw_nonzero().get()).ok();
-        let stat = pid.and_then(one::stat);
+        let stat = pid.and_then(process::stat);
         stat.is_some_and(|stat| stat.start_ticks == self.start_ticks && stat.comm != self.comm)
     }
 
-    /// Sends it a signal. Gone already is as good.
-    ///
-    /// # Errors
-    /// The kernel refuses.
     pub(super) fn signal(&self, signal: Signal) -> Result<(), Errno> {
         let sent = match &self.fd {
             Some(fd) => pidfd_send_signal(fd, signal),
@@ -98,7 +91,7 @@ impl Pinned {
             if Instant::now() >= until || enough() {
                 return false;
             }
-            thread::sleep(LOOK);
+            thread::sleep(POLL);
         }
     }
 }
@@ -108,10 +101,9 @@ mod tests {
     use super::*;
     use std::process::{Child, Command};
 
-    /// A process of the test's own that is waited for at the end.
     fn sleep() -> (Child, u64) {
         let child = Command::new("sleep").arg("99").spawn().unwrap();
-        let ticks = one::stat(child.id()).unwrap().start_ticks;
+        let ticks = process::stat(child.id()).unwrap().start_ticks;
         (child, ticks)
     }
 
@@ -119,8 +111,8 @@ mod tests {
     fn a_process_started_at_another_time_is_not_held() {
         let (mut child, ticks) = sleep();
         for wrong in [ticks - 1, ticks + 1, 0] {
-            let refused = Pinned::new(child.id(), wrong).err().unwrap();
-            assert!(refused.contains("another one now"), "{refused}");
+            let refused = ProcessHandle::new(child.id(), wrong).err().unwrap();
+            assert!(refused.contains("reused by a newer process"), "{refused}");
         }
         assert!(child.try_wait().unwrap().is_none(), "nothing was sent");
         child.kill().unwrap();
@@ -135,17 +127,17 @@ mod tests {
             .spawn()
             .unwrap();
         // Its name is its own only once it has begun.
-        while one::stat(child.id()).unwrap().comm != "sh" {
-            thread::sleep(LOOK);
+        while process::stat(child.id()).unwrap().comm != "sh" {
+            thread::sleep(POLL);
         }
-        let ticks = one::stat(child.id()).unwrap().start_ticks;
-        let pinned = Pinned::new(child.id(), ticks).unwrap();
+        let ticks = process::stat(child.id()).unwrap().start_ticks;
+        let pinned = ProcessHandle::new(child.id(), ticks).unwrap();
         assert!(!pinned.is_another_program());
         drop(child.stdin.take());
         let until = Instant::now() + Duration::from_secs(20);
         while !pinned.is_another_program() {
             assert!(Instant::now() < until);
-            thread::sleep(LOOK);
+            thread::sleep(POLL);
         }
         child.kill().unwrap();
         child.wait().unwrap();
@@ -155,7 +147,7 @@ mod tests {
     #[test]
     fn the_first_process_and_those_that_are_none_are_not_held() {
         for pid in [0, 1, u32::MAX] {
-            assert!(Pinned::new(pid, 0).is_err(), "{pid}");
+            assert!(ProcessHandle::new(pid, 0).is_err(), "{pid}");
         }
     }
 
@@ -163,14 +155,14 @@ mod tests {
     fn what_is_held_gets_signals_and_is_seen_to_end_with_and_without_a_descriptor() {
         for with in [true, false] {
             let (mut child, ticks) = sleep();
-            let mut pinned = Pinned::new(child.id(), ticks).unwrap();
+            let mut pinned = ProcessHandle::new(child.id(), ticks).unwrap();
             if !with {
                 pinned.fd = None;
             }
             assert!(!pinned.wait(Duration::from_millis(20), &|| false));
             pinned.signal(Signal::STOP).unwrap();
             while pinned.state() != Some(State::Stopped) {
-                thread::sleep(LOOK);
+                thread::sleep(POLL);
             }
             pinned.signal(Signal::KILL).unwrap();
             // Not waited for yet, it is dead all the same.
@@ -178,7 +170,7 @@ mod tests {
             child.wait().unwrap();
             assert_eq!(pinned.state(), None);
             pinned.signal(Signal::TERM).unwrap();
-            let refused = Pinned::new(child.id(), ticks).err();
+            let refused = ProcessHandle::new(child.id(), ticks).err();
             assert!(refused.is_some());
         }
     }
