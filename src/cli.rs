@@ -282,7 +282,7 @@ pub struct CollectArgs {
     /// The file to write, a .tar.gz; nothing is overwritten
     #[arg(long, short = 'o', value_name = "FILE", help_heading = "Captures")]
     pub output: PathBuf,
-    /// Recorder environment variables, commands and labels of workloads, too: there may be secrets among them
+    /// Keep environment variables, commands and labels of workloads, too: there may be secrets among them
     #[arg(long, help_heading = "Captures")]
     pub with_workloads: bool,
     /// Replace names of pods, namespaces, nodes, containers, images and servers, and IP addresses, each by the same

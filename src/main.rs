@@ -44,7 +44,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             match what {
                 Reader::File { file } => programs::write_file(&file, &mut out)?,
                 Reader::Folders { root, folders } => {
-                    leftover_layers::write(&root, &folders, &mut out)?
+                    leftover_layers::write(&root, &folders, &mut out)?;
                 }
                 Reader::Program { program, args } => match programs::exec(&program, &args)? {},
                 Reader::Processes { root, what, pids } => {

@@ -364,7 +364,7 @@ pub(crate) fn bound_dead_containers(evidence: &Evidence) -> Remedy {
         }
     });
     remedy(
-        "Recorder it from coming back: find what leaves so many containers, and bound them",
+        "Keep it from coming back: find what leaves so many containers, and bound them",
         Risk::Node,
         "# kubelet: --maximum-dead-containers=200 --maximum-dead-containers-per-container=1",
         &format!("the kubelet restarts with the new flags{now}"),
