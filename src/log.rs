@@ -64,7 +64,6 @@ pub use rewrap::rewrapped;
 
 /// Takes events, in order. A closure that takes each is one, too.
 pub trait Sink {
-    /// Takes one.
     fn event(&mut self, event: Event);
 
     /// Called once all events of the lines read so far were given; returns whether to continue.

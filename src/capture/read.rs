@@ -17,14 +17,11 @@ use std::{
     path::{Component, Path},
 };
 
-/// Bounds of what is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// Most bytes of all files together, and of the archive when it is expanded.
     pub(super) total: u64,
-    /// Most bytes of one file.
     pub(super) file: u64,
-    /// Most files.
     pub(super) files: usize,
 }
 
@@ -139,7 +136,6 @@ fn is_log(name: &str) -> bool {
             || ends.iter().any(|end| name.ends_with(end)))
 }
 
-/// The files read so far.
 struct Loader {
     files: Recorded,
     left: u64,

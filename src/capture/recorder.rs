@@ -55,7 +55,6 @@ pub struct Recording {
     pub files: Recorded,
     /// The logs, by their paths.
     pub logs: BTreeMap<String, VecDeque<Packed>>,
-    /// What the log calls the node.
     pub(super) node: Option<String>,
 }
 

@@ -75,7 +75,6 @@ fn unpacked(pieces: VecDeque<Packed>) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Replaces what was found.
 struct Replacer<'a> {
     names: &'a Names,
     searcher: aho_corasick::AhoCorasick,
@@ -134,7 +133,6 @@ impl<'a> Replacer<'a> {
         (VecDeque::from([packed]), moved)
     }
 
-    /// Replaces in a file of the capture.
     fn file(&mut self, path: &str, bytes: &[u8]) -> Vec<u8> {
         // Functions of the kernel and of the daemon: words, of which a container may be called like one.
         if ["/wchan", "/stack", "docker/stacks.txt"]

@@ -15,7 +15,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// How much is written at a time.
 const BLOCK: usize = 64 << 10;
 
 /// A capture that is being written, under another name beside its own; gone with this unless it was finished.

@@ -17,7 +17,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long the child may take to begin.
 const BEGIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long it may take nothing, or sync, without a word; and how long it may take for all.
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(60);
@@ -46,7 +45,6 @@ pub struct CaptureWriter {
     by: By,
 }
 
-/// Who writes it.
 #[derive(Debug)]
 enum By {
     Child(Writer),
@@ -54,7 +52,6 @@ enum By {
     Ourselves(Archive),
 }
 
-/// A child that writes.
 #[derive(Debug)]
 struct Writer {
     running: Running,
@@ -219,7 +216,6 @@ impl<W: Write> Write for Pieces<W> {
 }
 
 impl<W: Write> Pieces<W> {
-    /// Says that all was written.
     fn end(mut self) -> io::Result<()> {
         self.0.write_all(&0_u32.to_le_bytes())?;
         self.0.flush()

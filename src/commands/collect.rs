@@ -55,7 +55,6 @@ pub(super) fn sign(recording: &mut Recording, made_by: &str) {
     recording.manifest.made_at = cli::clock().to_rfc3339();
 }
 
-/// Returns what is missing, a line each.
 fn missing(recording: &Recording) -> Vec<String> {
     let manifest = &recording.manifest;
     let parts = manifest.parts.iter().filter(|part| !part.complete);

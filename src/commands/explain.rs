@@ -50,7 +50,6 @@ pub fn run(
     }))
 }
 
-/// What is to be told.
 enum Explained {
     All,
     Named(Vec<Topic>),
@@ -101,7 +100,6 @@ fn named(name: &str) -> anyhow::Result<Vec<Topic>> {
     }
 }
 
-/// Reads what is pasted, to its end.
 fn read(err: &mut dyn Write) -> anyhow::Result<Pasted> {
     let stdin = io::stdin();
     if stdin.is_terminal() {

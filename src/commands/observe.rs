@@ -109,7 +109,6 @@ enum Source<'a> {
     /// A machine.
     Node {
         progress: &'a ScanProgress,
-        /// The metrics that were named.
         metrics: Option<Target>,
     },
     /// A capture; what could not be seen is in its manifest, for only the run itself could tell.
@@ -120,7 +119,6 @@ enum Source<'a> {
     },
 }
 
-/// One run.
 struct Observer<'a> {
     args: &'a LookArgs,
     scene: Scene,
@@ -230,7 +228,6 @@ impl<'a> Observer<'a> {
         (Instant::now(), self.evidence.gaps.len())
     }
 
-    /// Notes that a part is done, and which gaps are its own.
     fn end(&self, part: &str, (began, gaps_before): (Instant, usize)) {
         let gaps = &self.evidence.gaps[gaps_before..];
         self.note_part(part, began.elapsed(), gaps);

@@ -10,10 +10,8 @@ use std::{
 
 /// Pieces that may wait for their reader.
 const MAX_AHEAD: usize = 4;
-/// Bytes that are read at a time.
 const BLOCK: usize = 64 << 10;
 
-/// How reading ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// All was read.

@@ -17,7 +17,6 @@ const INPUT: usize = 64 << 10;
 /// Bytes that show the format, and the size of its window.
 pub(crate) const MAGIC: usize = 18;
 
-/// A compression format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compression {
     Gzip,

@@ -20,7 +20,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Most that is read of one file.
 const MOST: u64 = 1 << 20;
 /// Most that is read of a recorded kernel log; the kernel's own ring has mostly less than 1 MiB.
 const MOST_RECORDS: u64 = 16 << 20;

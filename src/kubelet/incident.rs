@@ -140,7 +140,6 @@ pub struct Incidents {
     list_errors: VecDeque<Time>,
     status_deadlines: VecDeque<(Time, Option<ContainerId>)>,
     last_sample_step: u64,
-    /// The lag of the last stale line.
     last_lag: TimeDelta,
 }
 

@@ -213,7 +213,6 @@ fn rank(group: &Group) -> u8 {
 #[derive(Debug, Default)]
 pub struct LogSummary {
     log: Log,
-    /// By kind.
     counts: Vec<u64>,
     groups: Lru<About, Group, MAX_GROUPS>,
     /// Groups of what a healthy node says, too.

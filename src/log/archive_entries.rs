@@ -21,7 +21,6 @@ use std::{
 
 /// Bytes that show whether a file is compressed.
 const MAGIC: u64 = 16;
-/// Logs of an archive that are read.
 const MAX_LOGS: usize = 4096;
 /// Skipped archives that are named.
 const MAX_NAMED: usize = 4;
@@ -29,7 +28,6 @@ const MAX_NAMED: usize = 4;
 /// A file in an archive that is a log, or may be one.
 pub(super) struct LogEntry {
     pub(super) entry: TarEntry,
-    /// Whether it is compressed itself.
     pub(super) compressed: bool,
     pub(super) first: Option<Time>,
     of_kubelet: bool,
@@ -37,7 +35,6 @@ pub(super) struct LogEntry {
     pub(super) refused: Option<String>,
 }
 
-/// What was found so far in an archive.
 #[derive(Default)]
 pub(super) struct Seen {
     files: usize,
@@ -53,7 +50,6 @@ pub(super) struct Contents {
     pub(super) logs: Vec<LogEntry>,
     pub(super) seen: Seen,
     pub(super) error: Option<String>,
-    /// Memory for decompressing it, in bytes.
     pub(super) memory: u64,
 }
 

@@ -24,7 +24,6 @@ const FIND_DAEMON_TIMEOUT: Duration = Duration::from_secs(1);
 /// Bytes of a log file's end that are read, where no other limit is given: Docker's files are mostly smaller.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
-/// What to read of a container's log.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ContainerPart {
     pub(super) is_picked: bool,
@@ -34,7 +33,6 @@ pub(super) struct ContainerPart {
     pub(super) timeout: Duration,
 }
 
-/// Whether there is a container.
 pub(super) enum Exists {
     Yes,
     No,

@@ -5,7 +5,6 @@ use super::ingest::Ingest;
 use crate::{kubelet::summary::Source, log::options::Moments, syntax::time::Time};
 use chrono::TimeDelta;
 
-/// Nodes, or overlapping logs, that are named.
 const MAX_NAMED: usize = 4;
 
 /// Reports all of it for named or replayed logs.
@@ -77,7 +76,6 @@ pub(super) fn report_time_range(moments: &Moments, ingest: &mut Ingest<'_>) {
     ingest.gap("the log", why);
 }
 
-/// The requested time in words, if one was requested.
 fn requested(moments: &Moments) -> Option<String> {
     match (moments.since, moments.until) {
         (Some(since), Some(until)) => {

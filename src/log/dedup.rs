@@ -15,14 +15,12 @@ const MAX_LINES: usize = 229_376;
 pub(super) struct Dedup {
     /// When the earliest of the logs to come begins.
     next: Option<Time>,
-    /// The number of the current log.
     log: u16,
     seen: HashMap<u64, Seen>,
     max: usize,
     /// From when to when logs before the current one, and it itself, said too much to be remembered.
     forgotten: Option<(Time, Time)>,
     forgetting: Option<(Time, Time)>,
-    /// The last line that was repeated.
     last: Option<u64>,
     repeats: Repeats,
 }
@@ -30,7 +28,6 @@ pub(super) struct Dedup {
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     at: Time,
-    /// How often a log before the last one with it says it at most.
     before: u16,
     /// That last one, and how often it says it.
     log: u16,
@@ -68,7 +65,6 @@ impl Dedup {
             .retain(|_, seen| begins.is_some_and(|begins| seen.at >= begins));
     }
 
-    /// Ends a log.
     pub(super) fn end(&mut self) -> Repeats {
         self.log = self.log.saturating_add(1);
         self.forgotten = union(self.forgotten, self.forgetting.take());

@@ -5,7 +5,6 @@
 use crate::kubelet::parser::{is_own, stamps, without_return};
 use memchr::{memchr, memrchr};
 
-/// Bytes of a place that is scanned.
 const PLACE: u64 = 64 << 10;
 /// Where the second place is; each further one is twice as far from the beginning.
 const SECOND_PLACE: u64 = 256 << 10;
@@ -21,14 +20,11 @@ const WORDS: [&[u8]; 5] = [
 
 #[derive(Debug, Default)]
 pub(super) struct Excerpt {
-    /// Bytes so far.
     at: u64,
     /// Where the current or next place begins, and what came of it.
     place: u64,
     kept: Vec<u8>,
-    /// Lines with one of the words.
     named: u64,
-    /// Whether a line has none.
     is_whole: bool,
 }
 
@@ -51,7 +47,6 @@ impl Excerpt {
         }
     }
 
-    /// Whether the log is an excerpt.
     pub(super) fn finish(mut self) -> bool {
         if !self.is_whole {
             self.scan(true);
@@ -84,7 +79,6 @@ impl Excerpt {
     }
 }
 
-/// Whether it is a whole line of a log.
 fn is_line(line: &[u8]) -> bool {
     is_own(line) || stamps(line).is_some()
 }

@@ -42,7 +42,6 @@ pub(super) fn require_text_inside(head: &[u8]) -> anyhow::Result<()> {
     require_text(head, "-").map_err(|error| error.context("it is compressed, but not text"))
 }
 
-/// The system's error with its cure.
 pub(super) fn explain_open(error: &io::Error) -> anyhow::Error {
     match error.kind() {
         io::ErrorKind::NotFound => {

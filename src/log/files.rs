@@ -25,7 +25,6 @@ use std::{
 /// A log of which only a part is read.
 pub(super) struct Narrowed {
     pub(super) name: String,
-    /// Bytes of the whole.
     pub(super) size: u64,
     pub(super) part: RangePart,
 }

@@ -216,7 +216,6 @@ fn start_file(path: &Path, alive: &Arc<()>, to: SyncSender<Message>) -> anyhow::
     Ok(name)
 }
 
-/// Starts a thread that reads.
 fn spawn(read: impl FnOnce() + Send + 'static) -> io::Result<()> {
     thread::Builder::new()
         .name("log".to_owned())

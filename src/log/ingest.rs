@@ -34,7 +34,6 @@ pub(super) struct Ingest<'a> {
     format: LineFormat,
     current: Option<Current>,
     dedup: Dedup,
-    /// Sources that repeat lines of others.
     pub(super) repeating: BTreeSet<String>,
     pub(super) reading: Reading,
     /// The hosts that lines of files name. A journal or a container is of one node, however often it was renamed.

@@ -27,7 +27,6 @@ use std::{
 const MAX_STDERR: usize = 16 << 10;
 const MAX_STDERR_LINE: u64 = 16 << 10;
 
-/// What to read of the journal.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct JournalRequest<'a> {
     /// journalctl, or a test's substitute.
@@ -59,7 +58,6 @@ impl JournalRequest<'_> {
     }
 }
 
-/// A call of journalctl.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Query<'a> {
     pub(super) program: &'a OsStr,
@@ -84,13 +82,11 @@ pub(super) enum Entries<'a> {
 pub(super) struct Answer {
     pub(super) ended: Ended,
     pub(super) entries: bool,
-    /// journalctl's complaint, with the cure.
     pub(super) complaint: Option<String>,
     /// Why it could not read some of journald's files, in its words.
     pub(super) damage: Option<String>,
 }
 
-/// The unit's name, as systemd completes it.
 pub(super) fn full_unit_name(unit: &str) -> String {
     const SUFFIXES: [&str; 6] = [
         ".service", ".scope", ".slice", ".socket", ".mount", ".timer",

@@ -15,9 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Bytes that are read at a time on the way back.
 const STEP: u64 = 1 << 20;
-/// Bytes of a step that are searched for a time.
 const PROBE: usize = 64 << 10;
 /// Bytes of a file's end that are read at most when time runs out.
 const MAX_END: u64 = 32 << 20;
@@ -30,9 +28,7 @@ const FAST_WALK: Duration = Duration::from_secs(1);
 pub(super) struct Limits {
     pub(super) oldest: Time,
     pub(super) max_bytes: u64,
-    /// Until when the start may be searched for.
     pub(super) search_until: Instant,
-    /// From when on only the end is read.
     pub(super) hurry: Instant,
     /// When reading ends, wherever it is.
     pub(super) deadline: Instant,

@@ -10,12 +10,9 @@ use memchr::{memchr, memchr_iter, memrchr};
 /// Lines that are noted of a block; the rest is read line by line.
 const MAX_HITS: usize = 1 << 15;
 
-/// A line of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct IndexedLine {
-    /// Where it starts.
     pub(super) start: usize,
-    /// Where its newline is.
     pub(super) end: usize,
     /// How many lines begin before it in the block.
     pub(super) before: u64,

@@ -45,7 +45,6 @@ impl<'a> Out<'a> {
 pub(super) struct LineSplitter {
     /// The beginning of the line that the last block ended in.
     begun: Vec<u8>,
-    /// Whether that line is longer than what was kept.
     over: bool,
     /// Whether what comes before the next newline is the end of a torn line, and skipped.
     torn: bool,

@@ -33,7 +33,6 @@ use std::{
 /// Bytes of a log's beginning that show whether it is still the same.
 const FINGERPRINT: usize = 512;
 
-/// A log that was opened and inspected.
 pub(super) struct Log {
     /// As the user gave it, or below the directory that the user gave.
     pub(super) name: String,
@@ -46,7 +45,6 @@ pub(super) struct Log {
     pub(super) begin: u64,
     /// Where reading starts and ends; `None` for what comes out of a reader.
     pub(super) span: Option<(u64, u64)>,
-    /// When its first line was logged, if its beginning shows it.
     pub(super) first: Option<Time>,
     /// Its bytes at this place of the file when it was opened.
     fingerprint: (u64, Vec<u8>),
@@ -65,20 +63,16 @@ enum Origin {
     Pipe(Option<Reader>),
     /// A file in a compressed archive.
     CompressedArchive {
-        /// Where the archive is in its file.
         archive: (u64, u64),
-        /// Where the log is in the decompressed archive.
         start: u64,
         end: u64,
         compressed: bool,
-        /// Memory for decompressing the archive, in bytes.
         memory: u64,
     },
     /// An archive that is read in its own order.
     Archive(Option<TarStream>),
 }
 
-/// A log's bytes, from its beginning on.
 type Reader = Box<dyn Read + Send>;
 
 impl Log {

@@ -16,9 +16,7 @@ const MAX_PART: u64 = 64 << 10;
 #[derive(Debug)]
 struct Joiner {
     width: usize,
-    /// Blanks that the last row lost, if it is full.
     lost: Option<usize>,
-    /// Whether the last row is not at its end.
     within: bool,
     begun: bool,
     /// Bytes and additional rows of the line being rejoined.

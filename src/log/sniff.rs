@@ -14,9 +14,7 @@ use std::{
 /// How much of a log's beginning is looked at, in bytes.
 pub(super) const HEAD: u64 = 64 << 10;
 const MAX_ROWS: usize = 4096;
-/// Widths of terminals, in columns.
 const WIDTHS: RangeInclusive<usize> = 40..=500;
-/// Usual widths of terminals and mailers.
 const USUAL_WIDTHS: [usize; 10] = [72, 76, 78, 79, 80, 100, 120, 132, 160, 200];
 /// Blanks at a row's end that copying may have dropped.
 pub(super) const MAX_LOST_BLANKS: usize = 2;
@@ -50,7 +48,6 @@ pub(super) fn first_time(name: &str, text: &[u8], hints: Hints) -> Option<Time> 
 /// Damage to a log's lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LineFormat {
-    /// Columns at which its lines are hard-wrapped.
     pub(super) wrapped: Option<usize>,
     /// Columns at which a pager cut its lines.
     pub(super) cut: Option<usize>,
@@ -156,7 +153,6 @@ struct Seams {
     within_words: usize,
     /// The text around each seam, its digits replaced.
     places: BTreeMap<Vec<u8>, usize>,
-    /// Full rows without a continuation.
     not_wrapped: usize,
     /// Continuations of rows that are not full.
     unexplained: usize,

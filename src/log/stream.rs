@@ -83,7 +83,6 @@ impl Piece<'_> {
     }
 }
 
-/// A log that comes out of a reader.
 pub(super) struct ReaderLog<'a> {
     pub(super) name: &'a str,
     /// Bytes that are left out at its beginning.

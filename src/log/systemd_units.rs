@@ -146,11 +146,8 @@ fn read_unit(
 
 /// The newest parts of a unit's journal, as far as they were read.
 struct Newest {
-    /// Newest first.
     parts: Vec<Vec<u8>>,
-    /// Where the rest ends.
     end: Option<Time>,
-    /// Whether there was time for all of them.
     ended: Ended,
     /// Why journalctl failed for one of them; not necessarily for the others, and for the rest.
     failed: Option<anyhow::Error>,

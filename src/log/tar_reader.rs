@@ -7,9 +7,7 @@ use crate::io::decompress::Decoder;
 use std::io::{self, Read};
 use tar::{EntryType, Header, PaxExtensions};
 
-/// Bytes of a tar block.
 const BLOCK: usize = 512;
-/// Longest name that is kept, in bytes.
 const MAX_NAME: u64 = 4096;
 /// Longest list of an entry's attributes that is read, in bytes.
 const MAX_ATTRIBUTES: u64 = 64 << 10;
@@ -26,7 +24,6 @@ pub(super) trait TarSource: Read {
         io::copy(&mut self.by_ref().take(bytes), &mut io::sink())
     }
 
-    /// Memory for decompressing it, in bytes.
     fn memory(&self) -> u64 {
         0
     }
@@ -51,7 +48,6 @@ pub(super) struct TarEntry {
     pub(super) path: String,
     /// The byte of the archive where it begins.
     pub(super) start: u64,
-    /// In bytes.
     pub(super) size: u64,
     /// Whether the archive left out its holes, so that its bytes are not its text.
     pub(super) sparse: bool,

@@ -16,7 +16,6 @@ use std::{
 
 pub(super) struct TarStream {
     pub(super) reader: Box<dyn Read + Send>,
-    /// Memory for decompressing it, in bytes.
     pub(super) memory: u64,
     /// Where its chosen logs begin, if they were listed.
     pub(super) chosen: Option<BTreeSet<u64>>,
@@ -92,7 +91,6 @@ pub(super) fn stream(
     Ok(true)
 }
 
-/// Streams a log with that text. Returns whether to continue.
 fn stream_log(archive: &str, log: LogEntry, text: &mut dyn Read, emit: &mut Emit<'_>) -> bool {
     let name = format!("{archive}:{}", log.entry.path);
     if let Some(why) = log.refused {

@@ -36,7 +36,6 @@ impl TimeRange {
     }
 }
 
-/// What there is to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// All, and why it had to be all.
@@ -55,7 +54,6 @@ pub(super) struct RangePart {
 /// A file, or what tests use for one.
 pub(super) trait RandomAccess {
     fn read_bytes_at(&self, out: &mut [u8], at: u64) -> io::Result<usize>;
-    /// The next byte that is not in a hole.
     fn next_written(&self, at: u64) -> Option<u64>;
 }
 
@@ -133,7 +131,6 @@ pub(super) fn find(
     }))
 }
 
-/// A line with a time.
 #[derive(Clone, Debug)]
 struct Place {
     at: u64,
@@ -143,7 +140,6 @@ struct Place {
     time: Time,
 }
 
-/// klog's stamp, and that of its framing.
 type Stamps = (Option<Yearless>, Option<Stamp>);
 
 /// A line with a stamp that is not dated yet: where it begins and ends, and its stamp.

@@ -55,7 +55,6 @@ pub(super) struct ScanPool {
     pub(super) hints: ScanHints,
 }
 
-/// How reading ended.
 #[derive(Debug)]
 pub(super) enum Ended {
     Complete,

@@ -115,7 +115,6 @@ fn pod(target: &Target) -> String {
         .map_or_else(|| "-".to_owned(), |pod| visible(&pod.to_string()))
 }
 
-/// The name of a target beside its pod.
 fn name(target: &Target) -> String {
     match (target.role, &target.label) {
         (ContainerKind::Sandbox, _) => "(sandbox)".to_owned(),

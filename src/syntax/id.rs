@@ -7,7 +7,6 @@ use std::{collections::BTreeSet, fmt, sync::Arc};
 
 /// Fewest hex digits that are taken for a container id: what `docker ps` prints.
 const MIN_DIGITS: usize = 12;
-/// Digits of a whole container id.
 const DIGITS: usize = 64;
 
 /// A container's or sandbox's id: 12 to 64 lower-case hex digits, whole or cut short.

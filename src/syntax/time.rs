@@ -40,7 +40,6 @@ const HALF_YEAR: i32 = 180;
 pub struct When {
     /// klog's own stamp, or the envelope's where klog has none; with the era it belongs to.
     stamp: Option<(Yearless, i32)>,
-    /// The year, where the envelope has one without a zone.
     year: Option<i32>,
     /// The moment it happened, if it is known.
     at: Option<Time>,
@@ -80,7 +79,6 @@ pub struct Timestamps {
     /// How often New Year was crossed since the first line.
     era: i32,
     previous: Option<Yearless>,
-    /// The latest stamp seen, and its era.
     furthest: Option<(Yearless, i32)>,
     /// An era in which a 29 February was seen.
     leap_era: Option<i32>,

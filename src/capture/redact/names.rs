@@ -38,7 +38,6 @@ impl Kind {
 
 /// Fewest letters of a name that is replaced wherever it stands as a whole word.
 const MIN_LETTERS: usize = 4;
-/// Most names of one kind.
 const MAX_NAMES: usize = 50_000;
 
 /// The kubelet's ways to write a pod; see `event::names`.
@@ -121,7 +120,6 @@ static PATTERNS: LazyLock<Vec<(Regex, [Option<Kind>; 3])>> = LazyLock::new(|| {
     .collect()
 });
 
-/// The names found, each with what stands for it.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     instead: BTreeMap<String, String>,
@@ -129,7 +127,6 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Returns all names.
     pub(super) fn all(&self) -> impl Iterator<Item = &str> {
         self.instead.keys().map(String::as_str)
     }
@@ -157,7 +154,6 @@ impl Names {
             .map(String::as_str)
     }
 
-    /// Adds a node's name.
     pub(super) fn node(&mut self, name: Option<&str>) {
         if let Some(name) = name {
             self.add(Kind::Node, name);
@@ -166,7 +162,6 @@ impl Names {
         }
     }
 
-    /// Finds the names in a log.
     pub(super) fn find_in_log(&mut self, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);
         for (pattern, kinds) in PATTERNS.iter() {
@@ -180,7 +175,6 @@ impl Names {
         }
     }
 
-    /// Finds the names in another file.
     pub(super) fn find_in_file(&mut self, path: &str, bytes: &[u8]) {
         if path.ends_with("/mountinfo") {
             self.servers(&String::from_utf8_lossy(bytes));
@@ -202,7 +196,6 @@ impl Names {
         }
     }
 
-    /// Finds the names in a line of metrics.
     fn find_in_sample(&mut self, line: &[u8]) {
         let line = String::from_utf8_lossy(line);
         let Line::Sample(sample) = prometheus_text::line(&line) else {

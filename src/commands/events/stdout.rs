@@ -23,7 +23,6 @@ const NO_WAIT: Timespec = Timespec {
     tv_nsec: 0,
 };
 
-/// Standard output.
 #[derive(Debug)]
 pub(super) struct Stdout {
     to: OwnedFd,

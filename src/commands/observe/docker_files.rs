@@ -60,7 +60,6 @@ impl Observer<'_> {
     }
 }
 
-/// Joins what was read with what Docker told.
 fn join(reading: Reading, tree: &Tree, evidence: &mut Evidence) {
     evidence.gaps.extend(reading.gaps);
     evidence.notes.extend(reading.notes);

@@ -13,14 +13,12 @@ use std::time::Duration;
 /// What a host is called that has no name of its own.
 const ROOT: &str = "host";
 
-/// What a run goes by.
 pub(super) struct Scene {
     pub(super) moments: Moments,
     pub(super) endpoint: String,
     pub(super) probe_timeout: Duration,
     pub(super) max_unanswered: u16,
     pub(super) host_root: String,
-    /// The node's name.
     pub(super) node: Option<String>,
 }
 
@@ -58,7 +56,6 @@ impl Scene {
         })
     }
 
-    /// For the manifest.
     pub(super) fn options(&self) -> Options {
         let moments = &self.moments;
         Options {

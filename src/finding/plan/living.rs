@@ -42,7 +42,6 @@ impl<'a> PodSet<'a> {
     }
 }
 
-/// The living sandboxes, and their pods.
 #[derive(Debug, Default)]
 pub(super) struct Pods<'a> {
     sandboxes: HashSet<&'a ContainerId>,

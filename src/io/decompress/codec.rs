@@ -16,7 +16,6 @@ const XZ_OVERHEAD: u64 = 1 << 20;
 /// The limit of zstd's own decoder, as a power of two; ours is checked before.
 const ZSTD_WINDOW: u32 = 27;
 
-/// Decodes one member.
 pub(super) enum Codec {
     Gzip(Box<Decompress>),
     Zstd(raw::Decoder<'static>),
@@ -25,11 +24,9 @@ pub(super) enum Codec {
 }
 
 pub(super) struct Step {
-    /// Compressed bytes taken.
     pub(super) read: usize,
     /// Bytes of text written.
     pub(super) wrote: usize,
-    /// Whether the member ended.
     pub(super) end: Result<bool, Fault>,
 }
 
@@ -73,7 +70,6 @@ impl Codec {
         })
     }
 
-    /// Its memory, where that grows.
     pub(super) fn memory(&self) -> u64 {
         match self {
             Self::Xz(stream) => stream.memlimit(),

@@ -292,7 +292,6 @@ fn exact(text: &[u8]) -> Option<super::Time> {
     }
 }
 
-/// Pushes the fields of a Ready condition with that reason and message.
 pub(crate) fn ready_condition(reason: &str, message: &str, out: &mut Vec<MessageFields>) {
     let mut fields = MessageFields::new(Kind::ReadyCondition);
     fields.detail(reason);

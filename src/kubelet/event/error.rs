@@ -92,7 +92,6 @@ use ErrorClass::{
     Busy, Canceled, Deadline, NameReserved, NoResources, NotFound, TooLarge, Unavailable,
 };
 
-/// The literals, each with what it says.
 const SIGNS: &[(&str, Sign)] = &[
     ("message larger than max (", Sign::Is(TooLarge)),
     ("code = NotFound", Sign::Is(NotFound)),

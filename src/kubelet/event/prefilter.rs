@@ -18,7 +18,6 @@ pub(crate) enum Hit {
     Note,
 }
 
-/// What a literal stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sign {
     Message,
@@ -204,7 +203,6 @@ fn fatal(text: &[u8], at: usize) -> Option<usize> {
         })
 }
 
-/// What is looked for in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     /// All but messages that are context only.

@@ -109,7 +109,6 @@ impl<'t> Match<'t> {
 }
 
 struct Tables {
-    /// By first byte.
     old: Vec<Vec<Template>>,
     new: Vec<Vec<(&'static str, Kind)>>,
 }

@@ -17,9 +17,7 @@ const MAX_FIELDS: usize = 16;
 pub(super) struct Read {
     text: Vec<u8>,
     severity: Severity,
-    /// Nothing, if it is not known.
     pub(super) fields: Vec<Arc<MessageFields>>,
-    /// As much of it as is cited.
     pub(super) cited: Arc<str>,
 }
 

@@ -44,7 +44,6 @@ impl Multiline {
         self.bare
     }
 
-    /// Whether it is inside a block of lines.
     pub(super) fn is_block(&self) -> bool {
         self.is_open && self.block
     }

@@ -10,7 +10,6 @@ use std::collections::VecDeque;
 
 /// The kubelet lists every second; after a pause this long a list has succeeded.
 const MAX_PAUSE: TimeDelta = TimeDelta::seconds(15);
-/// The last ones are kept.
 const MAX_OUTAGES: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

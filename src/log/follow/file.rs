@@ -22,14 +22,12 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Bytes of its beginning that show whether it was rewritten: a klog line's stamp has microseconds.
 const HEAD: usize = 256;
 
-/// The receiver is gone.
 struct Closed;
 
 struct FollowedFile {
     file: File,
     id: FileId,
     at: u64,
-    /// Its first bytes.
     head: Vec<u8>,
     /// Its size and time at the last poll.
     seen: Option<(u64, i64, i64)>,
@@ -54,7 +52,6 @@ struct Follower<'a> {
     path: &'a Path,
     to: &'a SyncSender<Message>,
     opened: Option<FollowedFile>,
-    /// The last warning, which is not repeated.
     last_warning: String,
 }
 
@@ -76,7 +73,6 @@ fn id(metadata: &Metadata) -> FileId {
 }
 
 impl Follower<'_> {
-    /// Sends what is new.
     fn poll(&mut self) -> Result<(), Closed> {
         if self.opened.is_none() {
             return self.open();

@@ -12,7 +12,6 @@ use std::{
     time::SystemTime,
 };
 
-/// Device and inode.
 pub(super) type FileId = (u64, u64);
 
 /// The log's rotations when it was opened: inodes and, where the file system has them, times of creation. The inode of a
@@ -27,10 +26,8 @@ struct Rotation {
     written: (i64, i64),
 }
 
-/// Rotations since.
 #[derive(Debug, Default)]
 pub(super) struct Missed {
-    /// In the order in which they were written.
     pub(super) files: Vec<File>,
     /// How many cannot be opened.
     pub(super) lost: usize,

@@ -7,7 +7,6 @@ use std::{
     time::Instant,
 };
 
-/// An answer on its way.
 pub(super) struct Pending<T>(io::Result<Receiver<T>>);
 
 pub(super) fn spawn<T: Send + 'static>(

@@ -33,7 +33,6 @@ const OTHERS_WRITE: u32 = 0o002;
 
 const NOT_THERE: &str = "no such program";
 
-/// How a program ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reply {
     Output(String, Duration),

@@ -30,10 +30,8 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) struct MountTarget<'a> {
     pub(super) path: &'a str,
-    /// The kernel's number for the mount.
     pub(super) mount: u64,
     pub(super) namespace: u64,
-    /// A process in the namespace.
     pub(super) pid: u32,
     pub(super) start_ticks: u64,
 }
