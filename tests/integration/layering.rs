@@ -1,6 +1,7 @@
 //! Who may name what: the boundaries that `src/lib.rs` states, checked on the sources.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
@@ -209,6 +210,60 @@ fn each_room_uses_only_those_before_it() {
         }
     }
     assert!(edges > 100, "only {edges} edges found");
+}
+
+/// Returns which parts of one room (the files and folders right below it) use which: `crate::room::part`, or as many
+/// `super::` as lead from a file up to the room.
+fn uses_between_parts(rooms: &[String]) -> BTreeMap<(String, String), BTreeSet<String>> {
+    let mut uses: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for (file, text) in code() {
+        let parts: Vec<_> = file.trim_end_matches(".rs").split('/').collect();
+        let [room, part, ..] = parts[..] else {
+            continue;
+        };
+        if !rooms.iter().any(|it| it == room) {
+            continue;
+        }
+        let up = "super::".repeat(parts.len() - 1);
+        let from_room = paths(&text, &format!("crate::{room}::"));
+        let from_below = paths(&text, &up);
+        let named = from_room.iter().chain(&from_below);
+        let others = named.filter_map(|path| path.split("::").next());
+        let others = others.filter(|other| *other != part).map(str::to_owned);
+        let own = uses.entry((room.to_owned(), part.to_owned())).or_default();
+        own.extend(others);
+    }
+    uses
+}
+
+#[test]
+fn no_parts_of_a_room_use_each_other_in_a_circle() {
+    let mut uses = uses_between_parts(&rooms());
+    assert!(uses.len() > 80, "only {} parts found", uses.len());
+    let parts: BTreeSet<_> = uses.keys().cloned().collect();
+    for ((room, _), others) in &mut uses {
+        others.retain(|other| parts.contains(&(room.clone(), other.clone())));
+    }
+    // Whoever uses none of those that are left stands in no circle.
+    loop {
+        let free: Vec<_> = uses
+            .iter()
+            .filter(|(_, others)| others.is_empty())
+            .map(|(part, _)| part.clone())
+            .collect();
+        if free.is_empty() {
+            break;
+        }
+        for (room, part) in free {
+            uses.remove(&(room.clone(), part.clone()));
+            for ((other, _), others) in &mut uses {
+                if *other == room {
+                    others.remove(&part);
+                }
+            }
+        }
+    }
+    assert!(uses.is_empty(), "in a circle, or using one: {uses:#?}");
 }
 
 #[test]
