@@ -33,9 +33,9 @@ use std::{
 };
 use times::{Twice, Zone, moment, positive, utc_offset};
 
-/// Finds out why a Kubernetes node says "PLEG is not healthy", and cleans up dead containers
+/// Diagnoses Kubernetes nodes with "PLEG is not healthy", and removes dead containers safely
 ///
-/// Exit codes: 0 nothing is wrong (or all is done), 1 something is, 2 the question could not be answered.
+/// Exit codes: 0 nothing is wrong (or all is done), 1 something is wrong, 2 the question could not be answered.
 #[derive(Debug, Parser)]
 #[command(
     name = "plegdoctor",
@@ -52,18 +52,18 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Read the kubelet's log, ask Docker, and name what is behind "PLEG is not healthy"
+    /// Read the kubelet's log, query Docker, and name the cause of "PLEG is not healthy"
     ///
-    /// Changes nothing, unless --fix says so. Without --log, --journal, --journal-from or --log-container it reads
+    /// Changes nothing without --fix. Without --log, --journal, --journal-from or --log-container it reads
     /// the first that exists of: the kubelet's journal, a container named kubelet, /var/log/kubelet.log,
     /// /var/log/kubelet/, /var/log/messages, /var/log/syslog; of that the last 24 h, and of files at most 1 GiB.
     ///
     /// Exit codes: 0 all that was asked was seen and nothing is wrong now; 1 something is wrong now, or the log
     /// (where only a log was given) shows that it was; 2 the question could not be answered.
     Diagnose(Box<DiagnoseArgs>),
-    /// Ask Docker alone, and show each call and container with its time, the slowest first
+    /// Query Docker alone, and show how long each call and container takes, the slowest first
     ///
-    /// Changes nothing. Tells how long a relist of the kubelet would take: it lists sandboxes and containers, then
+    /// Changes nothing. Says how long a relist of the kubelet would take: it lists sandboxes and containers, then
     /// asks the status of each pod that changed, one after the other. After 3 minutes without a list the PLEG is
     /// unhealthy.
     ///
@@ -73,25 +73,25 @@ pub enum Command {
     Probe(ProbeArgs),
     /// Print the known messages of the kubelet's log as they are read, one JSON object a line, for jq and other tools
     ///
-    /// Each tells its time, id, severity, weight, and what it is about: pod, namespace, uid, sandbox, container, node,
+    /// Each has its time, id, severity, weight, and subject: pod, namespace, uid, sandbox, container, node,
     /// lag and threshold (in seconds), error, detail; and source, line and text (`plegdoctor schema event`). A line of
     /// the log that gives several reasons is an event for each, after one for itself. In the order of the log. What
-    /// could not be seen is told on standard error, a line each.
+    /// could not be seen is reported on standard error, a line each.
     ///
     /// Reads what `diagnose` reads, and judges nothing.
     ///
     /// Exit codes: 0 the log was read, whatever it says; 2 it could not be read, or not all of it.
     Events(Box<EventsArgs>),
     /// Save all evidence to one file, before anything is restarted: logs, Docker's answers and stacks, what the
-    /// kernel tells
+    /// kernel shows
     ///
-    /// Changes nothing, asks what `diagnose` asks, and always for dockerd's stacks. `plegdoctor diagnose --capture FILE`
+    /// Changes nothing; queries what `diagnose` queries, and always dockerd's stacks. `plegdoctor diagnose --capture FILE`
     /// judges it on any machine. Of the log it keeps the last 24 h, or what --since says.
     ///
     /// Environment variables, commands and labels of workloads are left out; secrets in the daemons' own command lines
     /// are masked. The logs are kept as they are: look into them before you give the file away.
     ///
-    /// Exit codes: 0 all is saved; 1 saved, but something could not be seen (manifest.json tells what and why); 2
+    /// Exit codes: 0 all is saved; 1 saved, but something could not be seen (manifest.json says what and why); 2
     /// nothing was saved.
     Collect(Box<CollectArgs>),
     /// Remove dead, exited or never started containers, after showing which
@@ -103,7 +103,7 @@ pub enum Command {
     ///
     /// Exit codes: 0 all planned containers are gone, or there was nothing to do, or --dry-run could see all; 1 some
     /// are left (all of them if the plan was not confirmed) or could not be seen; 2 it could not work, or there was
-    /// nobody to ask.
+    /// no user to ask.
     Clean(CleanArgs),
     /// Explain a finding, a message of the kubelet's log, or pasted log lines
     ///
@@ -305,7 +305,7 @@ pub struct LookArgs {
     /// Do not ask Docker, whatever --docker-host or DOCKER_HOST say
     #[arg(long, help_heading = "Docker")]
     pub no_docker: bool,
-    /// Docker's data root, whose files tell of the containers where Docker does not answer [default: dockerd's
+    /// Docker's data root, with the containers' files, read if Docker does not answer [default: dockerd's
     /// --data-root, else data-root of its daemon.json, else /var/lib/docker]
     #[arg(
         long,
@@ -354,24 +354,24 @@ pub struct LogArgs {
     /// Read no log
     #[arg(long, conflicts_with_all = ["log", "journal", "journal_from", "log_container"])]
     pub no_log: bool,
-    /// Stop reading a log that plegdoctor picked by itself after this long
+    /// Stop reading a log that was not named after this long
     #[arg(long, value_name = "DUR", default_value = "10s", value_parser = positive)]
     pub log_timeout: Duration,
     /// Threads that read a plain log file
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
     threads: u16,
-    /// Leave out what was logged before: RFC 3339, "2026-11-30 03:40", "03:40", "yesterday", or "2h" before now
+    /// Skip what was logged before: RFC 3339, "2026-11-30 03:40", "03:40", "yesterday", or "2h" before now
     ///
     /// Of a long plain file whose times rise only that part is read, and 10 minutes around it.
     #[arg(long, value_name = "T")]
     pub since: Option<String>,
-    /// Leave out what was logged after
+    /// Skip what was logged after
     #[arg(long, value_name = "T")]
     pub until: Option<String>,
-    /// Take this for the present (a klog line has no year) [default: the clock]
+    /// Use T as the current time (klog lines carry no year) [default: the clock]
     #[arg(long, value_name = "T")]
     pub now: Option<String>,
-    /// The zone of log lines that tell none [default: that of --now]
+    /// The time zone of log lines without one [default: that of --now]
     #[arg(long, value_name = "±hh:mm", allow_hyphen_values = true, value_parser = utc_offset)]
     pub utc_offset: Option<FixedOffset>,
 }
@@ -413,10 +413,10 @@ pub struct DockerArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "This host")]
 pub struct HostArgs {
-    /// Look at the host whose root directory this is (its proc and sys) [default: /]
+    /// Examine the host with this root directory (its proc and sys) [default: /]
     #[arg(long, value_name = "DIR")]
     pub host_root: Option<PathBuf>,
-    /// Do not look at this host's processes and mounts
+    /// Do not examine this host's processes and mounts
     #[arg(long, conflicts_with = "host_root")]
     pub no_host: bool,
 }
@@ -429,7 +429,7 @@ pub struct KubeletArgs {
     /// /api/v1/nodes/NODE/proxy/metrics` printed [default: port 10255 of this host, beside /healthz on 10248]
     #[arg(long, value_name = "URL|FILE")]
     pub kubelet_metrics: Option<String>,
-    /// Do not ask the kubelet for its health and metrics (--no-host leaves them out, too)
+    /// Do not query the kubelet's health and metrics (--no-host skips them, too)
     #[arg(long, conflicts_with = "kubelet_metrics")]
     pub no_kubelet: bool,
 }
@@ -460,17 +460,17 @@ pub struct CleanArgs {
     /// Which kinds
     #[command(flatten)]
     pub kinds: Kinds,
-    /// Spare what finished (or, if it never ran, was created) more recently than this
+    /// Skip containers that finished (or were created, if never started) less than DUR ago
     #[arg(long, value_name = "DUR", value_parser = positive)]
     pub older_than: Option<Duration>,
-    /// Take only what matches; may be repeated
+    /// Take only matching containers; may be repeated
     ///
     /// As in the docker command line: label=K[=V] (all given must match), label!=K[=V] (what has all given is out),
     /// name=REGEX (one given must match, with or without a leading slash), until=T (created at T or before; T is
     /// 24h or 3d before now, 2026-11-30T03:40:00Z, 2026-11-30T03:40, 2026-11-30, or seconds since 1970).
     #[arg(long, value_name = "KEY=VALUE")]
     pub filter: Vec<String>,
-    /// Let --exited take the stopped containers of living pods too (kubectl logs --previous needs them)
+    /// Let --exited take stopped containers of running pods too (kubectl logs --previous needs them)
     #[arg(long)]
     pub include_live_pods: bool,
     /// Let --exited and --created take containers that belong to no pod too
@@ -521,7 +521,7 @@ pub struct Kinds {
     pub created: bool,
 }
 
-/// Columns where nothing tells how many there are.
+/// Columns of a terminal of unknown width.
 const WIDTH: u16 = 80;
 
 impl DockerArgs {
@@ -560,7 +560,7 @@ pub fn color(choice: ColorChoice) -> bool {
     }
 }
 
-/// Returns the present, from the clock.
+/// The current time, from the clock.
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place that reads the clock"
@@ -588,7 +588,7 @@ impl LogArgs {
         }
     }
 
-    /// Returns the moments meant, if `now` is the present.
+    /// The moments meant, with `now` as the current time.
     ///
     /// # Errors
     /// Names the option whose value is no time.

@@ -10,14 +10,14 @@ pub struct EventsArgs {
     /// The kubelet's log
     #[command(flatten)]
     pub log: LogArgs,
-    /// Go on with what is written to the log from now on: one file, journal or pipe (--log or --journal)
+    /// Follow what is written to the log from now on: one file, journal or pipe (--log or --journal)
     ///
-    /// What is there already comes first (--since narrows it). A file may be rotated, truncated, or not be there yet. Ends on Ctrl-C or SIGTERM, when nobody reads on, or with
-    /// the pipe or journalctl. A line whose year or zone nothing has told yet gets them by the present and
+    /// What is there already comes first (--since narrows it). A file may be rotated, truncated, or not be there yet. Ends on Ctrl-C or SIGTERM, when its output is closed, or with
+    /// the pipe or journalctl. A line without known year or zone gets them from the current time and
     /// --utc-offset.
     #[arg(long, conflicts_with_all = ["log_container", "no_log", "until", "capture"])]
     pub follow: bool,
-    /// Give messages that are context only, too: healthy logs are full of them
+    /// Print messages that are context only, too: healthy logs are full of them
     #[arg(long)]
     pub all: bool,
     /// Read the logs of this capture (a .tar.gz, or a folder of that form) in place of this machine's

@@ -37,7 +37,7 @@ pub enum PageFormat {
 pub struct Pager {
     /// The program and its arguments; there is a program.
     pub words: Vec<OsString>,
-    /// Whether `less` is to be told what suits us: the user has not told it anything.
+    /// Whether `less` gets our options: the user has set none.
     pub tell_less: bool,
 }
 

@@ -9,18 +9,18 @@ use std::{path::PathBuf, time::Duration};
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Acting on it")]
 pub struct FixArgs {
-    /// After the report, go through the remedies that plegdoctor can apply by itself, the mildest first, asking for each
+    /// After the report, apply the remedies that plegdoctor can apply, the mildest first, asking before each
     ///
-    /// Only of findings that hold now, only on this machine. What it can do: remove a container that inspect shows
-    /// exited, dead or never started; end one OCI runtime process that keeps a container from answering (never a shim,
-    /// a daemon or a workload); continue a stopped daemon that no debugger holds; detach one leaked mount; let systemd
-    /// start itself again; restart Docker, containerd or the kubelet. After each it looks again, and it stops as soon
+    /// Only for current findings, only on this machine. What it can do: remove a container that inspect shows
+    /// exited, dead or never started; kill one OCI runtime process that keeps a container from answering (never a shim,
+    /// a daemon or a workload); resume a stopped daemon that no debugger holds; detach one leaked mount; re-execute
+    /// systemd; restart Docker, containerd or the kubelet. After each it checks again, and it stops as soon
     /// as nothing is wrong. Evidence and an audit file are written before anything is changed.
     ///
-    /// Exit codes: 0 nothing is wrong now; 1 something still is; 2 it could not work, or there was nobody to ask.
+    /// Exit codes: 0 nothing is wrong now; 1 something still is; 2 it could not work, or there was no user to ask.
     #[arg(long, conflicts_with_all = ["host_root", "no_host", "now", "until", "capture", "save"])]
     pub fix: bool,
-    /// Do not ask, but do what is within --max-risk; what restarts a daemon only where two sources agree that it must
+    /// Do not ask; do what is within --max-risk, and restart a daemon only where two sources agree that it is needed
     #[arg(long, short = 'y', requires = "fix")]
     pub yes: bool,
     /// Do nothing that may cost more than this [default: safe with --yes, else whatever you say y to]
@@ -29,11 +29,11 @@ pub struct FixArgs {
     /// Show what would be done and change nothing
     #[arg(long, requires = "fix", conflicts_with = "yes")]
     pub dry_run: bool,
-    /// End a process only if one more inspect, kept open, has not been answered for this long; restart a daemon only if a
-    /// look so long after the first one still asks for it
+    /// Kill a process only if one more inspect is not answered within this time; restart a daemon only if a check this
+    /// long after the first one still calls for it
     #[arg(long, value_name = "DUR", default_value = "30s", value_parser = positive, requires = "fix")]
     pub confirm_after: Duration,
-    /// After an action, wait this long for the node to become well before anything harsher is done
+    /// After an action, wait this long for the node to recover before going further
     #[arg(long, value_name = "DUR", default_value = "60s", value_parser = positive, requires = "fix")]
     pub settle: Duration,
     /// Append a JSON line before and after each action to this file [default: plegdoctor-audit.jsonl here, else in /tmp]

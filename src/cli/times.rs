@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Seconds.
 const DAY: i64 = 24 * 60 * 60;
 
-/// The zone of times that tell none.
+/// The zone of times without one.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Zone {
     /// This machine's, by its rules for the time that is meant: summer's offset is not winter's.
