@@ -1,5 +1,6 @@
 //! All that rules may look at: what the log told, what the runtime, the host and the kubelet answered, what could not be seen.
 
+pub mod runtime_stack;
 pub mod shims;
 
 use crate::{

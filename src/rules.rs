@@ -297,7 +297,7 @@ use support::{
     cite::{distinct, inspect as inspect_call, probe as cite_probe},
     daemon_stacks, holders, kubelet_metrics as kubelet, list_size as room,
     log_lines::{self as lines, lasts},
-    on_disk as stored, remedies, runtime_stack as engine,
+    on_disk as stored, remedies,
     subject::{container as subject_of, daemon, node, of_event as subject_from},
     wording::{display_name as called, lower},
 };

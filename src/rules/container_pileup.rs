@@ -9,13 +9,12 @@ use super::{
         list_size::{self, LIMIT, cite_list, stopped},
         on_disk,
         remedies::{bound_dead_containers, clean_exited},
-        runtime_stack::Setup,
         step,
         wording::{count, took},
     },
 };
 use crate::{
-    evidence::Evidence,
+    evidence::{Evidence, runtime_stack::RuntimeStack},
     finding::{Remedy, Severity},
     io::probe::Outcome,
     kubelet::incident::Incident,
@@ -136,7 +135,7 @@ fn near_the_limit(evidence: &Evidence, runtime: &Runtime) -> Draft {
             "The kubelet gets it as two lists, of sandboxes and of containers, and each is shorter than Docker's. If one of them exceeds the limit, the kubelet can neither list its containers nor remove old ones, and the node is NotReady; its log shows it.",
         ),
     };
-    let journal = Setup::of(evidence).own_units().of_journal();
+    let journal = RuntimeStack::new(evidence).own_units().of_journal();
     let log = step::look(
         "See whether the kubelet gets them",
         format!("journalctl{journal} --since -15min --no-pager | grep -c 'larger than max'"),

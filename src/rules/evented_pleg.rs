@@ -8,7 +8,7 @@ use super::{
     called, distinct, holders,
     lines::Lines,
     node,
-    remedies::{engine, remedy},
+    remedies::{is_other_than_docker, remedy},
     subject_of,
     support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
 };
@@ -92,7 +92,7 @@ impl Seen<'_> {
 
 /// Docker sends a kubelet no events, so that nobody asks for the gate beside it.
 fn judge(scene: &Scene) -> Judged {
-    if !engine(scene.evidence).is_others() {
+    if !is_other_than_docker(scene.evidence) {
         return Judged::Unasked;
     }
     let settings = scene.host().and_then(|host| host.kubelet_settings.as_ref());

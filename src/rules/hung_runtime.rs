@@ -9,7 +9,9 @@ use super::{
     cite_probe, clock, count, daemon,
     daemon_stacks::{cite, waited_for_kind},
     lines::Lines,
-    remedies::{Engine, cost_of_containerd, engine, restart, restart_runtime, save_stacks},
+    remedies::{
+        RuntimeKind, cost_of_containerd, restart, restart_runtime, runtime_kind, save_stacks,
+    },
     support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
 };
 use crate::{
@@ -194,11 +196,13 @@ fn part(logged: &Lines, silent: &[Call]) -> Part {
 
 /// Returns the daemon to look at.
 fn culprit(evidence: &Evidence, part: Part) -> &'static str {
-    match (engine(evidence), part) {
-        (Engine::Docker, Part::Lists | Part::Inspects) => "dockerd",
-        (Engine::Docker, Part::Itself) | (Engine::Containerd, _) => "containerd",
-        (Engine::Crio, _) => "crio",
-        (Engine::Unknown, _) => "container runtime",
+    match (runtime_kind(evidence), part) {
+        (Some(RuntimeKind::Docker), Part::Lists | Part::Inspects) => "dockerd",
+        (Some(RuntimeKind::Docker), Part::Itself) | (Some(RuntimeKind::Containerd), _) => {
+            "containerd"
+        }
+        (Some(RuntimeKind::CriO), _) => "crio",
+        (None, _) => "container runtime",
     }
 }
 
@@ -258,7 +262,7 @@ fn explain(
         (Part::Inspects, _) => {
             "It lists the containers, but tells the state of none, so the kubelet's relist waits for each of them."
         }
-        (Part::Itself, _) if engine(evidence) == Engine::Docker => {
+        (Part::Itself, _) if runtime_kind(evidence) == Some(RuntimeKind::Docker) => {
             "Listing containers works, but asking the runtime for its version and state hangs: Docker passes those on to containerd. The kubelet then says \"container runtime is down\" and the node goes NotReady, mostly without a PLEG line."
         }
         (Part::Itself, _) => {
@@ -307,8 +311,10 @@ fn remedies(evidence: &Evidence, part: Part) -> Vec<Remedy> {
         actions: restart(evidence, Unit::Containerd),
     };
     let mut remedies = vec![look, save_stacks(evidence)];
-    remedies
-        .extend((part == Part::Itself && engine(evidence) == Engine::Docker).then_some(containerd));
+    remedies.extend(
+        (part == Part::Itself && runtime_kind(evidence) == Some(RuntimeKind::Docker))
+            .then_some(containerd),
+    );
     remedies.push(restart_runtime(evidence));
     remedies
 }

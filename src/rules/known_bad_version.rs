@@ -6,9 +6,8 @@
 mod table;
 
 use super::{
-    engine::engine,
     holders, hung_runtime, is_behind, node,
-    remedies::remedy,
+    remedies::{is_other_than_docker, remedy},
     support::old_form::{Bearing, OldRule as Rule},
 };
 use crate::{
@@ -68,7 +67,7 @@ pub(super) fn support(evidence: &Evidence, findings: &mut [Finding]) {
         let shows = |finding: &&mut Finding| {
             let shows = match release.program {
                 // With Docker it mounts no layers, and has none to unmount.
-                Program::Tool(Tool::Containerd) => engine(evidence).is_others(),
+                Program::Tool(Tool::Containerd) => is_other_than_docker(evidence),
                 _ => shows(evidence, finding),
             };
             release.behind.contains(&finding.id) && finding.active && shows

@@ -13,7 +13,7 @@ use super::{
     daemon, frozen_daemon,
     holders::{self, span},
     inspect_call,
-    remedies::{docker_command, engine, restart_runtime},
+    remedies::{docker_command, is_other_than_docker, restart_runtime},
     subject_of,
     support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
 };
@@ -64,7 +64,7 @@ struct Case<'a> {
 
 /// Only Docker's word is held against shims: nobody asks for it beside another runtime.
 fn judge(scene: &Scene) -> Judged {
-    if engine(scene.evidence).is_others() {
+    if is_other_than_docker(scene.evidence) {
         return Judged::Unasked;
     }
     let Some(runtime) = scene.listed() else {

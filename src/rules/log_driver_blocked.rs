@@ -7,7 +7,7 @@
 use super::{
     EACH, daemon_stacks, holders, hung_container, is_behind,
     lines::Lines,
-    remedies::{engine, remedy, restart_runtime, save_stacks},
+    remedies::{is_other_than_docker, remedy, restart_runtime, save_stacks},
     runtime_down, subject_of,
     support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
 };
@@ -57,7 +57,7 @@ struct Blocked<'a> {
 
 /// Log drivers are Docker's: nobody asks for one beside another runtime.
 fn judge(scene: &Scene) -> Judged {
-    if engine(scene.evidence).is_others() {
+    if is_other_than_docker(scene.evidence) {
         return Judged::Unasked;
     }
     if scene.all_answer().is_some() {

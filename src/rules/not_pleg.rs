@@ -5,11 +5,10 @@ mod silent;
 mod unmade;
 
 use super::{
-    clock, count, distinct,
-    engine::Setup,
-    is_cause,
+    clock, count, distinct, is_cause,
     lines::Lines,
     node,
+    remedies::RuntimeStack,
     support::log_lines::EXPIRED,
     support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
 };
@@ -99,7 +98,7 @@ fn others<'a>(evidence: &'a Evidence, log: &'a Log, found: &[Finding]) -> Vec<Ot
                 .collect(),
         )
     };
-    let setup = Setup::of(evidence);
+    let setup = RuntimeStack::new(evidence);
     let (crictl, units) = (setup.crictl(), setup.own_units());
     let (status, journal) = (units.status(), units.of_journal());
     let own = format!("{status}; journalctl{journal} -n 50 --no-pager");

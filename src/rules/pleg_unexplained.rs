@@ -8,7 +8,7 @@ use super::{
     clock, hung_runtime, is_cause, lasts,
     lines::Lines,
     node,
-    remedies::{Setup, remedy, save_stacks},
+    remedies::{RuntimeStack, remedy, save_stacks},
     support::old_form::{Bearing, OldRule as Rule},
 };
 use crate::{
@@ -266,7 +266,7 @@ fn remedies(evidence: &Evidence, active: bool, start: Option<Time>) -> Vec<Remed
 /// Returns what saves the logs of all who may have had a part, the kernel and systemd among them. `-k` beside `-u` finds
 /// nothing: journalctl takes a line then only if it is both.
 fn save_logs(evidence: &Evidence, start: Option<Time>) -> Remedy {
-    let setup = Setup::of(evidence);
+    let setup = RuntimeStack::new(evidence);
     let mut units: Vec<&str> = setup.own_units().all.to_vec();
     units.extend(setup.units().all);
     units.dedup();

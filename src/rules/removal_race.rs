@@ -12,7 +12,7 @@ use super::{
     clock,
     lines::Lines,
     node,
-    remedies::{Engine, Setup, docker_command, engine, remedy},
+    remedies::{RuntimeKind, RuntimeStack, docker_command, remedy, runtime_kind},
     support::old_form::{Bearing, OldRule as Rule},
 };
 use crate::{
@@ -176,10 +176,12 @@ fn id_of(event: &Event) -> Option<ContainerId> {
 
 fn restart_kubelet(evidence: &Evidence, id: &ContainerId) -> Vec<Remedy> {
     let id = id.as_str();
-    let see = match engine(evidence) {
-        Engine::Docker => format!("{} ps -a --no-trunc | grep {id}", docker_command(evidence)),
+    let see = match runtime_kind(evidence) {
+        Some(RuntimeKind::Docker) => {
+            format!("{} ps -a --no-trunc | grep {id}", docker_command(evidence))
+        }
         _ => {
-            let crictl = Setup::of(evidence).crictl();
+            let crictl = RuntimeStack::new(evidence).crictl();
             format!("{crictl} pods --no-trunc | grep {id}; {crictl} ps -a --no-trunc | grep {id}")
         }
     };
@@ -195,7 +197,7 @@ fn restart_kubelet(evidence: &Evidence, id: &ContainerId) -> Vec<Remedy> {
             Risk::Node,
             format!(
                 "systemctl restart {}",
-                Setup::of(evidence).own_units().first()
+                RuntimeStack::new(evidence).own_units().first()
             ),
             "containers go on running",
         ),

@@ -9,7 +9,7 @@ use super::{
     cite_probe, clock, daemon,
     lines::Lines,
     probe_text,
-    remedies::{Engine, Setup, look_why_it_ended, remedy, start_runtime},
+    remedies::{RuntimeKind, RuntimeStack, look_why_it_ended, remedy, start_runtime},
     stored,
     support::calls::REFUSED as CALLS,
     support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
@@ -71,7 +71,7 @@ fn judge(scene: &Scene) -> Judged {
     }
     match scene.without(CALLS, ErrorClass::Unavailable) {
         Some((log, _)) => Judged::silent(log, "no call was refused, and without a runtime each is"),
-        None => scene.needs_runtime(&Setup::of(scene.evidence).units().status()),
+        None => scene.needs_runtime(&RuntimeStack::new(scene.evidence).units().status()),
     }
 }
 
@@ -112,14 +112,14 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
     citations.extend(
         runtime.map(|runtime| cite_probe("docker ping", runtime, runtime.probe(Call::Ping))),
     );
-    let setup = Setup::of(evidence);
-    let name = match setup.engine {
+    let setup = RuntimeStack::new(evidence);
+    let name = match setup.kind {
         _ if behind => "containerd",
-        Engine::Docker if setup.lacks_cri_dockerd => "cri-dockerd",
-        Engine::Docker => "dockerd",
-        Engine::Containerd => "containerd",
-        Engine::Crio => "crio",
-        Engine::Unknown => "container runtime",
+        Some(RuntimeKind::Docker) if setup.lacks_cri_dockerd => "cri-dockerd",
+        Some(RuntimeKind::Docker) => "dockerd",
+        Some(RuntimeKind::Containerd) => "containerd",
+        Some(RuntimeKind::CriO) => "crio",
+        None => "container runtime",
     };
     let title = if behind && active {
         "containerd, behind Docker, is down"

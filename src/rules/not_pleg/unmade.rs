@@ -9,7 +9,12 @@ use crate::{
         event::{ErrorClass, Kind},
         summary::{Group, Log},
     },
-    rules::{clock, engine::Setup, lines::Lines, node, remedies::remedy},
+    rules::{
+        clock,
+        lines::Lines,
+        node,
+        remedies::{RuntimeStack, remedy},
+    },
 };
 use chrono::TimeDelta;
 
@@ -69,7 +74,7 @@ pub(super) fn tell(evidence: &Evidence, log: &Log, found: &[Finding]) -> Option<
                 Risk::Safe,
                 format!(
                     "ls -l /etc/cni/net.d; timeout 10 {} info",
-                    Setup::of(evidence).crictl()
+                    RuntimeStack::new(evidence).crictl()
                 ),
                 "nothing; it only looks",
             ),

@@ -12,7 +12,7 @@ use crate::{
         called, clock,
         lines::Lines,
         lower, node,
-        remedies::{Engine, Setup, docker_command, engine, remedy},
+        remedies::{RuntimeKind, RuntimeStack, docker_command, remedy, runtime_kind},
         subject_of,
     },
     runtime::Container,
@@ -116,8 +116,8 @@ fn remove_orphans(evidence: &Evidence, id: &str) -> Vec<Remedy> {
         return Vec::new();
     };
     let id = id.as_str();
-    let (see, remove) = match engine(evidence) {
-        Engine::Docker => {
+    let (see, remove) = match runtime_kind(evidence) {
+        Some(RuntimeKind::Docker) => {
             let docker = docker_command(evidence);
             let filter = format!("--filter label=io.kubernetes.sandbox.id={id}");
             (
@@ -126,7 +126,7 @@ fn remove_orphans(evidence: &Evidence, id: &str) -> Vec<Remedy> {
             )
         }
         _ => {
-            let crictl = Setup::of(evidence).crictl();
+            let crictl = RuntimeStack::new(evidence).crictl();
             (
                 format!("{crictl} ps -a --pod {id}"),
                 format!("{crictl} rm $({crictl} ps -aq --pod {id})"),

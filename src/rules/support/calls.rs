@@ -2,6 +2,9 @@
 
 use crate::kubelet::event::Kind;
 
+/// The calls that fail at once where nothing listens.
+pub(crate) use crate::evidence::runtime_stack::CONNECT_CALLS as REFUSED;
+
 /// The calls that a list of containers fails within: a relist, a clean-up.
 pub(crate) const LIST_AND_CLEAN_UP: &[Kind] = &[
     Kind::ListSandboxesFailed,
@@ -20,22 +23,4 @@ pub(crate) const NETWORK_AND_STATUS: &[Kind] = &[
     Kind::RunSandboxFailed,
     Kind::StopSandboxFailed,
     Kind::SandboxStatusFailed,
-];
-
-/// The calls that fail at once where nothing listens.
-pub(crate) const REFUSED: &[Kind] = &[
-    Kind::ListSandboxesFailed,
-    Kind::ListContainersFailed,
-    Kind::ListStreamFailed,
-    Kind::RelistFailed,
-    Kind::RuntimeVersionFailed,
-    Kind::RuntimeStatusFailed,
-    Kind::RuntimeSanityFailed,
-    Kind::CriConnectFailed,
-    Kind::RunSandboxFailed,
-    Kind::SandboxStatusFailed,
-    Kind::ContainerStatusFailed,
-    Kind::RuntimeNotReady,
-    Kind::ContainerGcFailed,
-    Kind::CleanPodsFailed,
 ];

@@ -4,10 +4,12 @@ use super::{
     answer::{Absent, Clause, Exclusion, Needs},
     log_lines::LogMatches,
     old_form::Scene,
-    runtime_stack::{self, Engine, Setup, engine},
 };
 use crate::{
-    evidence::Evidence,
+    evidence::{
+        Evidence,
+        runtime_stack::{self, RuntimeStack, is_other_than_docker},
+    },
     finding::Finding,
     io::{gap::GapKind, probe::Outcome},
     kubelet::{
@@ -16,7 +18,7 @@ use crate::{
         summary::Log,
     },
     node::Host,
-    runtime::{Call, Runtime},
+    runtime::{Call, Runtime, RuntimeKind},
 };
 use chrono::TimeDelta;
 
@@ -194,7 +196,7 @@ impl<'a> Trouble<'a> {
                 &self.ask_with_crictl(),
             ),
             Some(_) => self.unknown("the runtime does not answer", AGAIN),
-            None if self.now && engine(self.evidence).is_others() => Exclusion::Unknown {
+            None if self.now && is_other_than_docker(self.evidence) => Exclusion::Unknown {
                 why: "the runtime was not asked: plegdoctor asks Docker alone".to_owned(),
                 decide: Some(self.ask_with_crictl()),
             },
@@ -204,7 +206,7 @@ impl<'a> Trouble<'a> {
 
     /// What asks the kubelet's own runtime, where plegdoctor cannot.
     fn ask_with_crictl(&self) -> String {
-        let crictl = Setup::of(self.evidence).crictl();
+        let crictl = RuntimeStack::new(self.evidence).crictl();
         format!("timeout 10 {crictl} info; time timeout 150 {crictl} --timeout 120s ps -aq | wc -l")
     }
 
@@ -230,8 +232,8 @@ impl<'a> Trouble<'a> {
 /// Whether Docker may be what this kubelet drives: the log or the kubelet's settings say so, or it has containers of
 /// pods. A Docker for other work may stand beside it, and its answers tell nothing of the kubelet's.
 pub(crate) fn may_drive(evidence: &Evidence, runtime: &Runtime) -> bool {
-    if let Some(told) = runtime_stack::told(evidence) {
-        return told == Engine::Docker;
+    if let Some(named) = runtime_stack::named_kind(evidence) {
+        return named == Some(RuntimeKind::Docker);
     }
     // What does not list may have some.
     let unlisted = runtime.probe(Call::List).outcome != Outcome::Answered;

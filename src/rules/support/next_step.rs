@@ -1,8 +1,10 @@
 //! What would confirm a suspicion that stands on a log alone, as the first thing to do.
 
-use super::runtime_stack::Setup;
 use crate::{
-    evidence::Evidence,
+    evidence::{
+        Evidence,
+        runtime_stack::{RuntimeStack, is_other_than_docker},
+    },
     finding::{Confidence, Finding, Remedy, Risk, SubjectKind},
     rules::is_cause,
 };
@@ -32,8 +34,8 @@ pub(crate) fn offer(evidence: &Evidence, findings: &mut [Finding]) {
 /// Returns what asks the runtime itself: ours where it can ask it, else the runtime's own.
 fn command(evidence: &Evidence, finding: &Finding) -> String {
     let own = "plegdoctor diagnose # as root";
-    let setup = Setup::of(evidence);
-    if !setup.engine.is_others() {
+    let setup = RuntimeStack::new(evidence);
+    if !is_other_than_docker(evidence) {
         return own.to_owned();
     }
     let first = finding.subjects.first();

@@ -13,7 +13,8 @@ use crate::{
     syntax::id::ContainerId,
 };
 
-pub(crate) use super::runtime_stack::{Engine, Setup, engine};
+pub(crate) use crate::evidence::runtime_stack::{RuntimeStack, is_other_than_docker, runtime_kind};
+pub(crate) use crate::runtime::RuntimeKind;
 use std::collections::BTreeSet;
 
 /// Returns a remedy that plegdoctor itself does not apply.
@@ -35,17 +36,17 @@ pub(crate) fn remedy(
 /// Returns the remedy that keeps the daemon's stacks before anything is restarted.
 pub(crate) fn save_stacks(evidence: &Evidence) -> Remedy {
     let signal = |daemon: &str| format!("kill -USR1 $(pidof {daemon})");
-    let (command, place) = match engine(evidence) {
-        Engine::Docker => (
+    let (command, place) = match runtime_kind(evidence) {
+        Some(RuntimeKind::Docker) => (
             format!(
                 "curl -s --max-time 10 --unix-socket {} 'http://localhost/debug/pprof/goroutine?debug=2' > dockerd-stacks.txt",
                 socket(evidence)
             ),
             "",
         ),
-        Engine::Containerd => (signal("containerd"), "; its log names the file"),
-        Engine::Crio => (signal("crio"), "; they are in /tmp"),
-        Engine::Unknown => (
+        Some(RuntimeKind::Containerd) => (signal("containerd"), "; its log names the file"),
+        Some(RuntimeKind::CriO) => (signal("crio"), "; they are in /tmp"),
+        None => (
             signal("dockerd containerd crio"),
             "; each daemon's log names its file",
         ),
@@ -77,19 +78,19 @@ pub(crate) fn see_runtime_process(short: &str) -> Remedy {
 /// Returns the look that tells whose a container or sandbox is, by its short id, where neither log nor runtime did. It
 /// asks the container itself nothing: it may not answer.
 pub(crate) fn see_whose(evidence: &Evidence, short: &str) -> Remedy {
-    let command = match engine(evidence) {
-        Engine::Docker => format!(
+    let command = match runtime_kind(evidence) {
+        Some(RuntimeKind::Docker) => format!(
             "{} ps -a --no-trunc --format '{{{{.ID}}}} {{{{.Names}}}}' | grep {short}",
             docker_command(evidence)
         ),
-        Engine::Containerd | Engine::Crio => {
-            let crictl = Setup::of(evidence).crictl();
+        Some(RuntimeKind::Containerd) | Some(RuntimeKind::CriO) => {
+            let crictl = RuntimeStack::new(evidence).crictl();
             format!(
                 "timeout 10 {crictl} pods | grep {short}; timeout 10 {crictl} ps -a | grep {short}"
             )
         }
-        Engine::Unknown => {
-            let units = Setup::of(evidence).own_units().of_journal();
+        None => {
+            let units = RuntimeStack::new(evidence).own_units().of_journal();
             format!("journalctl{units} --no-pager | grep -m 1 'PLEG.*{short}'")
         }
     };
@@ -167,7 +168,7 @@ fn cost_of_restart(runtime: Option<&Runtime>) -> String {
 pub(crate) fn cost_of_containerd(evidence: &Evidence) -> String {
     let alone = "containers go on running; calls in flight fail";
     let runtime = evidence.runtime.as_ref();
-    if engine(evidence) != Engine::Docker || live_restore(runtime) == Some(true) {
+    if runtime_kind(evidence) != Some(RuntimeKind::Docker) || live_restore(runtime) == Some(true) {
         return alone.to_owned();
     }
     // Docker's own packages have had BindsTo= since 18.09, and Wants= later; distributions differ.
@@ -194,23 +195,23 @@ pub(crate) fn restart_runtime(evidence: &Evidence) -> Remedy {
     const GO_ON: &str =
         "containers go on running; calls in flight fail, and the evidence is destroyed";
     let docker = cost_of_restart(evidence.runtime.as_ref());
-    let setup = Setup::of(evidence);
-    let (title, cost) = match setup.engine {
-        Engine::Docker => ("Restart Docker", docker.as_str()),
-        Engine::Containerd if setup.is_one() => (
+    let setup = RuntimeStack::new(evidence);
+    let (title, cost) = match setup.kind {
+        Some(RuntimeKind::Docker) => ("Restart Docker", docker.as_str()),
+        Some(RuntimeKind::Containerd) if setup.is_one() => (
             "Restart the program that runs kubelet and containerd",
             "containers go on running; the kubelet restarts, too, and on a server the API server; calls in flight fail, and the evidence is destroyed",
         ),
-        Engine::Containerd => ("Restart containerd", GO_ON),
-        Engine::Crio => ("Restart CRI-O", GO_ON),
-        Engine::Unknown => (
+        Some(RuntimeKind::Containerd) => ("Restart containerd", GO_ON),
+        Some(RuntimeKind::CriO) => ("Restart CRI-O", GO_ON),
+        None => (
             "Restart the container runtime",
             "Docker stops every container of the node unless live-restore is on; the evidence is destroyed",
         ),
     };
-    let command = match setup.engine {
+    let command = match setup.kind {
         // What hangs is Docker, whatever stands before it.
-        Engine::Docker => "systemctl restart docker".to_owned(),
+        Some(RuntimeKind::Docker) => "systemctl restart docker".to_owned(),
         _ => format!("systemctl restart {}", setup.units().first()),
     };
     Remedy {
@@ -221,17 +222,17 @@ pub(crate) fn restart_runtime(evidence: &Evidence) -> Remedy {
 
 /// Returns the unit of the runtime that the kubelet asks, where it is known and may be restarted.
 fn unit(evidence: &Evidence) -> Option<Unit> {
-    let setup = Setup::of(evidence);
-    match setup.engine {
-        Engine::Docker => Some(Unit::Docker),
-        Engine::Containerd if setup.is_plain() => Some(Unit::Containerd),
-        Engine::Containerd | Engine::Crio | Engine::Unknown => None,
+    let setup = RuntimeStack::new(evidence);
+    match setup.kind {
+        Some(RuntimeKind::Docker) => Some(Unit::Docker),
+        Some(RuntimeKind::Containerd) if setup.is_plain() => Some(Unit::Containerd),
+        Some(RuntimeKind::Containerd) | Some(RuntimeKind::CriO) | None => None,
     }
 }
 
 /// Returns the look at why the runtime ended.
 pub(crate) fn look_why_it_ended(evidence: &Evidence) -> Remedy {
-    let units = Setup::of(evidence).units();
+    let units = RuntimeStack::new(evidence).units();
     let (status, journals) = (units.status(), units.of_journal());
     remedy(
         "See why it ended",
@@ -243,24 +244,24 @@ pub(crate) fn look_why_it_ended(evidence: &Evidence) -> Remedy {
 
 /// Returns the remedy that starts the runtime.
 pub(crate) fn start_runtime(evidence: &Evidence) -> Remedy {
-    let setup = Setup::of(evidence);
+    let setup = RuntimeStack::new(evidence);
     let verb = match setup.is_one() {
         // The kubelet within it runs: only its child is gone.
         true => "restart",
         false => "start",
     };
     // moby daemon/daemon.go restore; seen with 20.10.
-    let cost = match setup.engine {
-        Engine::Docker if setup.lacks_cri_dockerd => {
+    let cost = match setup.kind {
+        Some(RuntimeKind::Docker) if setup.lacks_cri_dockerd => {
             "little: it is not running; Docker and its containers go on"
         }
-        Engine::Containerd if setup.is_one() => {
+        Some(RuntimeKind::Containerd) if setup.is_one() => {
             "containers go on running; the kubelet restarts, too, and on a server the API server"
         }
-        Engine::Docker | Engine::Unknown => {
+        Some(RuntimeKind::Docker) | None => {
             "Docker first ends the containers that have run on without it, unless live-restore is on; stopped ones may start again"
         }
-        Engine::Containerd | Engine::Crio => {
+        Some(RuntimeKind::Containerd) | Some(RuntimeKind::CriO) => {
             "little: it is not running; stopped containers may start again"
         }
     };
@@ -318,7 +319,7 @@ fn clean(
     cost: &str,
     ids: Vec<ContainerId>,
 ) -> Option<Vec<Remedy>> {
-    if engine(evidence).is_others() {
+    if is_other_than_docker(evidence) {
         return None;
     }
     let option = match named_endpoint(evidence) {
@@ -375,7 +376,7 @@ pub(crate) fn count_containers(evidence: &Evidence) -> Remedy {
         Risk::Safe,
         format!(
             "{} -n k8s.io containers ls -q | wc -l",
-            Setup::of(evidence).ctr()
+            RuntimeStack::new(evidence).ctr()
         ),
         "nothing",
     )
@@ -383,12 +384,12 @@ pub(crate) fn count_containers(evidence: &Evidence) -> Remedy {
 
 /// Returns the remedy that stops one container or sandbox.
 pub(crate) fn stop_container(evidence: &Evidence, id: &ContainerId) -> Remedy {
-    let command = match engine(evidence) {
-        Engine::Containerd | Engine::Crio => {
-            let (crictl, id) = (Setup::of(evidence).crictl(), id.short());
+    let command = match runtime_kind(evidence) {
+        Some(RuntimeKind::Containerd) | Some(RuntimeKind::CriO) => {
+            let (crictl, id) = (RuntimeStack::new(evidence).crictl(), id.short());
             format!("{crictl} stopp {id} || {crictl} stop {id}")
         }
-        Engine::Docker | Engine::Unknown => {
+        Some(RuntimeKind::Docker) | None => {
             format!("{} stop {}", docker_command(evidence), id.short())
         }
     };

@@ -2,8 +2,9 @@ use super::*;
 use crate::{
     node::Settings,
     rules::{
-        engine::{Engine, Setup},
-        hung_container, hung_runtime, pleg_unexplained, runtime_down,
+        hung_container, hung_runtime, pleg_unexplained,
+        remedies::{RuntimeKind, RuntimeStack},
+        runtime_down,
     },
 };
 
@@ -30,27 +31,35 @@ fn commands(rule: &impl Named, lines: &[String]) -> Vec<String> {
 #[test]
 fn the_socket_that_refuses_names_the_runtime_and_its_unit() {
     for (socket, engine, start) in [
-        ("/var/run/crio/crio.sock", Engine::Crio, "start crio"),
+        (
+            "/var/run/crio/crio.sock",
+            Some(RuntimeKind::CriO),
+            "start crio",
+        ),
         (
             "/run/containerd/containerd.sock",
-            Engine::Containerd,
+            Some(RuntimeKind::Containerd),
             "start containerd",
         ),
-        ("/run/cri-dockerd.sock", Engine::Docker, "start cri-docker"),
+        (
+            "/run/cri-dockerd.sock",
+            Some(RuntimeKind::Docker),
+            "start cri-docker",
+        ),
         (
             "/run/k3s/containerd/containerd.sock",
-            Engine::Containerd,
+            Some(RuntimeKind::Containerd),
             "restart k3s # or k3s-agent, rke2-server, rke2-agent",
         ),
         (
             "/var/snap/microk8s/common/run/containerd.sock",
-            Engine::Containerd,
+            Some(RuntimeKind::Containerd),
             "start snap.microk8s.daemon-containerd",
         ),
     ] {
         let lines = refused(socket);
         assert_eq!(
-            Setup::of(&evidence(&lines, None)).engine,
+            RuntimeStack::new(&evidence(&lines, None)).kind,
             engine,
             "{socket}"
         );
@@ -69,15 +78,15 @@ fn a_network_plugins_socket_and_dockers_containerd_are_no_runtime_of_a_kubelet()
         "03:38:10",
         "RunPodSandbox from runtime service failed: rpc error: code = Unavailable desc = failed to setup network for sandbox \"x\": dial unix /run/containerd/containerd.sock: connect: connection refused",
     );
-    assert_eq!(
-        Setup::of(&evidence(&[plugin], None)).engine,
-        Engine::Unknown
-    );
+    assert_eq!(RuntimeStack::new(&evidence(&[plugin], None)).kind, None);
     let behind = line(
         "03:38:10",
         "RunPodSandbox from runtime service failed: rpc error: code = Unknown desc = failed to start sandbox container for pod \"web-1\": Error response from daemon: connection error: desc = \"transport: error while dialing: dial unix /run/containerd/containerd.sock: connect: connection refused\": unavailable",
     );
-    assert_eq!(Setup::of(&evidence(&[behind], None)).engine, Engine::Docker);
+    assert_eq!(
+        RuntimeStack::new(&evidence(&[behind], None)).kind,
+        Some(RuntimeKind::Docker)
+    );
 }
 
 #[test]
@@ -166,10 +175,13 @@ fn the_logs_of_an_old_outage_are_saved_from_before_it_on() {
 fn a_units_journal_tells_more_than_the_tag_in_its_lines() {
     let lines: Vec<_> = outage().iter().map(|it| tagged("k3s", it)).collect();
     let mut seen = evidence(&lines, None);
-    assert_eq!(Setup::of(&seen).own_units().all, ["k3s", "k3s-agent"]);
+    assert_eq!(
+        RuntimeStack::new(&seen).own_units().all,
+        ["k3s", "k3s-agent"]
+    );
     let log = seen.log.as_mut().unwrap();
     log.sources[0].name = "journal of k3s-agent.service".to_owned();
-    assert_eq!(Setup::of(&seen).own_units().all, ["k3s-agent"]);
+    assert_eq!(RuntimeStack::new(&seen).own_units().all, ["k3s-agent"]);
 }
 
 #[test]
@@ -177,12 +189,20 @@ fn the_kubelets_settings_name_its_runtime_where_no_line_does() {
     for (endpoint, engine, unit) in [
         (
             "unix:///run/k3s/containerd/containerd.sock",
-            Engine::Containerd,
+            Some(RuntimeKind::Containerd),
             "k3s",
         ),
-        ("unix:///run/crio/crio.sock", Engine::Crio, "crio"),
-        ("unix:///run/cri-dockerd.sock", Engine::Docker, "docker"),
-        ("unix:///run/other.sock", Engine::Unknown, "docker"),
+        (
+            "unix:///run/crio/crio.sock",
+            Some(RuntimeKind::CriO),
+            "crio",
+        ),
+        (
+            "unix:///run/cri-dockerd.sock",
+            Some(RuntimeKind::Docker),
+            "docker",
+        ),
+        ("unix:///run/other.sock", None, "docker"),
     ] {
         let mut seen = evidence(&[], Some(daemon_with(Vec::new())));
         let mut host = host(Vec::new());
@@ -191,9 +211,9 @@ fn the_kubelets_settings_name_its_runtime_where_no_line_does() {
             ..Settings::default()
         });
         seen.host = Some(host);
-        let setup = Setup::of(&seen);
+        let setup = RuntimeStack::new(&seen);
         assert_eq!(
-            (setup.engine, setup.units().all[0]),
+            (setup.kind, setup.units().all[0]),
             (engine, unit),
             "{endpoint}"
         );
