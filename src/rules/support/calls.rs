@@ -24,3 +24,29 @@ pub(crate) const NETWORK_AND_STATUS: &[Kind] = &[
     Kind::StopSandboxFailed,
     Kind::SandboxStatusFailed,
 ];
+
+/// The calls that time out for all containers when the runtime as a whole hangs.
+pub(crate) const WHOLE_RUNTIME: &[Kind] = &[
+    Kind::ListSandboxesFailed,
+    Kind::ListContainersFailed,
+    Kind::ListStreamFailed,
+    Kind::RelistFailed,
+    Kind::RuntimeVersionFailed,
+    Kind::RuntimeStatusFailed,
+    Kind::RuntimeSanityFailed,
+];
+
+/// The calls that wait for a container's lock and name the container.
+pub(crate) const ONE_CONTAINER: &[Kind] = &[
+    Kind::SandboxStatusFailed,
+    Kind::ContainerStatusFailed,
+    Kind::StopSandboxFailed,
+    Kind::StopContainerFailed,
+    Kind::StartContainerFailed,
+    Kind::RemoveSandboxFailed,
+    Kind::RemoveContainerFailed,
+    Kind::GcStopContainerFailed,
+];
+
+/// … of these, the ones that a relist waits for.
+pub(crate) const STATUS: &[Kind] = &[Kind::SandboxStatusFailed, Kind::ContainerStatusFailed];
