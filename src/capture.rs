@@ -1,4 +1,4 @@
-//! Captures: all that a run has seen, as files, so that it can be judged again elsewhere.
+//! Captures: all that a run observed, as files, so that it can be judged again elsewhere.
 //!
 //! A capture is a folder, or a `.tar.gz` of one:
 //!
@@ -7,29 +7,29 @@
 //! | `manifest.json` | when, where, with which options; what could not be seen (`manifest`) |
 //! | `kubelet.log`, `kubelet-2.log`, … | the logs as they were read |
 //! | `docker/` | Docker's answers with their times (`runtime::docker::transcript`) |
-//! | `host/` | what the kernel told (`host::files`) |
-//! | others | whatever `Keep::add` was given, read with `Capture::file` |
+//! | `host/` | files of the kernel (`io::files`) |
+//! | `kubelet/`, `docker-files/` | the kubelet's answers; what Docker wrote of its containers |
 //!
-//! The cases of `fixtures/cases` have the same form, most without a manifest. To keep one more thing: add its top folder
-//! to `PARTS`, `Keep::add` it where it is seen, and read it with `Capture::file` in `gather::replay`. What is read of
+//! The cases of `fixtures/cases` have the same form, most without a manifest. To record one more
+//! thing: add its folder to `PARTS`, and `Recorder::add` and `Capture::take` it in `commands::observe`. What is read of
 //! the host through a `Tree` needs nothing of that.
 //!
-//! Secrets stay behind (`privacy`); names can be replaced (`redact`).
+//! Secrets are left out (`sanitize`); names can be replaced (`redact`).
 
-mod keep;
 pub mod manifest;
-mod privacy;
 mod read;
+mod recorder;
 mod redact;
-mod saving;
+mod sanitize;
 mod write;
+mod writer_process;
 
-pub use keep::{Keep, Kept};
 pub use manifest::Manifest;
-pub use privacy::Privacy;
 pub use read::Capture;
-pub use saving::{Saving, receive};
+pub use recorder::{Recorder, Recording};
+pub use sanitize::Sanitize;
 pub use write::Archive;
+pub use writer_process::{CaptureWriter, receive};
 
 /// The folders of a capture that hold parts.
 pub const PARTS: &[&str] = &["docker", "host", "kubelet", "docker-files"];

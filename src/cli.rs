@@ -11,10 +11,10 @@ use crate::{
     evidence::FRESH,
     io::child,
     log::options::{LogOptions, Moments},
-    node::{DEFAULT_ENDPOINT, observe::reader},
+    node::{DEFAULT_ENDPOINT, observe::helper},
     remedy::apply::mount,
     render::Format,
-    runtime::disk::Place,
+    runtime::disk::DataRoot,
     syntax::time::Time,
 };
 use anyhow::{Context as _, bail};
@@ -152,7 +152,7 @@ pub enum Reader {
         root: PathBuf,
         /// Which file
         #[arg(value_enum)]
-        what: reader::What,
+        what: helper::ProcFile,
         /// Which processes
         pids: Vec<u32>,
     },
@@ -160,7 +160,7 @@ pub enum Reader {
     Docker {
         /// Where
         #[command(flatten)]
-        place: Place,
+        place: DataRoot,
         /// Which containers [default: all]
         ids: Vec<String>,
     },
@@ -192,7 +192,7 @@ pub enum Reader {
     Log {
         /// Where
         #[command(flatten)]
-        place: Place,
+        place: DataRoot,
         /// Whose
         id: String,
         /// Its file's name
@@ -357,7 +357,7 @@ pub struct LogArgs {
     /// Stop reading a log that plegdoctor picked by itself after this long
     #[arg(long, value_name = "DUR", default_value = "10s", value_parser = positive)]
     pub log_timeout: Duration,
-    /// Read logs with this many threads: a plain one by all of them, of compressed ones several at a time
+    /// Threads that read a plain log file
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
     threads: u16,
     /// Leave out what was logged before: RFC 3339, "2026-11-30 03:40", "03:40", "yesterday", or "2h" before now

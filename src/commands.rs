@@ -9,4 +9,6 @@ pub mod fix;
 pub mod observe;
 pub mod probe;
 mod progress;
+mod prompt;
+mod removal;
 pub mod schema;

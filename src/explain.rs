@@ -49,7 +49,6 @@ impl Topic {
     }
 }
 
-/// Ids that are suggested for an unknown name.
 const MAX_SUGGESTIONS: usize = 3;
 /// How similar a name must be to be suggested, from 0 to 1.
 const MIN_SIMILARITY: f64 = 0.6;

@@ -3,9 +3,10 @@
 pub mod child;
 pub mod deadline;
 pub mod decompress;
+pub mod exchange;
 pub mod files;
 pub mod gap;
 pub mod http;
 pub mod packed;
 pub mod probe;
-pub mod tap;
+pub mod recorder;

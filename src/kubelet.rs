@@ -5,13 +5,13 @@
 
 pub mod ask;
 pub mod event;
-pub mod exposition;
 pub mod health;
+pub mod histogram;
 pub mod incident;
 pub mod metrics;
 pub mod parser;
+pub mod prometheus_text;
 pub mod recording;
-pub mod spread;
 pub mod summary;
 
 use crate::{
@@ -22,8 +22,8 @@ use chrono::TimeDelta;
 use std::time::Duration;
 
 pub use health::Health;
+pub use histogram::{Bound, Quantiles};
 pub use metrics::{Metrics, Operation, Seen};
-pub use spread::{Bound, Spread};
 
 /// How long after the start of the last relist that listed the kubelet calls its PLEG unhealthy
 /// (pkg/kubelet/pleg/generic.go).
@@ -31,14 +31,11 @@ pub const THRESHOLD: TimeDelta = TimeDelta::minutes(3);
 /// … where it takes the runtime's events instead and relists every 5 minutes (the feature gate EventedPLEG).
 const EVENTED_THRESHOLD: TimeDelta = TimeDelta::minutes(10);
 
-/// What was asked of the kubelet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
-    /// Its metrics.
+pub enum Query {
     Metrics,
-    /// Its metrics, saved to a file at a time that nobody knows.
+    /// Its metrics, saved to a file at an unknown time.
     SavedMetrics,
-    /// Its health check, on the port for this machine only.
     Health,
     /// Its health check, where its metrics are.
     HealthByMetrics,
@@ -47,30 +44,23 @@ pub enum What {
 /// One question's answer, raw: what a capture keeps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// What was asked.
-    pub what: What,
+    pub what: Query,
     /// Where: a URL, a file.
     pub source: String,
-    /// Whether somebody named it; else it is the place where a kubelet listens by default.
+    /// Whether it was given on the command line; else it is where a kubelet listens by default.
     pub named: bool,
-    /// How it ended. Any HTTP status is an answer.
+    /// Any HTTP status is an answer.
     pub probe: Probe,
-    /// The HTTP status, if there was one.
     pub status: Option<u16>,
-    /// The answer's body.
     pub body: Vec<u8>,
 }
 
 /// What the kubelet said, or did not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kubelet {
-    /// When it was asked.
     pub asked_at: Time,
-    /// How the metrics were had.
     pub source: Option<Source>,
-    /// What they say.
     pub metrics: Option<Metrics>,
-    /// Its health checks.
     pub health: Vec<Health>,
 }
 
@@ -79,11 +69,9 @@ pub struct Kubelet {
 pub struct Source {
     /// A URL, or a file.
     pub name: String,
-    /// Whether somebody named it.
     pub named: bool,
-    /// Whether it is a file, saved at a time that nobody knows.
+    /// Whether it is a file, saved at an unknown time.
     pub is_file: bool,
-    /// How the call ended.
     pub probe: Probe,
 }
 
@@ -97,7 +85,7 @@ pub enum Age {
 }
 
 impl Age {
-    /// Returns the time that has passed for certain.
+    /// The time that has passed for certain.
     pub fn least(self) -> TimeDelta {
         match self {
             Self::Exactly(age) | Self::AtLeast(age) => age,
@@ -106,7 +94,7 @@ impl Age {
 }
 
 impl Kubelet {
-    /// Returns what these answers say; `asked_at` is when they were given.
+    /// What these answers say; `asked_at` is when they were given.
     pub fn read(answers: Vec<Answer>, asked_at: Time) -> Self {
         let mut kubelet = Self {
             asked_at,
@@ -116,8 +104,8 @@ impl Kubelet {
         };
         for answer in answers {
             match answer.what {
-                What::Metrics | What::SavedMetrics => kubelet.take_metrics(answer),
-                What::Health | What::HealthByMetrics => {
+                Query::Metrics | Query::SavedMetrics => kubelet.read_metrics(answer),
+                Query::Health | Query::HealthByMetrics => {
                     kubelet.health.push(Health::read(answer));
                 }
             }
@@ -125,24 +113,24 @@ impl Kubelet {
         kubelet
     }
 
-    fn take_metrics(&mut self, answer: Answer) {
-        let mut probe = judged(answer.probe, answer.status, &answer.body);
+    fn read_metrics(&mut self, answer: Answer) {
+        let mut probe = with_status(answer.probe, answer.status, &answer.body);
         if probe.outcome == Outcome::Answered {
             self.metrics = Metrics::read(&answer.body);
             if self.metrics.is_none() {
                 probe.outcome = Outcome::Error;
-                probe.error = Some("its answer has no metrics of a kubelet".to_owned());
+                probe.error = Some("the response holds no kubelet metrics".to_owned());
             }
         }
         self.source = Some(Source {
             name: answer.source,
             named: answer.named,
-            is_file: answer.what == What::SavedMetrics,
+            is_file: answer.what == Query::SavedMetrics,
             probe,
         });
     }
 
-    /// Returns how long ago the last relist that listed began; `None` where the metrics do not tell.
+    /// How long ago the last relist that listed began; `None` where the metrics do not show it.
     pub fn relist_age(&self) -> Option<Age> {
         let metrics = self.metrics.as_ref()?;
         let Some(Seen::At(seen)) = metrics.last_seen else {
@@ -157,17 +145,18 @@ impl Kubelet {
         }
     }
 
-    /// Returns how long the kubelet's metrics say that it has run.
+    /// How long the kubelet's metrics say that it has run.
     pub fn age(&self) -> Option<Duration> {
         let metrics = self.metrics.as_ref()?;
-        let at = match self.source.as_ref().is_some_and(|source| source.is_file) {
-            false => Some(self.asked_at),
-            true => metrics.newest,
+        let at = if self.source.as_ref().is_some_and(|source| source.is_file) {
+            metrics.newest
+        } else {
+            Some(self.asked_at)
         };
         (at? - metrics.started?).to_std().ok()
     }
 
-    /// Returns the limit that the age of a relist has.
+    /// The limit that the age of a relist has.
     pub fn threshold(&self) -> TimeDelta {
         match &self.metrics {
             Some(metrics) if metrics.evented => EVENTED_THRESHOLD,
@@ -175,46 +164,47 @@ impl Kubelet {
         }
     }
 
-    /// Returns the time without a relist that listed, where it is over the limit: the PLEG is unhealthy. Where none
+    /// The time without a relist that listed, where it is over the limit: the PLEG is unhealthy. Where none
     /// ever did, that is since the kubelet's start.
     pub fn overdue(&self) -> Option<Age> {
         let never = self.metrics.as_ref()?.last_seen == Some(Seen::Never);
         let up = || TimeDelta::from_std(self.age()?).ok();
-        let age = match never {
-            true => up().map(Age::AtLeast),
-            false => self.relist_age(),
+        let age = if never {
+            up().map(Age::AtLeast)
+        } else {
+            self.relist_age()
         };
         age.filter(|age| age.least() > self.threshold())
     }
 
-    /// Returns the health check that says that the sync loop stands still.
+    /// The health check that says that the sync loop stands still.
     pub fn stuck_loop(&self) -> Option<&Health> {
         let stuck = |health: &&Health| health.failed().any(|check| check.name == "syncloop");
         self.health.iter().find(stuck)
     }
 }
 
-/// Returns how a call ended, by its HTTP status too.
-fn judged(probe: Probe, status: Option<u16>, body: &[u8]) -> Probe {
+/// How a call ended, by its HTTP status too.
+fn with_status(probe: Probe, status: Option<u16>, body: &[u8]) -> Probe {
     let Some(status) = status.filter(|status| !(200..300).contains(status)) else {
         return probe;
     };
     if probe.outcome != Outcome::Answered {
         return probe;
     }
-    let words = health::words(body);
-    let words = match status {
-        401 | 403 => format!("HTTP {status}: it wants credentials"),
-        300..=399 => format!("HTTP {status}: it points elsewhere, and that is not followed"),
-        _ if words.is_empty() => format!("HTTP {status}"),
-        _ => format!("HTTP {status}: {words}"),
+    let message = health::message(body);
+    let message = match status {
+        401 | 403 => format!("HTTP {status}: authentication required"),
+        300..=399 => format!("HTTP {status}: redirect not followed"),
+        _ if message.is_empty() => format!("HTTP {status}"),
+        _ => format!("HTTP {status}: {message}"),
     };
     Probe {
         outcome: match status {
             401 | 403 => Outcome::Denied,
             _ => Outcome::Error,
         },
-        error: Some(words),
+        error: Some(message),
         ..probe
     }
 }

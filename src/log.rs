@@ -1,82 +1,98 @@
-//! Where the kubelet's log comes from. Opens what the command line names, or picks what is there, and hands the
-//! events of each source on, in order; what could not be read is a gap. What an event means is not known here.
+//! Where the kubelet's log comes from. Opens what the command line names, or the first place with lines of the kubelet,
+//! and hands the events of each source on, in order; what could not be read is a gap. Knows nothing of what an event means.
 
-mod ahead;
-mod archive;
+mod archive_entries;
 mod container;
-mod crew;
-mod deck;
-mod feed;
+mod coverage;
+mod dedup;
+mod discover;
+mod excerpt;
+mod file_kind;
+mod file_range;
 mod files;
 mod follow;
-mod gauge;
-mod intake;
+mod ingest;
 mod journal;
+mod journal_gaps;
+mod limits;
+mod line_index;
 mod lines;
-mod looks;
-mod lost;
-mod measure;
-mod members;
-mod names;
 mod open;
 pub mod options;
-mod overlap;
-mod pick;
-mod reel;
+mod progress;
+mod recorder;
 mod replay;
-mod rows;
-mod sample;
-mod section;
-mod sink;
-mod spots;
-mod stored;
-mod tail;
-mod tape;
+mod rewrap;
+mod rotation;
+mod sniff;
+mod stream;
+mod systemd_units;
+mod tar_reader;
+mod tar_stream;
 #[cfg(test)]
 mod tests;
-mod units;
-mod window;
+mod time_range;
+mod workers;
 
 use crate::{
     io::gap::Gap,
-    kubelet::summary::Source,
+    kubelet::{event::Event, parser::Hints, summary::Source},
     log::options::{LogOptions, Moments},
     syntax::time::Time,
 };
 use anyhow::bail;
-use chrono::{FixedOffset, NaiveDateTime, TimeDelta};
-use container::Part;
-use crew::Crew;
-use files::{Narrowed, Piece};
-use intake::Intake;
-use open::Failure;
+use chrono::{FixedOffset, NaiveDateTime};
+use container::ContainerPart;
+use files::Narrowed;
+use ingest::Ingest;
+use journal::JournalRequest;
+use sniff::LineFormat;
 use std::{
     collections::BTreeSet,
     ffi::OsStr,
     path::Path,
     time::{Duration, Instant},
 };
-use units::Journal;
-use window::Window;
+use time_range::TimeRange;
+use workers::ScanPool;
 
-pub use follow::{Along, follow};
-pub use gauge::{Gauge, Reached};
-pub use intake::Opening;
-pub use reel::{Reel, Roll};
-pub use replay::{Recorded, order, replay};
-pub use rows::unbroken;
-pub use sink::Sink;
+pub use follow::{FollowHooks, follow};
+pub use progress::{ScanProgress, ScanStatus};
+pub use recorder::{LogRecorder, RecordedLog};
+pub use replay::{ReplayedLog, replay, sort_by_time};
+pub use rewrap::rewrapped;
 
-/// How a container's log is reached.
+/// Takes events, in order. A closure that takes each is one, too.
+pub trait Sink {
+    fn event(&mut self, event: Event);
+
+    /// Called once all events of the lines read so far were given; returns whether to continue.
+    fn batch(&mut self) -> bool {
+        true
+    }
+
+    /// Whether messages that are context only are wanted all the time, and not only around trouble.
+    fn wants_context(&self) -> bool {
+        false
+    }
+}
+
+impl<F: FnMut(Event)> Sink for F {
+    fn event(&mut self, event: Event) {
+        self(event);
+    }
+}
+
+/// Access to a container's log.
 #[derive(Clone, Copy, Debug)]
 pub struct DockerLog<'a> {
     /// `unix:///var/run/docker.sock`
     pub endpoint: &'a str,
-    /// How long each call may take.
+    /// Time limit of each call.
     pub timeout: Duration,
     /// Whether Docker may be asked; false with `--no-docker`.
     pub asked: bool,
-    /// Docker's own files, for when it does not answer; `None` if they are not to be read.
+    /// Docker's own files, for when it does not answer; `None` if they must not be read.
     pub files: Option<DockerFiles<'a>>,
 }
 
@@ -87,11 +103,11 @@ pub struct DockerFiles<'a> {
     pub root: Option<&'a Path>,
     /// The root directory of the machine.
     pub host_root: &'a Path,
-    /// Whether the machine's processes may be looked at, for the words of Docker's daemon.
+    /// Whether Docker's daemon may be looked for among the machine's processes.
     pub look: bool,
 }
 
-/// What reading came to, besides the events.
+/// What was read besides events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// The logs read, in the order of their events.
@@ -104,18 +120,46 @@ pub struct Reading {
     pub notes: Vec<String>,
 }
 
-/// How long a journal or a container's log may take that was asked for; a file may take as long as it needs.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Where the reading of a source begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadFrom {
+    /// At its first line: line numbers mean something.
+    Start,
+    /// In the middle of some line.
+    Middle,
+    /// At the first line of a journal or a container, whose lines have no number.
+    Unnumbered,
+}
 
-/// When a log begins of which that is not known: before all others.
-const UNKNOWN: Time = Time::from_naive_utc_and_offset(NaiveDateTime::MIN, ZONE);
-const ZONE: FixedOffset = match FixedOffset::east_opt(0) {
+impl ReadFrom {
+    /// Its word in a capture.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Middle => "middle",
+            Self::Unnumbered => "unnumbered",
+        }
+    }
+
+    /// Parses `word`.
+    pub fn from_word(word: &str) -> Option<Self> {
+        let all = [Self::Start, Self::Middle, Self::Unnumbered];
+        all.into_iter().find(|from| from.word() == word)
+    }
+}
+
+/// What could not be read, and why.
+type Failure = (String, anyhow::Error);
+
+/// Time limit for a journal or a container's log that was named; a file has none.
+const NAMED_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The beginning of a log that has no time: before all others.
+const UNKNOWN_TIME: Time = Time::from_naive_utc_and_offset(NaiveDateTime::MIN, UTC);
+const UTC: FixedOffset = match FixedOffset::east_opt(0) {
     Some(zone) => zone,
     None => unreachable!(),
 };
-
-/// How many nodes are named whose lines are mixed, and how many logs that are not in one order.
-const NAMED: usize = 4;
 
 /// Where things are; elsewhere in tests.
 #[derive(Clone, Copy)]
@@ -124,36 +168,44 @@ struct Places<'a> {
     journalctl: &'a OsStr,
 }
 
-/// Reads what `args` ask for, or the first place that holds lines of the kubelet, and hands the events to `sink`,
-/// source by source: files by the times of their first lines, then the journal, then a container. Events outside
-/// `--since` and `--until` are left out; those without a time are not. What is read is kept on `reel`, and counted by
-/// `gauge`. It ends early where `sink` wants no more.
+/// The year and zone for lines that show none.
+fn parser_hints(moments: &Moments) -> Hints {
+    Hints {
+        now: moments.now,
+        utc_offset: moments.utc_offset,
+    }
+}
+
+/// Reads what `options` name, or the first place with lines of the kubelet, and hands the events to `sink`, source by
+/// source: files by the times of their first lines, then the journal, then a container. Events outside `--since` and
+/// `--until` are left out; those without a time are not. The bytes read are recorded by `recorder` and counted by
+/// `progress`. Ends early if `sink` wants no more.
 ///
 /// # Errors
 /// Nothing at all could be read of what was named: in one line, each log with the reason and the cure. What could
 /// not be read besides others is a gap.
 pub fn read(
-    args: &LogOptions,
+    options: &LogOptions,
     moments: &Moments,
     docker: DockerLog<'_>,
-    mut reel: Option<&mut Reel>,
-    gauge: &Gauge,
+    mut recorder: Option<&mut LogRecorder>,
+    progress: &ScanProgress,
     sink: &mut dyn Sink,
 ) -> anyhow::Result<Reading> {
     let places = Places {
         root: Path::new("/"),
         journalctl: OsStr::new("journalctl"),
     };
-    let mut intake = Intake::new(moments, sink);
-    intake.reel = reel.as_deref_mut();
-    intake.gauge = gauge.clone();
-    gauge.begin();
-    let reading = read_into(&places, args, moments, docker, intake);
-    gauge.end();
+    let mut ingest = Ingest::new(moments, sink);
+    ingest.recorder = recorder.as_deref_mut();
+    ingest.progress = progress.clone();
+    progress.start();
+    let reading = read_into(&places, options, moments, docker, ingest);
+    progress.end();
     let reading = reading?;
-    if let Some(reel) = reel {
+    if let Some(recorder) = recorder {
         let counts = |name: &str| reading.sources.iter().any(|source| source.name == name);
-        reel.retain(counts);
+        recorder.retain(counts);
     }
     Ok(reading)
 }
@@ -161,34 +213,34 @@ pub fn read(
 #[cfg(test)]
 fn read_in(
     places: &Places<'_>,
-    args: &LogOptions,
+    options: &LogOptions,
     moments: &Moments,
     docker: DockerLog<'_>,
-    mut sink: &mut dyn FnMut(crate::kubelet::event::Event),
+    mut sink: &mut dyn FnMut(Event),
 ) -> anyhow::Result<Reading> {
-    let intake = Intake::new(moments, &mut sink);
-    read_into(places, args, moments, docker, intake)
+    let ingest = Ingest::new(moments, &mut sink);
+    read_into(places, options, moments, docker, ingest)
 }
 
 fn read_into(
     places: &Places<'_>,
-    args: &LogOptions,
+    options: &LogOptions,
     moments: &Moments,
     docker: DockerLog<'_>,
-    mut intake: Intake<'_>,
+    mut ingest: Ingest<'_>,
 ) -> anyhow::Result<Reading> {
-    let named = !args.files.is_empty() || args.names_journal() || args.container.is_some();
-    if args.none {
-        return Ok(intake.reading);
+    if options.none {
+        return Ok(ingest.reading);
     }
+    let named = !options.files.is_empty() || options.names_journal() || options.container.is_some();
     if !named {
-        pick::read(moments, docker, places, args, &mut intake);
-        judge_nodes(&mut intake);
-        judge_window(moments, &mut intake);
-        return Ok(intake.reading);
+        discover::read(moments, docker, places, options, &mut ingest);
+        coverage::report_nodes(&mut ingest);
+        coverage::report_time_range(moments, &mut ingest);
+        return Ok(ingest.reading);
     }
-    let failures = read_named(places, args, moments, docker, &mut intake);
-    if intake.reading.sources.is_empty() && !failures.is_empty() {
+    let failures = read_named(places, options, moments, docker, &mut ingest);
+    if ingest.reading.sources.is_empty() && !failures.is_empty() {
         let all: Vec<String> = failures
             .iter()
             .map(|(name, error)| format!("can't read {name}: {error:#}"))
@@ -196,266 +248,102 @@ fn read_into(
         bail!("{}", all.join("; "));
     }
     for (name, error) in failures {
-        intake.gap(name, format!("{error:#}"));
+        ingest.gap(name, format!("{error:#}"));
     }
-    judge_empty(moments, &mut intake);
-    judge_nodes(&mut intake);
-    judge_window(moments, &mut intake);
-    note_overlaps(&mut intake);
-    Ok(intake.reading)
+    coverage::report_all(moments, &mut ingest);
+    Ok(ingest.reading)
 }
 
 fn read_named(
     places: &Places<'_>,
-    args: &LogOptions,
+    options: &LogOptions,
     moments: &Moments,
     docker: DockerLog<'_>,
-    intake: &mut Intake<'_>,
+    ingest: &mut Ingest<'_>,
 ) -> Vec<Failure> {
-    let crew = Crew {
-        threads: args.threads,
-        wishes: intake.wishes.clone(),
-        aside: intake.aside(),
+    let pool = ScanPool {
+        threads: options.threads,
+        hints: ingest.scan_hints.clone(),
     };
-    let (journal, container) = (args.names_journal(), args.container.is_some());
-    let hints = intake::hints(moments);
-    let range = Window {
+    let hints = parser_hints(moments);
+    let range = TimeRange {
         since: moments.since,
         until: moments.until,
     };
     let mut narrowed = Vec::new();
     let mut failures = files::read(
-        &args.files,
+        &options.files,
         range,
         hints,
-        &crew,
+        &pool,
         &mut narrowed,
-        &mut |piece| {
-            let ahead = |ahead| match journal || container {
-                true => Some(UNKNOWN),
-                false => ahead,
-            };
-            match piece {
-                Piece::Ahead(files) => {
-                    intake.expect(ahead(files));
-                    intake.goes_on()
-                }
-                piece => take(intake, piece),
-            }
-        },
+        &mut |piece| piece.ingest(false, ingest),
     );
-    intake.expect(container.then_some(UNKNOWN));
+    // Only files repeat each other: they are rotated.
+    ingest.expect(None, LineFormat::default());
     for log in narrowed {
-        tell_part(log, intake);
+        report_narrowed(log, ingest);
     }
-    if args.names_journal() {
-        let journal = Journal {
+    if options.names_journal() {
+        let deadline = Instant::now() + NAMED_TIMEOUT;
+        let journal = JournalRequest {
             program: places.journalctl,
-            from: &args.journal_from,
-            unit: args.journal.as_deref().filter(|unit| !unit.is_empty()),
-            picked: false,
+            from: &options.journal_from,
+            unit: options.journal.as_deref().filter(|unit| !unit.is_empty()),
+            is_picked: false,
             now: moments.now,
             since: moments.since,
             asked: moments.since,
             until: moments.until,
-            bytes: u64::MAX,
-            timeout: PATIENCE,
-            turn: Instant::now() + PATIENCE,
-            deadline: Instant::now() + PATIENCE,
+            max_bytes: u64::MAX,
+            timeout: NAMED_TIMEOUT,
+            first_deadline: deadline,
+            deadline,
         };
-        failures.extend(units::read(&journal, intake).err());
-        // Those of this machine are of one node, however often it was renamed.
-        if !args.journal_from.is_empty() {
-            intake.judge_hosts();
+        failures.extend(systemd_units::read(&journal, ingest).err());
+        // A journal of this machine is of one node, however often it was renamed.
+        if !options.journal_from.is_empty() {
+            ingest.count_hosts_as_nodes();
         }
     }
-    if let Some(name) = &args.container {
-        intake.expect(None);
-        let part = Part {
-            picked: false,
+    if let Some(name) = &options.container {
+        let part = ContainerPart {
+            is_picked: false,
             since: moments.since,
-            bytes: None,
-            timeout: PATIENCE,
+            max_bytes: None,
+            timeout: NAMED_TIMEOUT,
         };
-        if let Err(error) = container::read(docker, name, &part, intake) {
+        if let Err(error) = container::read(docker, name, &part, ingest) {
             failures.push((format!("container {name}"), error));
         }
     }
     failures
 }
 
-/// Says that only a part of a log was read, and what that may have cost.
-fn tell_part(log: Narrowed, intake: &mut Intake<'_>) {
-    let Narrowed {
-        name,
-        size,
-        section,
-    } = log;
+/// Notes that only a part of a log was read, and the gap if it was searched in the wrong zone.
+fn report_narrowed(log: Narrowed, ingest: &mut Ingest<'_>) {
+    let Narrowed { name, size, part } = log;
     // klog names its machine at the beginning only, which was not read.
-    if let Some(host) = &section.host {
-        intake.name_host(host);
+    if let Some(host) = &part.host {
+        ingest.add_host(host);
     }
-    intake.reading.notes.push(format!(
-        "{name}: of its {size} bytes those from {} to {} were read, which hold what was asked for",
-        section.bytes.start, section.bytes.end
+    ingest.note(format!(
+        "{name}: read bytes {} to {} of {size}, which cover the requested time",
+        part.bytes.start, part.bytes.end
     ));
-    let (Some(assumed), sources) = (section.assumed, &intake.reading.sources) else {
+    let Some(assumed) = part.assumed_zone else {
         return;
     };
-    // The zone was not the guess that the part was looked for with.
-    let told = sources.iter().find(|source| source.name == name);
-    let told = told
+    let mut sources = ingest.reading.sources.iter();
+    let zone = sources
+        .find(|source| source.name == name)
         .filter(|source| !source.guessed_times)
-        .and_then(|source| source.first);
-    if let Some(zone) = told
-        .map(|first| *first.offset())
-        .filter(|zone| *zone != assumed)
-    {
+        .and_then(|source| source.first)
+        .map(|first| *first.offset());
+    if let Some(zone) = zone.filter(|zone| *zone != assumed) {
         let why = format!(
-            "its lines are of the zone {zone}, and the part that was read was looked for as if they were of {assumed}: give it --utc-offset={zone}"
+            "its times are in zone {zone}, but the requested part was searched as {assumed}: pass --utc-offset={zone}"
         );
-        intake.gap(name, why);
-    }
-}
-
-/// Hands a piece of a named file to the intake.
-fn take(intake: &mut Intake<'_>, piece: Piece<'_>) -> bool {
-    match piece {
-        Piece::Ahead(ahead) => intake.expect(ahead),
-        Piece::Total(bytes) => intake.gauge.expect(bytes),
-        Piece::Looks(looks) => intake.looks(looks),
-        Piece::Start(name, from) => intake.start(name, false, from),
-        Piece::Block(block) => intake.block(block),
-        Piece::Looked(block, spots) => intake.looked_at(block, spots),
-        Piece::Read(part) => intake.read(part),
-        Piece::Skip => intake.skip(),
-        Piece::Gap(name, why) => intake.gap(name, why),
-        Piece::Note(note) => intake.reading.notes.push(note),
-    }
-    intake.goes_on()
-}
-
-/// Notes each named log that holds nothing of the kubelet: what it does not say proves nothing.
-fn judge_empty(moments: &Moments, intake: &mut Intake<'_>) {
-    let sources = &intake.reading.sources;
-    let empty = sources.iter().all(|source| source.lines == 0);
-    let silent: Vec<String> = sources
-        .iter()
-        .filter(|source| !source.of_kubelet && (source.lines > 0 || empty))
-        .map(|source| source.name.clone())
-        .collect();
-    let why = match (empty, window(moments)) {
-        (true, Some(window)) => format!("it holds no line {window}"),
-        (true, None) => "it is empty".to_owned(),
-        (false, _) => "it holds no line of the kubelet".to_owned(),
-    };
-    for name in silent {
-        intake.gap(name, why.clone());
-    }
-}
-
-/// Says which time was asked for, and notes if the kubelet's lines are all from before or after it.
-fn judge_window(moments: &Moments, intake: &mut Intake<'_>) {
-    let Some(window) = window(moments) else {
-        return;
-    };
-    if !intake.reading.sources.is_empty() {
-        let note = format!("only what was logged {window} counts, as asked");
-        intake.reading.notes.push(note);
-    }
-    let own = || intake.reading.sources.iter().filter(|s| s.of_kubelet);
-    // A log whose lines tell no time is read in whole.
-    let Some(spans) = own()
-        .map(|source| source.first.zip(source.last))
-        .collect::<Option<Vec<_>>>()
-    else {
-        return;
-    };
-    let within = |(first, last): &(Time, Time)| {
-        moments.since.is_none_or(|since| *last >= since)
-            && moments.until.is_none_or(|until| *first <= until)
-    };
-    if spans.iter().any(within) {
-        return;
-    }
-    // Of a log of which only a part is read these are the nearest all the same.
-    let before = |last: &Time| moments.since.is_some_and(|since| *last < since);
-    let before = spans.iter().map(|(_, last)| *last).filter(before).max();
-    let after = |first: &Time| moments.until.is_some_and(|until| *first > until);
-    let after = spans.iter().map(|(first, _)| *first).filter(after).min();
-    let nearest = match (before, after) {
-        (Some(before), Some(after)) => format!(
-            "the last before that is of {}, the first after it of {}",
-            shown(before),
-            shown(after)
-        ),
-        (Some(before), None) => format!("the last is of {}", shown(before)),
-        (None, Some(after)) => format!("the first is of {}", shown(after)),
-        (None, None) => return,
-    };
-    let why = format!("it holds no line of the kubelet {window}: {nearest}");
-    intake.gap("the log", why);
-}
-
-/// Returns the words for the time that was asked for, if one was.
-fn window(moments: &Moments) -> Option<String> {
-    match (moments.since, moments.until) {
-        (Some(since), Some(until)) => {
-            Some(format!("between {} and {}", shown(since), shown(until)))
-        }
-        (Some(since), None) => Some(format!("after {}", shown(since))),
-        (None, Some(until)) => Some(format!("before {}", shown(until))),
-        (None, None) => None,
-    }
-}
-
-fn shown(time: Time) -> String {
-    time.format("%Y-%m-%d %H:%M:%S %:z").to_string()
-}
-
-/// Notes that the kubelet's lines come from several nodes: they cannot be told apart.
-fn judge_nodes(intake: &mut Intake<'_>) {
-    // A node's first lines may be logged before it knows its name.
-    intake.nodes.remove("localhost");
-    let nodes: Vec<&str> = intake.nodes.iter().map(String::as_str).collect();
-    if nodes.len() < 2 {
-        return;
-    }
-    let (named, others) = nodes.split_at(nodes.len().min(NAMED));
-    let more = match others.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let why = format!(
-        "it holds lines of several nodes ({}{more}): what one says of itself is taken for the others'; give one node's lines",
-        named.join(", ")
-    );
-    intake.gap("the log", why);
-}
-
-/// Notes logs that go back behind the one before and hold none of its lines: their lines are not in one order.
-fn note_overlaps(intake: &mut Intake<'_>) {
-    let reading = &mut intake.reading;
-    let late = |pair: &&[Source]| {
-        let [before, after] = pair else { return false };
-        let back = before.last.zip(after.first);
-        let back = back.map(|(last, first)| last - first);
-        // Lines are a little out of order in a healthy log, too.
-        back.is_some_and(|back| back > TimeDelta::minutes(1))
-            && !intake.shared.contains(&after.name)
-    };
-    let pairs: Vec<&[Source]> = reading.sources.windows(2).filter(late).collect();
-    for pair in pairs.iter().take(NAMED) {
-        let [before, after] = pair else { continue };
-        reading.notes.push(format!(
-            "{} begins before {} ends: what they say is taken one after the other",
-            after.name, before.name
-        ));
-    }
-    let more = pairs.len().saturating_sub(NAMED);
-    if more > 0 {
-        reading.notes.push(format!(
-            "{more} more logs begin before the one before them ends"
-        ));
+        ingest.gap(name, why);
     }
 }

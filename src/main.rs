@@ -5,9 +5,9 @@ use plegdoctor::{
     capture,
     cli::{Cli, Command, Reader},
     commands,
-    node::observe::{programs, reader, remains},
+    node::observe::{helper, leftover_layers, programs},
     remedy::apply::mount,
-    render::plain,
+    render::layout,
     runtime::disk,
 };
 use std::{
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             // A daemon's words may be part of it. Nothing is left to tell if standard error is gone too.
-            let words = plain::visible(&format!("{error:#}"));
+            let words = layout::visible(&format!("{error:#}"));
             let _ = writeln!(io::stderr(), "plegdoctor: {words}");
             ExitCode::from(2)
         }
@@ -32,6 +32,7 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let mut out = io::BufWriter::new(io::stdout());
     match cli.command {
+        Command::Diagnose(args) if args.fix.fix => commands::fix::run(&args, &mut out),
         Command::Diagnose(args) => commands::diagnose::run(&args, &mut out),
         Command::Events(args) => commands::events::run(&args, &mut out, &mut io::stderr()),
         Command::Explain(args) => commands::explain::run(&args, &mut out, &mut io::stderr()),
@@ -42,10 +43,12 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Read { what } => {
             match what {
                 Reader::File { file } => programs::write_file(&file, &mut out)?,
-                Reader::Folders { root, folders } => remains::write(&root, &folders, &mut out)?,
-                Reader::Program { program, args } => match programs::become_it(&program, &args)? {},
+                Reader::Folders { root, folders } => {
+                    leftover_layers::write(&root, &folders, &mut out)?;
+                }
+                Reader::Program { program, args } => match programs::exec(&program, &args)? {},
                 Reader::Processes { root, what, pids } => {
-                    reader::write(&root, what, &pids, &mut out)?;
+                    helper::write(&root, what, &pids, &mut out)?;
                 }
                 Reader::Docker { place, ids } => disk::write(&place, &ids, &mut out)?,
                 Reader::Capture { file } => capture::receive(&file, &mut io::stdin(), &mut out)?,

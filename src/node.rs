@@ -3,34 +3,37 @@
 //! `observe` looks; nothing here does. `parse` reads the kernel's files, `role` tells what a process is to a
 //! container runtime.
 
+pub mod component;
 pub mod disk;
-pub mod holder;
+pub mod leftover_layers;
 pub mod locks;
-pub mod mask;
 pub mod mount;
+pub mod mount_holder;
 pub mod observe;
 pub mod parse;
 pub mod pressure;
-pub mod remains;
+pub mod redact_args;
 pub mod role;
 pub mod settings;
 pub mod systemd;
-pub mod tool;
 pub mod version;
 
-use crate::syntax::id::{ContainerId, PodUid};
+use crate::syntax::{
+    id::{ContainerId, PodUid},
+    json::json_words,
+};
 use std::{collections::BTreeSet, time::Duration};
 
+pub use component::{Component, Versions};
 pub use disk::Disk;
-pub use holder::Namespace;
+pub use leftover_layers::LeftoverLayer;
 pub use locks::FileLock;
 pub use mount::Mount;
+pub use mount_holder::Namespace;
 pub use pressure::{KernelKind, KernelLine, Pressure};
-pub use remains::Remains;
 pub use role::{OciCommand, Role};
 pub use settings::Settings;
 pub use systemd::{Bus, Systemd};
-pub use tool::{Tool, Versions};
 pub use version::Version;
 
 /// Where Docker listens unless told otherwise.
@@ -39,42 +42,32 @@ pub const DEFAULT_ENDPOINT: &str = "unix:///var/run/docker.sock";
 /// Where the kernel's files are, unless told otherwise.
 pub const DEFAULT_ROOT: &str = "/";
 
-/// What was seen of this machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Host {
     /// Whose: `/`, or what was named.
     pub root: String,
-    /// The kernel's release.
     pub kernel: Option<String>,
-    /// The versions of its programs, as they tell them themselves.
     pub versions: Versions,
     /// The kubelet's settings that matter; `None` if there is no kubelet, or not one alone.
     pub kubelet_settings: Option<Settings>,
     /// What was heard of systemd; `None` if it was not asked, or is not what runs.
     pub systemd: Option<Systemd>,
-    /// Processes seen, kernel threads included.
     pub seen: usize,
     /// Why only some of the machine's processes are seen, if so.
     pub blind: Option<String>,
     /// Whether all of the machine's processes were seen: only then is one that was not seen not there.
     pub whole: bool,
-    /// The numbers of those that live.
     pub living: BTreeSet<u32>,
     /// The processes that matter: daemons, shims, OCI runtimes, plugins, and all that sleep uninterruptibly.
     pub processes: Vec<Process>,
     /// The locks of files that runs of iptables hold or wait for; `None` if nobody asked, or the kernel does not tell.
     pub locks: Option<Vec<FileLock>>,
-    /// Remote file systems, in the mount namespaces of the machine's first process and of its daemons.
     pub remote: Vec<Mount>,
-    /// The mount namespaces that hold mounts of layers or containers.
     pub namespaces: Vec<Namespace>,
-    /// What is left of the layers of containers that could not be removed.
-    pub remains: Vec<Remains>,
-    /// What the machine is short of.
+    pub remains: Vec<LeftoverLayer>,
     pub pressure: Pressure,
     /// Its disks that did something while it was looked at, or hold the runtime's data.
     pub disks: Vec<Disk>,
-    /// What its kernel said that matters, the last lines.
     pub kernel_lines: Vec<KernelLine>,
     /// Whether its kernel's messages could not be read: then none seen says nothing.
     pub kernel_messages_unread: bool,
@@ -98,7 +91,6 @@ pub enum State {
 }
 
 impl State {
-    /// Returns the state that the kernel's letter means.
     pub fn from_letter(letter: char) -> Option<Self> {
         Some(match letter {
             'R' => Self::Running,
@@ -111,44 +103,28 @@ impl State {
         })
     }
 
-    /// Returns whether it does not run by someone's will: a signal's sender's or a tracer's.
     pub fn is_stopped(self) -> bool {
         matches!(self, Self::Stopped | Self::Traced)
     }
-
-    /// Returns the letter, as `ps` shows it.
-    pub fn letter(self) -> &'static str {
-        match self {
-            Self::Running => "R",
-            Self::Sleeping => "S",
-            Self::Uninterruptible => "D",
-            Self::Stopped => "T",
-            Self::Traced => "t",
-            Self::Dead => "Z",
-        }
-    }
 }
 
-/// A process that matters.
+json_words!(State, letter {
+    Running => "R", Sleeping => "S", Uninterruptible => "D", Stopped => "T", Traced => "t", Dead => "Z",
+});
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Process {
-    /// Its number.
     pub pid: u32,
-    /// Its parent's.
     pub ppid: u32,
     /// Its name, of 15 bytes at most.
     pub comm: String,
-    /// What it is to a container runtime.
     pub role: Role,
-    /// What it does.
     pub state: State,
     /// When it was started, in the kernel's ticks since boot: with the pid it names the process for good.
     pub start_ticks: u64,
-    /// How old it is, if the kernel's uptime is known.
     pub age: Option<Duration>,
     /// How many living children it has, also those that it adopted; `None` if not all processes were seen.
     pub children: Option<usize>,
-    /// The function of the kernel that it sleeps in, if it tells.
     pub wchan: Option<String>,
     /// Its kernel stack, the innermost function first; empty if it may not be read.
     pub stack: Vec<String>,
@@ -156,18 +132,14 @@ pub struct Process {
     pub still: Option<Duration>,
     /// Its words; `None` if they could not be read in time, or are nobody's business (a workload's).
     pub command: Option<Vec<String>>,
-    /// The container that it works on or belongs to.
     pub container: Option<ContainerId>,
-    /// The pod that it belongs to, by its cgroup.
     pub uid: Option<PodUid>,
     /// Who traces it; 0 for nobody, `None` if that was not asked.
     pub tracer: Option<u32>,
-    /// Its threads, where they were looked at.
     pub threads: Threads,
 }
 
 impl Process {
-    /// Returns a process of which nothing but this is known yet.
     pub fn new((pid, ppid): (u32, u32), comm: &str, role: Role, state: State) -> Self {
         Self {
             pid,
@@ -190,27 +162,19 @@ impl Process {
     }
 }
 
-/// A process's threads.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Threads {
     /// How many were seen; 0 if nobody looked.
     pub seen: usize,
-    /// Of these, how many are stopped (by a signal or a tracer).
     pub stopped: usize,
-    /// Of these, how many sleep uninterruptibly.
     pub uninterruptible: usize,
-    /// Those that sleep uninterruptibly or wait for a file system.
     pub waiting: Vec<Thread>,
 }
 
-/// A thread that waits for something outside of its process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Thread {
-    /// Its number.
     pub tid: u32,
-    /// What it does.
     pub state: State,
-    /// The function of the kernel that it sleeps in.
     pub wchan: Option<String>,
     /// Its kernel stack, the innermost function first; empty if it may not be read.
     pub stack: Vec<String>,
@@ -218,26 +182,9 @@ pub struct Thread {
     pub still: Option<Duration>,
 }
 
-/// The kernel's functions in which one waits for a file system's server or disk. FUSE: `request_wait_answer`
-/// (fs/fuse/dev.c); NFS: `rpc_wait_bit_killable` (net/sunrpc/sched.c) and `nfs…`; CIFS: `wait_for_response`,
-/// `cifs_…`, `SendReceive…` (fs/smb/client); Ceph: `ceph_…`; local disks: `io_schedule`, `folio_wait_bit…`, `jbd2…`.
-const FILE_SYSTEM_WAITS: &[&str] = &[
-    "request_wait_answer",
-    "fuse_",
-    "rpc_wait",
-    "nfs",
-    "cifs_",
-    "smb2_",
-    "ceph_",
-    "wait_on_page",
-    "folio_wait",
-    "io_schedule",
-    "wait_on_buffer",
-    "bit_wait_io",
-    "jbd2_",
-    "xfs_",
-];
-/// … of these, those that only a server over a network (or a process, for FUSE) can end.
+/// Functions of the kernel in which one waits for what only a server over a network (or a process, for FUSE) can end.
+/// FUSE: `request_wait_answer` (fs/fuse/dev.c); NFS: `rpc_wait_bit_killable` (net/sunrpc/sched.c) and `nfs…`; CIFS:
+/// `cifs_…` (fs/smb/client); Ceph: `ceph_…`.
 const SERVER_WAITS: &[&str] = &[
     "request_wait_answer",
     "fuse_",
@@ -247,9 +194,20 @@ const SERVER_WAITS: &[&str] = &[
     "smb2_",
     "ceph_",
 ];
+/// … for any other file system's disk.
+const FILE_SYSTEM_WAITS: &[&str] = &[
+    "wait_on_page",
+    "folio_wait",
+    "io_schedule",
+    "wait_on_buffer",
+    "bit_wait_io",
+    "jbd2_",
+    "xfs_",
+];
 
 /// Functions of the kernel in which one waits for a local disk, or for whom a local disk holds up: its queue (block),
-/// its writers (mm/page-writeback.c), a journal (jbd2, xfs), or a page that comes from it. Pages come from servers, too.
+/// its writers (mm/page-writeback.c), a journal (jbd2, xfs), or a page that comes from it. Pages come from servers,
+/// too.
 const DISK_WAITS: &[&str] = &[
     "io_schedule",
     "bit_wait_io",
@@ -272,7 +230,7 @@ const DISK_WAITS: &[&str] = &[
     "btrfs_",
 ];
 
-/// Returns whether a task that sleeps there waits for a local disk, and not for a file system's server.
+/// Whether a task that sleeps there waits for a local disk, and not for a file system's server.
 pub fn waits_for_disk(wchan: Option<&str>, stack: &[String]) -> bool {
     let mut functions = wchan.into_iter().chain(stack.iter().map(String::as_str));
     server_wait(wchan, stack).is_none() && functions.any(|function| begins(function, DISK_WAITS))
@@ -280,30 +238,27 @@ pub fn waits_for_disk(wchan: Option<&str>, stack: &[String]) -> bool {
 /// A server's side of FUSE: it reads `/dev/fuse` until somebody wants something of it, and that is idleness.
 const SERVES: &[&str] = &["fuse_dev_", "fuse_uring_"];
 
-/// Returns whether that function of the kernel waits for a file system.
 pub fn waits_for_file_system(wchan: &str) -> bool {
-    begins(wchan, FILE_SYSTEM_WAITS) && !serves(wchan)
+    (begins(wchan, FILE_SYSTEM_WAITS) || begins(wchan, SERVER_WAITS)) && !serves(wchan)
 }
 
-/// Returns whether that function of the kernel waits for a file system's server.
 pub fn waits_for_server(wchan: &str) -> bool {
     begins(wchan, SERVER_WAITS) && !serves(wchan)
 }
 
-/// Returns whether that function of the kernel is a FUSE server's.
 fn serves(wchan: &str) -> bool {
     begins(wchan, SERVES)
 }
 
-/// Returns the function in which a task waits for a file system's server, if it does. Some kernels show a stack
-/// where they show no wait channel.
+/// The function in which a task waits for a file system's server, if it does. Some kernels show a stack where they show
+/// no wait channel.
 pub fn server_wait<'a>(wchan: Option<&'a str>, stack: &'a [String]) -> Option<&'a str> {
     let mut functions = wchan.into_iter().chain(stack.iter().map(String::as_str));
     // A server that answers runs through functions of the file system, too.
-    match functions.clone().any(serves) {
-        true => None,
-        false => functions.find(|function| waits_for_server(function)),
+    if functions.clone().any(serves) {
+        return None;
     }
+    functions.find(|function| waits_for_server(function))
 }
 
 fn begins(wchan: &str, names: &[&str]) -> bool {
@@ -312,21 +267,19 @@ fn begins(wchan: &str, names: &[&str]) -> bool {
 }
 
 impl Host {
-    /// Returns what it is called, for people.
-    pub fn called(&self) -> String {
+    pub fn display_name(&self) -> String {
         match self.root.as_str() {
             DEFAULT_ROOT => "this host".to_owned(),
             root => format!("the host at {root}"),
         }
     }
 
-    /// Returns the process with this number.
     pub fn process(&self, pid: u32) -> Option<&Process> {
         self.processes.iter().find(|process| process.pid == pid)
     }
 
-    /// Returns the OCI runtime processes that work on this container, the one to blame first: a command before the
-    /// `init` that it made, the innermost before the wrapper that waits for it, then the oldest.
+    /// The OCI runtime processes that work on this container, the one to blame first: a command before the `init` that
+    /// it made, the innermost before the wrapper that waits for it, then the oldest.
     pub fn oci_processes(&self, id: &ContainerId) -> Vec<&Process> {
         let works_on = |process: &&Process| {
             matches!(process.role, Role::OciRuntime(_))
@@ -347,7 +300,6 @@ impl Host {
         found
     }
 
-    /// Returns how many OCI runtime processes stand above this one.
     fn depth(&self, process: &Process) -> usize {
         let above = |process: &Process| {
             self.process(process.ppid)
@@ -359,7 +311,7 @@ impl Host {
             .count()
     }
 
-    /// Returns the dockerd that listens on this endpoint; `None` where several might.
+    /// The dockerd that listens on this endpoint; `None` where several might.
     pub fn dockerd(&self, endpoint: &str) -> Option<&Process> {
         let all = || self.daemons(Role::Dockerd);
         let wanted = socket_below(endpoint, &self.root);
@@ -374,8 +326,8 @@ impl Host {
         }))
     }
 
-    /// Returns the containerd that this dockerd works with: its child, or the one at the address that it was given;
-    /// `None` where several might be.
+    /// The containerd that this dockerd works with: its child, or the one at the address that it was given; `None`
+    /// where several might be.
     pub fn containerd_of(&self, dockerd: &Process) -> Option<&Process> {
         let child = |process: &&Process| process.ppid == dockerd.pid;
         if self.daemons(Role::Containerd).any(|own| child(&own)) {
@@ -385,15 +337,15 @@ impl Host {
         let wanted = socket(wanted.unwrap_or(CONTAINERD_SOCKET));
         let at = |process: &&Process| process.containerd_socket() == Some(wanted);
         // Its file of settings may name another address than the usual one.
-        let untold = |process: &&Process| process.option(&["--address", "-a"]).is_none();
+        let unnamed = |process: &&Process| process.option(&["--address", "-a"]).is_none();
         let all = || self.containerds();
-        match all().any(|process| at(&process)) {
-            true => only(all().filter(at)),
-            false => only(all().filter(untold)),
+        if all().any(|process| at(&process)) {
+            return only(all().filter(at));
         }
+        only(all().filter(unnamed))
     }
 
-    /// Returns the machine's containerds that no dockerd started: a test daemon's or another's own is no one else's.
+    /// The machine's containerds that no dockerd started: a test daemon's or another's own is no one else's.
     pub fn containerds(&self) -> impl Iterator<Item = &Process> {
         self.daemons(Role::Containerd).filter(|process| {
             self.process(process.ppid)
@@ -401,7 +353,7 @@ impl Host {
         })
     }
 
-    /// Returns the machine's daemons of that role; one within a container (Docker in Docker) is a workload.
+    /// The machine's daemons of that role; one within a container (Docker in Docker) is a workload.
     pub(crate) fn daemons(&self, role: Role) -> impl Iterator<Item = &Process> {
         self.processes
             .iter()
@@ -412,25 +364,25 @@ impl Host {
 /// Where containerd listens unless told otherwise.
 pub const CONTAINERD_SOCKET: &str = "/run/containerd/containerd.sock";
 
-/// Returns the only one; of several nobody knows which is meant.
+/// The only one; of several nobody knows which is meant.
 pub fn only<'a>(mut processes: impl Iterator<Item = &'a Process>) -> Option<&'a Process> {
     let first = processes.next()?;
     processes.next().is_none().then_some(first)
 }
 
-/// Returns whether Docker listens there unless told otherwise, on the machine whose root directory is `root`.
+/// Whether Docker listens there unless told otherwise, on the machine whose root directory is `root`.
 pub fn is_default_endpoint(endpoint: &str, root: &str) -> bool {
     socket_below(endpoint, root) == socket(DEFAULT_ENDPOINT)
 }
 
-/// Returns the path of a socket as the machine itself calls it whose root directory is `root`.
+/// The path of a socket as the machine itself calls it whose root directory is `root`.
 fn socket_below<'a>(endpoint: &'a str, root: &str) -> &'a str {
     let path = endpoint.strip_prefix("unix://").unwrap_or(endpoint);
     let below = path.strip_prefix(root.trim_end_matches('/'));
     socket(below.filter(|rest| rest.starts_with('/')).unwrap_or(path))
 }
 
-/// Returns the path of a socket, of which `/var/run/…` and `/run/…` are the same.
+/// The path of a socket, of which `/var/run/…` and `/run/…` are the same.
 pub fn socket(endpoint: &str) -> &str {
     let path = endpoint.strip_prefix("unix://").unwrap_or(endpoint);
     path.strip_prefix("/var")
@@ -439,12 +391,11 @@ pub fn socket(endpoint: &str) -> &str {
 }
 
 impl Process {
-    /// Returns whether it belongs to a container or a pod.
     pub fn is_contained(&self) -> bool {
         self.container.is_some() || self.uid.is_some()
     }
 
-    /// Returns the value of the first of these options that its words hold: `--containerd X`, `--containerd=X`.
+    /// The value of the first of these options that its words hold: `--containerd X`, `--containerd=X`.
     pub fn option(&self, names: &[&str]) -> Option<&str> {
         let words = self.command.as_deref()?;
         words.iter().enumerate().find_map(|(at, word)| {
@@ -456,7 +407,6 @@ impl Process {
         })
     }
 
-    /// Returns where this containerd listens, if its words tell.
     fn containerd_socket(&self) -> Option<&str> {
         let told = self.option(&["--address", "-a"]);
         let usual = self.command.is_some() && self.option(&["--config", "-c"]).is_none();
@@ -464,14 +414,14 @@ impl Process {
             .or(usual.then(|| socket(CONTAINERD_SOCKET)))
     }
 
-    /// Returns the sockets that its words name: `-H unix:///run/docker.sock`, `--host=unix://…`.
+    /// The sockets that its words name: `-H unix:///run/docker.sock`, `--host=unix://…`.
     fn sockets(&self) -> impl Iterator<Item = &str> {
         let words = self.command.iter().flatten();
         words.filter_map(|word| Some(socket(&word[word.find("unix://")?..])))
     }
 
-    /// Returns what was called, without its folder: the last word before the options, so of `sh /opt/wrapper --root …`
-    /// the wrapper.
+    /// What was called, without its folder: the last word before the options, so of `sh /opt/wrapper --root …` the
+    /// wrapper.
     pub fn program(&self) -> &str {
         let words = self.command.iter().flatten();
         let last = words.take_while(|word| !word.starts_with('-')).last();
@@ -479,8 +429,7 @@ impl Process {
         base.filter(|base| !base.is_empty()).unwrap_or(&self.comm)
     }
 
-    /// Returns its words in one line, or its name.
-    pub fn words(&self) -> String {
+    pub fn command_line(&self) -> String {
         match &self.command {
             Some(words) if !words.is_empty() => words.join(" "),
             _ => self.comm.clone(),

@@ -5,18 +5,16 @@ pub mod clean;
 pub mod explain;
 pub mod json;
 mod kubelet;
-mod looked;
-pub mod plain;
+pub mod layout;
 pub mod probe;
+mod sources;
 pub mod text;
 
 use crate::report::Report;
 use std::io::{self, Write};
 
-/// How to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// For people.
     Text,
     /// For scripts; `plegdoctor schema` describes it.
     Json,
@@ -25,18 +23,17 @@ pub enum Format {
 /// How a terminal, a file or a pipe wants to be written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Columns.
     pub width: u16,
-    /// Whether to use colour.
     pub color: bool,
 }
 
 impl Style {
-    /// Returns `text` in that colour or weight, an SGR code, where colour is used.
+    /// `text` in that colour or weight, an SGR code, where colour is used.
     fn paint(self, text: &str, code: &str) -> String {
-        match self.color {
-            true => format!("\x1b[{code}m{text}\x1b[0m"),
-            false => text.to_owned(),
+        if self.color {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
         }
     }
 }

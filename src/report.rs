@@ -1,18 +1,18 @@
 //! The report: findings in order, the verdict, and the containers that matter. What all printers share.
 
 mod containers;
-mod judged;
+mod exclusions;
 mod kubelet;
 mod rank;
 mod timeline;
 
-pub use judged::{RuledOut, Undecided};
+pub use exclusions::{RuledOut, Undecided};
 pub use rank::Role;
-pub use timeline::{Moment, What};
+pub use timeline::{Moment, MomentKind};
 
 use crate::{
     evidence::Evidence,
-    finding::{Finding, Severity, outcome::Deed},
+    finding::{Finding, Severity, outcome::ActionRecord},
     io::{gap::Gap, probe::Outcome},
     kubelet::{
         Kubelet,
@@ -34,7 +34,6 @@ pub enum Verdict {
     Healthy,
     /// Something was wrong and is not any more.
     Recovered,
-    /// Something is wrong.
     Problem,
     /// Nothing is known to be wrong, but something could not be seen.
     Unknown,
@@ -43,39 +42,29 @@ pub enum Verdict {
 /// All that plegdoctor has to say.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The present moment.
     pub generated_at: Time,
-    /// The node's name, if the log tells it.
+    /// The node's name, if the log names it.
     pub node: Option<String>,
-    /// The answer in one word.
     pub verdict: Verdict,
     /// … in the words of a headline: `NOT READY`.
     pub headline: &'static str,
-    /// … and in one sentence.
     pub summary: String,
-    /// What was concluded, the primary cause first.
     pub findings: Vec<Finding>,
     /// What each finding is to the trouble, in their order.
     pub roles: Vec<Role>,
-    /// What was looked at and is not the cause.
     pub ruled_out: Vec<RuledOut>,
-    /// What could not be judged.
     pub undecided: Vec<Undecided>,
     /// What was done about it (`--fix`).
-    pub actions: Vec<Deed>,
-    /// When the PLEG was unhealthy.
+    pub actions: Vec<ActionRecord>,
     pub incidents: Vec<Incident>,
     /// What happened in each, and before it, in their order.
     pub timelines: Vec<Vec<Moment>>,
-    /// The containers that matter.
     pub containers: Vec<Container>,
-    /// What was read.
     pub sources: Vec<Source>,
-    /// How often each message was seen.
     pub events: BTreeMap<&'static str, u64>,
     /// What the runtime answered; `None` if it was not asked.
     pub runtime: Option<Runtime>,
-    /// What was seen of the host; `None` if nobody looked.
+    /// What was seen of the host; `None` if it was not examined.
     pub host: Option<Host>,
     /// What the kubelet itself said; `None` if it was not asked.
     pub kubelet: Option<Kubelet>,
@@ -85,7 +74,7 @@ pub struct Report {
     pub notes: Vec<String>,
 }
 
-/// Returns what the evidence amounts to.
+/// What the evidence amounts to.
 pub fn diagnose(evidence: &Evidence) -> Report {
     let log = evidence.log.as_ref();
     let rules::Evaluation {
@@ -94,7 +83,7 @@ pub fn diagnose(evidence: &Evidence) -> Report {
     } = rules::evaluate(evidence);
     let outages = log.map_or(&[][..], |log| &log.incidents);
     let roles = rank::rank(&mut findings, outages);
-    let (ruled_out, undecided) = judged::judge(evidence, &findings, &absent);
+    let (ruled_out, undecided) = exclusions::exclude(evidence, &findings, &absent);
     let (kubelet_gaps, kubelet_notes) = kubelet::unseen(evidence);
     let gaps: BTreeSet<Gap> = evidence
         .gaps
@@ -117,7 +106,7 @@ pub fn diagnose(evidence: &Evidence) -> Report {
         undecided,
         actions: Vec::new(),
         incidents: log.map(|log| log.incidents.clone()).unwrap_or_default(),
-        timelines: timeline::of_each(evidence),
+        timelines: timeline::build(evidence),
         containers,
         sources: log.map(|log| log.sources.clone()).unwrap_or_default(),
         events: log.map(|log| log.counts.clone()).unwrap_or_default(),
@@ -142,7 +131,6 @@ impl Report {
         }
     }
 
-    /// Returns the process's exit code: 0, 1 or 2.
     pub fn exit_code(&self) -> u8 {
         let only_a_log = self.runtime.is_none();
         let bad = |finding: &Finding| {
@@ -178,11 +166,11 @@ fn verdict(findings: &[Finding], unseen: bool) -> Verdict {
 fn headline(evidence: &Evidence, verdict: Verdict) -> &'static str {
     let log = evidence.log.as_ref();
     let stale = log.is_some_and(Log::has_outage);
-    let told = log
+    let not_ready = log
         .and_then(|log| log.last_readiness.as_ref())
         .is_some_and(|event| event.kind != Kind::NodeReady);
     match verdict {
-        Verdict::Problem if stale || told => "NOT READY",
+        Verdict::Problem if stale || not_ready => "NOT READY",
         Verdict::Problem => "PROBLEM",
         Verdict::Recovered => "RECOVERED",
         Verdict::Healthy => "HEALTHY",
@@ -205,13 +193,13 @@ fn summary(evidence: &Evidence, verdict: Verdict, findings: &[Finding]) -> Strin
             )
         }
         Verdict::Unknown if first.is_some() => {
-            format!("Nothing is known to be wrong now, but not all could be seen. Before: {title}.")
+            format!("No current problem found, but some checks could not run. Previously: {title}.")
         }
-        Verdict::Unknown => "Nothing wrong was found, but not all could be seen.".to_owned(),
-        // It tells what is wrong, though not with the PLEG.
+        Verdict::Unknown => "No problem found, but some checks could not run.".to_owned(),
+        // It says what is wrong, though not with the PLEG.
         Verdict::Healthy if first.is_some_and(|it| it.id == "not-pleg") => format!("{title}."),
-        Verdict::Healthy if first.is_some() => format!("Nothing is wrong. {title}."),
-        Verdict::Healthy => "Nothing is wrong.".to_owned(),
+        Verdict::Healthy if first.is_some() => format!("No problem found. {title}."),
+        Verdict::Healthy => "No problem found.".to_owned(),
     }
 }
 
@@ -224,14 +212,14 @@ fn is_after(since: Time, finding: Option<&Finding>) -> bool {
 fn well_since(evidence: &Evidence, since: Option<Time>, title: &str) -> String {
     match since {
         Some(_) => format!(
-            "Well since {}. Before: {title}.",
+            "Recovered at {}. Previously: {title}.",
             rules::clock(evidence, since)
         ),
-        None => format!("It is over. Before: {title}."),
+        None => format!("Resolved. Previously: {title}."),
     }
 }
 
-/// Returns what the runtime did not show, where that is not a finding by itself.
+/// What the runtime did not show, where that is not a finding of its own.
 fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
     let Some(runtime) = &evidence.runtime else {
         return Vec::new();
@@ -257,20 +245,20 @@ fn runtime_gaps(evidence: &Evidence) -> Vec<Gap> {
     if number > 0 {
         gaps.push(Gap::new(
             format!("the state of {}", rules::count(number, "container")),
-            "Docker does not tell; known is what it last wrote to its disk, and that may be stale",
+            "Docker did not respond; showing its last on-disk state, which may be stale",
         ));
     }
     let stacks = &runtime.docker().stacks_probe;
     let came = matches!(stacks.outcome, Outcome::Answered | Outcome::NotProbed);
-    // A daemon that answers nothing at all is a finding by itself.
+    // A daemon that answers nothing at all is a finding of its own.
     if !came && runtime.probe(Call::Ping).outcome == Outcome::Answered {
         let why = match stacks.outcome {
-            Outcome::Gone => "it does not serve them (before 1.13 only with --debug)".to_owned(),
+            Outcome::Gone => "not served (before 1.13 only with --debug)".to_owned(),
             _ => rules::probe_text(stacks),
         };
         gaps.push(Gap::new(
             "dockerd's stacks",
-            format!("could not be had: {why}"),
+            format!("not available: {why}"),
         ));
     }
     for outcome in [

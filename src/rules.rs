@@ -295,7 +295,7 @@ use support::{
     bind_mounts as shares, case as bearing,
     causality::may_cause as is_behind,
     cite::{distinct, inspect as inspect_call, probe as cite_probe},
-    daemon_stacks, holders, kubelet_metrics as kubelet, list_size as room,
+    holders, kubelet_metrics as kubelet, list_size as room,
     log_lines::{self as lines, lasts},
     on_disk as stored, remedies,
     subject::{container as subject_of, daemon, node, of_event as subject_from},

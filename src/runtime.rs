@@ -6,27 +6,27 @@
 pub mod calls;
 pub mod disk;
 pub mod docker;
+pub mod list_size;
 pub mod name;
+pub mod on_disk;
 pub mod relist;
-pub mod room;
 pub mod stacks;
 mod state;
-pub mod stored;
 
 pub use calls::Call;
 pub use state::State;
 
 use crate::{
     io::probe::{Outcome, Probe},
-    node::holder::Place,
+    node::mount_holder::Place,
     syntax::{
         id::{ContainerId, PodName, PodUid},
         time::Time,
     },
 };
+use on_disk::{Disk, OnDiskState};
 use stacks::Stacks;
 use std::{collections::BTreeMap, fmt, time::Duration};
-use stored::{Disk, Stored};
 
 /// Which runtime it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -295,7 +295,7 @@ pub struct Container {
     /// How the inspect ended.
     pub probe: Probe,
     /// What Docker last wrote of it, where its files were read. It may be stale.
-    pub disk: Option<Stored>,
+    pub disk: Option<OnDiskState>,
 }
 
 impl Container {

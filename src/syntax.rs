@@ -4,5 +4,6 @@ pub mod citation;
 pub mod duration;
 pub mod framing;
 pub mod id;
+pub mod json;
 pub mod klog;
 pub mod time;

@@ -6,7 +6,7 @@
 
 use crate::{
     io::gap::Gap,
-    log::{Opening, Recorded},
+    log::{ReadFrom, ReplayedLog},
     syntax::time::Time,
 };
 use anyhow::{Context as _, bail};
@@ -48,7 +48,7 @@ pub struct Manifest {
     /// The logs, in the order of their events.
     pub logs: Vec<LogFile>,
     /// What could not be seen.
-    pub gaps: Vec<Unseen>,
+    pub gaps: Vec<Gap>,
     /// What was left out on purpose.
     pub notes: Vec<String>,
     /// Whether the kernel's messages could not be read.
@@ -107,16 +107,6 @@ pub struct LogFile {
     pub left_out: u64,
 }
 
-/// Something that could not be seen.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Unseen {
-    /// What.
-    pub what: String,
-    /// Why.
-    pub why: String,
-}
-
 impl Manifest {
     /// Reads it.
     ///
@@ -128,16 +118,16 @@ impl Manifest {
             schema: String,
         }
         let Head { schema } = serde_json::from_slice(bytes)
-            .with_context(|| format!("its {NAME} is none of plegdoctor's"))?;
+            .with_context(|| format!("its {NAME} is not plegdoctor's"))?;
         match schema.strip_prefix(FAMILY).map(str::parse::<u64>) {
             _ if schema == SCHEMA => {}
             Some(Ok(_)) => {
-                bail!("it is a {schema}, and this plegdoctor reads {SCHEMA}: use a newer one")
+                bail!("its schema is {schema}, and this plegdoctor reads {SCHEMA}: use a newer one")
             }
-            _ => bail!("its {NAME} is none of plegdoctor's (schema {schema:?})"),
+            _ => bail!("its {NAME} is not plegdoctor's (schema {schema:?})"),
         }
         let manifest: Self =
-            serde_json::from_slice(bytes).with_context(|| format!("its {NAME} makes no sense"))?;
+            serde_json::from_slice(bytes).with_context(|| format!("its {NAME} is malformed"))?;
         manifest.moment()?;
         Ok(manifest)
     }
@@ -170,7 +160,7 @@ impl Options {
         let zone = self.utc_offset.as_deref().map(str::parse);
         zone.transpose()
             .ok()
-            .with_context(|| format!("its {NAME} makes no sense: utc_offset"))
+            .with_context(|| format!("its {NAME} is malformed: utc_offset"))
     }
 
     /// Returns the deadline of each call.
@@ -179,7 +169,7 @@ impl Options {
     /// It is none.
     pub fn probe_timeout(&self) -> anyhow::Result<Duration> {
         Duration::try_from_secs_f64(self.probe_timeout_seconds)
-            .with_context(|| format!("its {NAME} makes no sense: probe_timeout_seconds"))
+            .with_context(|| format!("its {NAME} is malformed: probe_timeout_seconds"))
     }
 }
 
@@ -188,11 +178,11 @@ impl LogFile {
     ///
     /// # Errors
     /// `from` is none of the known words.
-    pub fn recorded<'a>(&'a self, bytes: &'a [u8]) -> anyhow::Result<Recorded<'a>> {
-        let Some(from) = Opening::from_word(&self.from) else {
-            bail!("its {NAME} makes no sense: logs: from {:?}", self.from);
+    pub fn recorded<'a>(&'a self, bytes: &'a [u8]) -> anyhow::Result<ReplayedLog<'a>> {
+        let Some(from) = ReadFrom::from_word(&self.from) else {
+            bail!("its {NAME} is malformed: logs: from {:?}", self.from);
         };
-        Ok(Recorded {
+        Ok(ReplayedLog {
             name: &self.name,
             picked: self.picked,
             from,
@@ -202,22 +192,13 @@ impl LogFile {
     }
 }
 
-impl From<&Gap> for Unseen {
-    fn from(gap: &Gap) -> Self {
-        Self {
-            what: gap.what.clone(),
-            why: gap.why.clone(),
-        }
-    }
-}
-
 impl Manifest {
-    /// Returns what could not be seen.
+    /// What could not be seen; what concerns a log is known by its name.
     pub fn gaps(&self) -> Vec<Gap> {
-        let is_source = |unseen: &Unseen| self.logs.iter().any(|log| log.name == unseen.what);
-        let gap = |unseen: &Unseen| match is_source(unseen) {
-            true => Gap::in_source(&unseen.what, &unseen.why),
-            false => Gap::new(&unseen.what, &unseen.why),
+        let is_source = |gap: &Gap| self.logs.iter().any(|log| log.name == gap.what);
+        let gap = |gap: &Gap| match is_source(gap) {
+            true => Gap::in_source(&gap.what, &gap.why),
+            false => gap.clone(),
         };
         self.gaps.iter().map(gap).collect()
     }
@@ -225,7 +206,7 @@ impl Manifest {
 
 fn time(text: &str, what: &str) -> anyhow::Result<Time> {
     DateTime::parse_from_rfc3339(text)
-        .with_context(|| format!("its {NAME} makes no sense: {what}: {text:?} is no time"))
+        .with_context(|| format!("its {NAME} is malformed: {what}: {text:?} is not a time"))
 }
 
 #[cfg(test)]
@@ -242,7 +223,7 @@ mod tests {
         assert!(newer.contains("use a newer one"), "{newer}");
         for other in [r#"{"schema":"x/1"}"#, "{}", "[", "", r#"{"schema":7}"#] {
             let words = error(other);
-            assert!(words.contains("none of plegdoctor's"), "{words}");
+            assert!(words.contains("not plegdoctor's"), "{words}");
         }
         let senseless = error(r#"{"schema":"plegdoctor.capture/1","now":"soon"}"#);
         assert!(senseless.contains("now"), "{senseless}");

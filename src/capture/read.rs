@@ -17,14 +17,11 @@ use std::{
     path::{Component, Path},
 };
 
-/// Bounds of what is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// Most bytes of all files together, and of the archive when it is expanded.
     pub(super) total: u64,
-    /// Most bytes of one file.
     pub(super) file: u64,
-    /// Most files.
     pub(super) files: usize,
 }
 
@@ -64,19 +61,19 @@ impl Capture {
 
     pub(super) fn open_within(path: &Path, limits: Limits) -> anyhow::Result<Self> {
         let metadata = fs::metadata(path)?;
-        let mut shelf = Shelf {
+        let mut loader = Loader {
             files: Recorded::new(),
             left: limits.total,
             limits,
         };
         if metadata.is_dir() {
-            shelf.folder(path, "", 0)?;
+            loader.folder(path, "", 0)?;
         } else if metadata.is_file() {
-            shelf.archive(File::open(path)?)?;
+            loader.archive(File::open(path)?)?;
         } else {
             bail!("it is neither a folder nor a file");
         }
-        Self::of(shelf.files)
+        Self::of(loader.files)
     }
 
     /// Returns the capture that these files are.
@@ -91,7 +88,7 @@ impl Capture {
         let known = |name: &String| PARTS.iter().any(|part| is_below(name, part)) || is_log(name);
         if capture.manifest.is_none() && !capture.files.keys().any(known) {
             bail!(
-                "it is no capture: there is neither {}, nor docker/, host/ or a log",
+                "not a capture: it has no {}, docker/, host/ or log",
                 manifest::NAME
             );
         }
@@ -139,20 +136,19 @@ fn is_log(name: &str) -> bool {
             || ends.iter().any(|end| name.ends_with(end)))
 }
 
-/// The files read so far.
-struct Shelf {
+struct Loader {
     files: Recorded,
     left: u64,
     limits: Limits,
 }
 
-impl Shelf {
+impl Loader {
     fn archive(&mut self, mut file: File) -> anyhow::Result<()> {
         let mut magic = [0; 2];
         match file.read(&mut magic)? {
             0 => bail!("it is empty"),
             2 if magic == [0x1f, 0x8b] => {}
-            _ => bail!("it is no capture: neither a folder nor a .tar.gz"),
+            _ => bail!("not a capture: neither a folder nor a .tar.gz"),
         }
         let whole = io::Cursor::new(magic).chain(file);
         // One byte more than is allowed, so that too much can be told from cut short.
@@ -164,7 +160,7 @@ impl Shelf {
             rest.map_err(|error| broken(&error))
         });
         if expanded.limit() == 0 {
-            bail!("expanded it has more than {} MiB", self.limits.total >> 20);
+            bail!("it expands to more than {} MiB", self.limits.total >> 20);
         }
         read?;
         self.without_common_folder();
@@ -177,14 +173,13 @@ impl Shelf {
             let mut entry = entry.map_err(|error| broken(&error))?;
             let name = entry.path_bytes().into_owned();
             let shown = String::from_utf8_lossy(&name[..name.len().min(SHOWN)]).into_owned();
-            let name = plain(&name)
-                .with_context(|| format!("it holds {shown:?}, which no capture does"))?;
+            let name = plain(&name).with_context(|| format!("unexpected entry {shown:?}"))?;
             let kind = entry.header().entry_type();
             if kind.is_dir() {
                 continue;
             }
             if !kind.is_file() {
-                bail!("it holds {shown:?}, a link or a device: no capture does");
+                bail!("unexpected link or device {shown:?}");
             }
             let size = entry.size();
             self.add(name, size, &mut entry)?;
@@ -194,12 +189,12 @@ impl Shelf {
 
     fn folder(&mut self, folder: &Path, prefix: &str, depth: usize) -> anyhow::Result<()> {
         if depth > DEPTH {
-            bail!("its folders lie too deep in each other");
+            bail!("its folders are nested too deep");
         }
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
             let Ok(own) = entry.file_name().into_string() else {
-                bail!("it holds {:?}, which no capture does", entry.file_name());
+                bail!("unexpected entry {:?}", entry.file_name());
             };
             let name = format!("{prefix}{own}");
             // Of the entry itself: what a link points at is not looked at.
@@ -210,7 +205,7 @@ impl Shelf {
                 let mut file = File::open(entry.path()).with_context(|| name.clone())?;
                 self.add(name, metadata.len(), &mut file)?;
             } else {
-                bail!("it holds {name:?}, a link or a device: no capture does");
+                bail!("unexpected link or device {name:?}");
             }
         }
         Ok(())
@@ -221,7 +216,7 @@ impl Shelf {
             bail!("{name:?} is too large ({size} bytes)");
         }
         if self.files.len() >= self.limits.files {
-            bail!("it holds more than {} files", self.limits.files);
+            bail!("it has more than {} files", self.limits.files);
         }
         let mut bytes = Vec::new();
         from.take(size)
@@ -229,13 +224,13 @@ impl Shelf {
             .map_err(|error| broken(&error))?;
         if bytes.len() as u64 != size {
             bail!(
-                "it is cut short: {name:?} has {} of {size} bytes",
+                "it is truncated: {name:?} has {} of {size} bytes",
                 bytes.len()
             );
         }
         self.left -= size;
         if self.files.contains_key(&name) {
-            bail!("it holds {name:?} twice");
+            bail!("it has {name:?} twice");
         }
         self.files.insert(name, bytes);
         Ok(())
@@ -280,7 +275,7 @@ fn plain(name: &[u8]) -> Option<String> {
 /// Returns what a failure to read on means.
 fn broken(error: &io::Error) -> anyhow::Error {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => anyhow::anyhow!("it is cut short"),
+        io::ErrorKind::UnexpectedEof => anyhow::anyhow!("it is truncated"),
         _ => anyhow::anyhow!("it is damaged: {error}"),
     }
 }

@@ -4,12 +4,12 @@
 //! Ids and UIDs stay: they are random, and join the parts. Of a log's other words only what looks like a password or a
 //! token is masked; the rest stays, whatever it tells.
 
+mod allowlist;
 mod names;
-mod stay;
 
-use super::Kept;
+use super::Recording;
 use crate::io::packed::Packed;
-use crate::node::mask;
+use crate::node::redact_args;
 use names::Names;
 use regex::Regex;
 use std::{
@@ -31,7 +31,7 @@ const OWN_LABELS: &[&str] = &[
     "gitVersion",
 ];
 
-impl Kept {
+impl Recording {
     /// Replaces names and addresses in all parts.
     ///
     /// # Errors
@@ -50,18 +50,18 @@ impl Kept {
             names.find_in_log(&bytes);
             logs.insert(path, bytes);
         }
-        let mut cloak = Cloak::of(&names)?;
+        let mut replacer = Replacer::of(&names)?;
         for (path, bytes) in &mut self.files {
-            *bytes = cloak.file(path, bytes);
+            *bytes = replacer.file(path, bytes);
         }
         for log in &mut self.manifest.logs {
             let bytes = logs.remove(&log.file).unwrap_or_default();
-            let (pieces, skips) = cloak.log(&bytes, &log.skips);
+            let (pieces, skips) = replacer.log(&bytes, &log.skips);
             self.logs.insert(log.file.clone(), pieces);
             log.skips = skips;
         }
         let json = serde_json::to_string(&self.manifest)?;
-        self.manifest = serde_json::from_str(&cloak.text(&json))?;
+        self.manifest = serde_json::from_str(&replacer.text(&json))?;
         self.manifest.redacted = true;
         Ok(())
     }
@@ -75,8 +75,7 @@ fn unpacked(pieces: VecDeque<Packed>) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Replaces what was found.
-struct Cloak<'a> {
+struct Replacer<'a> {
     names: &'a Names,
     searcher: aho_corasick::AhoCorasick,
     patterns: Vec<&'a str>,
@@ -87,7 +86,7 @@ struct Cloak<'a> {
     addresses: BTreeMap<String, String>,
 }
 
-impl<'a> Cloak<'a> {
+impl<'a> Replacer<'a> {
     fn of(names: &'a Names) -> anyhow::Result<Self> {
         let patterns: Vec<&str> = names.all().collect();
         let searcher = aho_corasick::AhoCorasick::builder()
@@ -134,7 +133,6 @@ impl<'a> Cloak<'a> {
         (VecDeque::from([packed]), moved)
     }
 
-    /// Replaces in a file of the capture.
     fn file(&mut self, path: &str, bytes: &[u8]) -> Vec<u8> {
         // Functions of the kernel and of the daemon: words, of which a container may be called like one.
         if ["/wchan", "/stack", "docker/stacks.txt"]
@@ -177,7 +175,7 @@ impl<'a> Cloak<'a> {
 
     fn text(&mut self, text: &str) -> String {
         let text = match text.contains("://") {
-            true => self.without_names(&mask::urls(text)),
+            true => self.without_names(&redact_args::urls(text)),
             false => self.without_names(text),
         };
         let Self {

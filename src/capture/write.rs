@@ -1,6 +1,6 @@
 //! Writes a capture: a `.tar.gz` for its owner alone, which is either whole or not there.
 
-use super::{Kept, manifest};
+use super::{Recording, manifest};
 use anyhow::{Context as _, bail};
 use flate2::{Compression, write::GzEncoder};
 use rustix::{
@@ -15,7 +15,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// How much is written at a time.
 const BLOCK: usize = 64 << 10;
 
 /// A capture that is being written, under another name beside its own; gone with this unless it was finished.
@@ -33,11 +32,11 @@ impl Archive {
     /// There is such a file, or none can be written there.
     pub fn create(path: &Path) -> anyhow::Result<Self> {
         let Some(name) = path.file_name() else {
-            bail!("{} is no name for a file", path.display());
+            bail!("{} is not a file name", path.display());
         };
         // Even a link that leads nowhere is something.
         if path.symlink_metadata().is_ok() {
-            bail!("{} is there already: name another file", path.display());
+            bail!("{} already exists: name another file", path.display());
         }
         let part = part(path, name, std::process::id());
         let file = File::options()
@@ -57,7 +56,7 @@ impl Archive {
     ///
     /// # Errors
     /// It can't be written, or somebody else took the name.
-    pub fn write(self, kept: Kept) -> anyhow::Result<u64> {
+    pub fn write(self, kept: Recording) -> anyhow::Result<u64> {
         self.fill(|file| pack(file, kept).map(drop))
     }
 
@@ -107,8 +106,8 @@ fn rename(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Packs all into `out`, and returns that.
-pub(super) fn pack<W: Write>(out: W, kept: Kept) -> io::Result<W> {
-    let Kept {
+pub(super) fn pack<W: Write>(out: W, kept: Recording) -> io::Result<W> {
+    let Recording {
         manifest,
         files,
         logs,

@@ -1,32 +1,32 @@
-//! `plegdoctor clean`: look, plan, show, ask, remove, tell.
+//! `plegdoctor clean`: scan, plan, show, ask, remove, report.
 //!
 //! The one place that ties Docker, the plan, its removal and the printers together. Nothing is removed that was
 //! not shown: where the plan can't be written, the run ends.
 
-pub(super) mod look;
-
+use super::{
+    prompt::{self, Answer},
+    removal::{Limits, Scan, Scanner},
+};
 use crate::{
     cli::{self, CleanArgs},
-    finding::plan::{Cleaned, Ending, Fate, Filters, Plan, Request, Target},
-    remedy::apply::{self, Audit, Clock, Interrupts, Orders},
-    render::{self, Format, plain::visible},
-    runtime::docker::Docker,
+    finding::{
+        outcome::{Outcome, Status},
+        plan::{CleanResult, Filters, Plan, Request, Target},
+    },
+    remedy::apply::{self, Audit, Clock, Interrupts, RemoveOptions, Replan},
+    render::{self, Format, layout::visible},
 };
 use anyhow::{Context as _, bail};
 use chrono::TimeDelta;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use look::{Eyes, Look};
 use std::{
-    io::{self, BufRead as _, IsTerminal as _, Write},
+    io::{self, IsTerminal as _, Write},
     process::ExitCode,
     sync::Arc,
-    time::Duration,
 };
 
-/// Removes what `args` ask for, and writes what was planned and done to `out`.
-///
-/// Returns 0 when all planned containers are gone or the plan was only to be shown, 1 when some are left or could
-/// not be seen.
+/// Removes what `args` ask for, and writes what was planned and done to `out`.  Returns 0 when all planned containers
+/// are gone or the plan was only to be shown, 1 when some are left or could not be seen.
 ///
 /// # Errors
 /// It could not work: a filter makes no sense, Docker can't be listed, the audit can't be opened, the plan can't be
@@ -34,57 +34,43 @@ use std::{
 pub fn run(args: &CleanArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let clock = Clock::starting(cli::clock());
     let request = request(args, clock)?;
-    let endpoint = args.docker.endpoint();
-    let docker = Docker::open(&endpoint, args.probe_timeout)?;
-    let eyes = Eyes {
-        lists: Docker::open(&endpoint, args.timeout.max(args.probe_timeout))?,
-        inspects: docker.clone(),
-        endpoint,
+    let limits = Limits {
+        endpoint: args.docker.endpoint(),
+        probe_timeout: args.probe_timeout,
+        timeout: args.timeout,
         max_unanswered: args.max_unanswered.into(),
-        request,
-        clock,
     };
+    let scanner = Scanner::new(limits, request, clock)?;
     let audit = match &args.audit {
         Some(path) if !args.dry_run => Some(Arc::new(Audit::open(path, clock)?)),
         _ => None,
     };
-    let Look {
-        mut containers,
+    let Scan {
+        containers,
         plan,
         unreadable,
-    } = eyes.first()?;
-    let mut cleaned = match decide(args, &plan, clock, out)? {
-        Decision::Leave(why) => Cleaned::untouched(plan, args.dry_run, why),
+    } = scanner.scan()?;
+    let mut result = match decide(args, &plan, clock, out)? {
+        Decision::Leave(why) => CleanResult::untouched(plan, args.dry_run, why),
         Decision::Go => {
-            let orders = Orders {
-                docker,
-                jobs: args.jobs.into(),
-                timeout: args.timeout,
-                patience: patience(args),
-                audit,
-            };
-            let again: apply::Look = Box::new(move || eyes.again(&mut containers));
-            carry_out(plan, &orders, again)?
+            let options = scanner.remove_options(args.jobs.into(), audit);
+            carry_out(plan, &options, scanner.into_replan(containers))?
         }
     };
-    cleaned.notes.extend(unreadable);
-    let told = tell(args, &cleaned, out);
-    let done = cleaned.is_done() && told.is_ok();
-    if let Err(error) = told {
-        if cleaned.is_untouched() {
+    result.notes.extend(unreadable);
+    let written = write(args, &result, out);
+    let done = result.is_done() && written.is_ok();
+    if let Err(error) = written {
+        if result.is_untouched() {
             return Err(error);
         }
         // What was removed stays removed: this is not "it could not work".
-        let _ = writeln!(
-            io::stderr(),
-            "plegdoctor: {}",
-            visible(&format!("{error:#}"))
-        );
+        let error = visible(&format!("{error:#}"));
+        let _ = writeln!(io::stderr(), "plegdoctor: {error}");
     }
     Ok(ExitCode::from(u8::from(!done)))
 }
 
-/// Returns what the user wants removed.
 fn request(args: &CleanArgs, clock: Clock) -> anyhow::Result<Request> {
     let older_than = args.older_than.map(TimeDelta::from_std).transpose();
     Ok(Request {
@@ -98,15 +84,11 @@ fn request(args: &CleanArgs, clock: Clock) -> anyhow::Result<Request> {
     })
 }
 
-/// Whether to carry out the plan.
 enum Decision {
-    /// No, for this reason; a dry run needs none.
     Leave(Option<&'static str>),
-    /// Yes.
     Go,
 }
 
-/// Shows the plan, and asks where somebody can be asked.
 fn decide(
     args: &CleanArgs,
     plan: &Plan,
@@ -139,67 +121,49 @@ fn decide(
     }
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         bail!(
-            "nothing was removed: there is no terminal to ask on; add --yes to remove these, or --dry-run to only look"
+            "nothing was removed: no terminal to ask on; add --yes to remove these, or --dry-run to only show them"
         );
     }
-    Ok(if confirm(plan.targets.len())? {
-        Decision::Go
-    } else {
-        Decision::Leave(Some("not confirmed"))
+    let them = match plan.targets.len() {
+        1 => "this container".to_owned(),
+        count => format!("these {count} containers"),
+    };
+    // Nothing is being done yet: Ctrl-C ends the program as ever.
+    let answer = prompt::confirm(&format!("\nRemove {them}?"), &Interrupts::default())?;
+    Ok(match answer {
+        Answer::Yes => Decision::Go,
+        Answer::No | Answer::Interrupted => Decision::Leave(Some("not confirmed")),
     })
 }
 
-/// Asks on the terminal. Only a yes is a yes; the end of input is not.
-fn confirm(count: usize) -> anyhow::Result<bool> {
-    let them = match count {
-        1 => "this container".to_owned(),
-        _ => format!("these {count} containers"),
-    };
-    let mut terminal = io::stderr();
-    write!(terminal, "\nRemove {them}? [y/N] ").and_then(|()| terminal.flush())?;
-    let mut answer = Vec::new();
-    io::stdin()
-        .lock()
-        .read_until(b'\n', &mut answer)
-        .context("can't read the answer")?;
-    let answer = answer.trim_ascii();
-    Ok(answer.eq_ignore_ascii_case(b"y") || answer.eq_ignore_ascii_case(b"yes"))
-}
-
-/// Returns how long one attempt may take: two inspects, a removal, two lines of audit, and some slack.
-fn patience(args: &CleanArgs) -> Duration {
-    args.timeout
-        .saturating_add(args.probe_timeout.saturating_mul(2))
-        .saturating_add(Duration::from_secs(30))
-}
-
-/// Removes what is planned, with a bar on standard error if that is a terminal; `again` tells whether it still holds.
-fn carry_out(plan: Plan, orders: &Orders, again: apply::Look) -> anyhow::Result<Cleaned> {
+/// Removes what is planned, with a bar on standard error if that is a terminal.
+fn carry_out(plan: Plan, options: &RemoveOptions, replan: Replan) -> anyhow::Result<CleanResult> {
     if plan.targets.is_empty() {
-        return Ok(Cleaned::untouched(plan, false, None));
+        return Ok(CleanResult::untouched(plan, false, None));
     }
     let interrupts = Interrupts::watch().context("can't watch for Ctrl-C")?;
     let bar = bar(plan.targets.len());
     let mut failed = 0_usize;
-    let mut ended = |_: &Target, ending: &Ending| {
-        failed += usize::from(!ending.fate.is_gone() && ending.fate != Fate::Planned);
+    let mut ended = |_: &Target, outcome: &Outcome| {
+        failed += usize::from(!outcome.status.is_gone() && outcome.status != Status::Planned);
         if failed > 0 && interrupts.count() == 0 {
             bar.set_message(format!("{failed} not removed"));
         }
         bar.inc(1);
     };
     let stopping = || bar.set_message("stopping…");
-    let (endings, notes) = apply::remove(&plan, orders, again, &interrupts, &mut ended, &stopping);
+    let (outcomes, notes) =
+        apply::remove(&plan, options, replan, &interrupts, &mut ended, &stopping);
     bar.finish_and_clear();
-    Ok(Cleaned {
+    Ok(CleanResult {
         dry_run: false,
         plan,
-        endings,
+        outcomes,
         notes,
     })
 }
 
-/// Returns the progress bar; it draws nothing where standard error is no terminal.
+/// The progress bar; it draws nothing where standard error is no terminal.
 fn bar(length: usize) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(length as u64), ProgressDrawTarget::stderr());
     if let Ok(style) =
@@ -211,12 +175,12 @@ fn bar(length: usize) -> ProgressBar {
 }
 
 /// Writes what became of the plan. What is done is done: a closed pipe does not change the exit code.
-fn tell(args: &CleanArgs, cleaned: &Cleaned, out: &mut dyn Write) -> anyhow::Result<()> {
-    let told = match args.format {
-        Format::Json => render::clean::json::write(cleaned, out),
-        Format::Text => render::clean::results(cleaned, cli::width(), out),
+fn write(args: &CleanArgs, result: &CleanResult, out: &mut dyn Write) -> anyhow::Result<()> {
+    let written = match args.format {
+        Format::Json => render::json::write(result, out),
+        Format::Text => render::clean::results(result, cli::width(), out),
     };
-    match told.and_then(|()| out.flush()) {
+    match written.and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(error).context("can't write the result")
         }

@@ -1,10 +1,10 @@
-//! `plegdoctor collect`: looks at all there is, and saves it. Judges nothing.
+//! `plegdoctor collect`: observes all there is, and saves it. Judges nothing.
 
-use super::{diagnose, progress::Progress};
+use super::{observe::observe, progress::Progress};
 use crate::{
-    capture::{Keep, Kept, Privacy, Saving},
+    capture::{CaptureWriter, Recorder, Recording, Sanitize},
     cli::{self, CollectArgs},
-    log::Gauge,
+    log::ScanProgress,
 };
 use anyhow::Context as _;
 use indicatif::HumanBytes;
@@ -18,28 +18,28 @@ const SPAN: &str = "24h";
 /// # Errors
 /// Nothing could be saved: bad values, an unreadable log, a file that is there already or can't be written.
 pub fn run(mut args: CollectArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
-    // A name that is taken is told before anything is asked.
-    let saving = Saving::begin(&args.output)?;
+    // A name that is taken fails before anything is asked.
+    let writer = CaptureWriter::begin(&args.output)?;
     args.look.log.since.get_or_insert_with(|| SPAN.to_owned());
-    let gauge = Gauge::default();
+    let gauge = ScanProgress::default();
     let progress = Progress::of_all(&gauge);
     let say = progress.teller();
     let watcher = progress.teller();
-    let privacy = match args.with_workloads {
-        true => Privacy::WithWorkloads,
-        false => Privacy::Reserved,
+    let sanitize = match args.with_workloads {
+        true => Sanitize::Nothing,
+        false => Sanitize::Workloads,
     };
-    let keep = Keep::new(privacy).thorough(Box::new(move |part| watcher(doing(part))));
-    let evidence = diagnose::watched(&args.look, Some(&keep), &gauge)?;
+    let recorder = Recorder::new(sanitize).thorough(Box::new(move |part| watcher(doing(part))));
+    let evidence = observe(&args.look, Some(&recorder), &gauge)?;
     say("writing");
-    let mut kept = keep.finish(&evidence);
-    sign(&mut kept, "collect");
+    let mut recording = recorder.finish(&evidence);
+    sign(&mut recording, "collect");
     if args.redact {
-        kept.redact()?;
+        recording.redact()?;
     }
-    let complete = kept.is_complete();
-    let missing = missing(&kept);
-    let length = saving.write(kept)?;
+    let complete = recording.is_complete();
+    let missing = missing(&recording);
+    let length = writer.write(recording)?;
     drop(progress);
     let path = args.output.display();
     writeln!(out, "{path}: {}", HumanBytes(length))
@@ -50,14 +50,13 @@ pub fn run(mut args: CollectArgs, out: &mut dyn Write) -> anyhow::Result<ExitCod
 }
 
 /// Says in the manifest who made the capture, and when.
-pub(super) fn sign(kept: &mut Kept, made_by: &str) {
-    made_by.clone_into(&mut kept.manifest.made_by);
-    kept.manifest.made_at = cli::clock().to_rfc3339();
+pub(super) fn sign(recording: &mut Recording, made_by: &str) {
+    made_by.clone_into(&mut recording.manifest.made_by);
+    recording.manifest.made_at = cli::clock().to_rfc3339();
 }
 
-/// Returns what is missing, a line each.
-fn missing(kept: &Kept) -> Vec<String> {
-    let manifest = &kept.manifest;
+fn missing(recording: &Recording) -> Vec<String> {
+    let manifest = &recording.manifest;
     let parts = manifest.parts.iter().filter(|part| !part.complete);
     let parts: Vec<_> = parts
         .flat_map(|part| part.why.iter().map(move |why| (&part.name, why)))
@@ -79,7 +78,7 @@ fn missing(kept: &Kept) -> Vec<String> {
 fn doing(part: &str) -> &'static str {
     match part {
         "log" => "reading the log",
-        "docker" => "asking Docker, looking at the host",
-        _ => "looking",
+        "docker" => "asking Docker, reading the host",
+        _ => "reading",
     }
 }

@@ -1,32 +1,28 @@
-//! `plegdoctor diagnose`: gather, diagnose, print; or see again what a capture holds. Saves what was judged, if asked.
+//! `plegdoctor diagnose`: observe this machine or a capture, diagnose, print. Saves what was observed, if asked.
 
-use super::{collect, fix, progress::Progress};
+use super::{collect, fix};
 use crate::{
-    capture::{Capture, Keep, Privacy, Saving},
-    cli::{self, DiagnoseArgs, LookArgs},
-    commands::observe::{gather, replay},
+    capture::{Capture, CaptureWriter, Recorder, Sanitize},
+    cli::{self, DiagnoseArgs},
+    commands::observe::{observe_with_progress, replay},
     evidence::Evidence,
-    log::Gauge,
     render::{self, Style},
     report,
-    runtime::{disk, docker},
 };
 use anyhow::Context as _;
 use std::{io::Write, process::ExitCode};
 
-/// Runs it and returns the exit code.
-///
 /// # Errors
-/// The question could not be asked: bad values, an unreadable log or capture; or `out` fails, or what was judged
-/// can't be saved.
+/// The question could not be asked: bad values, an unreadable log or capture; or `out` fails, or what was judged can't
+/// be saved.
 pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     if args.fix.fix {
         return fix::run(args, out);
     }
-    // A name that is taken is told before anything is asked.
-    let saving = args.save.as_deref().map(Saving::begin).transpose()?;
-    let keep = saving.as_ref().map(|_| Keep::new(Privacy::Reserved));
-    let evidence = evidence(args, keep.as_ref())?;
+    // A name that is taken fails before anything is asked.
+    let writer = args.save.as_deref().map(CaptureWriter::begin).transpose()?;
+    let recorder = writer.as_ref().map(|_| Recorder::new(Sanitize::Workloads));
+    let evidence = evidence(args, recorder.as_ref())?;
     let report = report::diagnose(&evidence);
     let style = Style {
         width: cli::width(),
@@ -35,47 +31,17 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
     render::write(&report, args.format, style, out)
         .and_then(|()| out.flush())
         .context("can't write the report")?;
-    if let (Some(saving), Some(keep)) = (saving, keep) {
-        let mut kept = keep.finish(&evidence);
-        collect::sign(&mut kept, "diagnose --save");
-        saving.write(kept)?;
+    if let (Some(writer), Some(recorder)) = (writer, recorder) {
+        let mut recording = recorder.finish(&evidence);
+        collect::sign(&mut recording, "diagnose --save");
+        writer.write(recording)?;
     }
     Ok(ExitCode::from(report.exit_code()))
 }
 
-fn evidence(args: &DiagnoseArgs, keep: Option<&Keep>) -> anyhow::Result<Evidence> {
+fn evidence(args: &DiagnoseArgs, recorder: Option<&Recorder>) -> anyhow::Result<Evidence> {
     match &args.capture {
-        Some(path) => replay(&args.look, Capture::open(path)?, keep),
-        None => seen(&args.look, keep),
+        Some(path) => replay(&args.look, Capture::open(path)?, recorder),
+        None => observe_with_progress(&args.look, recorder),
     }
-}
-
-/// Returns what can be seen of this machine.
-///
-/// # Errors
-/// As `run`.
-pub(super) fn seen(args: &LookArgs, keep: Option<&Keep>) -> anyhow::Result<Evidence> {
-    let gauge = Gauge::default();
-    let _progress = Progress::of_log(&gauge);
-    watched(args, keep, &gauge)
-}
-
-/// As `seen`; how far the log is read shows on `gauge`.
-///
-/// # Errors
-/// As `run`.
-pub(super) fn watched(
-    args: &LookArgs,
-    keep: Option<&Keep>,
-    gauge: &Gauge,
-) -> anyhow::Result<Evidence> {
-    let read_files = |place: &_, ids: Option<&[_]>| disk::read(place, ids, disk::PATIENCE);
-    gather(
-        args,
-        &args.log.moments()?,
-        keep,
-        gauge,
-        &docker::probe,
-        &read_files,
-    )
 }

@@ -1,6 +1,6 @@
 //! `plegdoctor events`: the known messages of the kubelet's log, a JSON object each, as they are read.
 
-mod pipe;
+mod stdout;
 
 use super::progress::Progress;
 use crate::{
@@ -8,17 +8,17 @@ use crate::{
     cli::{self, EventsArgs},
     commands::observe,
     kubelet::event::{Event, Weight},
-    log::{self, Along, DockerFiles, DockerLog, Gauge, Reading, Sink},
+    log::{self, DockerFiles, DockerLog, FollowHooks, Reading, ScanProgress, Sink},
     remedy::apply::Interrupts,
-    render::{json, plain},
+    render::{json, layout},
 };
 use anyhow::{Context as _, bail};
-use pipe::Pipe;
 use std::{
     io::{self, BufWriter, Write},
     path::Path,
     process::ExitCode,
 };
+use stdout::Stdout;
 
 /// Runs it and returns the exit code. What could not be seen, and what was left out, goes to `err`, a line each.
 ///
@@ -37,7 +37,7 @@ pub fn run(
     }
     let mut printer = Printer::new(args.all, out);
     let reading = read(args, &mut printer);
-    // Who writes no more has had enough of reading, too.
+    // A closed output ends the reading, too.
     printer.end().context("can't write the events")?;
     let reading = reading?;
     for gap in &reading.gaps {
@@ -56,7 +56,7 @@ fn read(args: &EventsArgs, sink: &mut dyn Sink) -> anyhow::Result<Reading> {
     if let Some(path) = &args.capture {
         return observe::replay_logs(&args.log, &Capture::open(path)?, sink);
     }
-    let gauge = Gauge::default();
+    let gauge = ScanProgress::default();
     let _progress = Progress::beside_output(&gauge);
     let endpoint = args.docker.endpoint();
     let docker = DockerLog {
@@ -79,16 +79,16 @@ fn read(args: &EventsArgs, sink: &mut dyn Sink) -> anyhow::Result<Reading> {
     )
 }
 
-/// Goes on until nobody reads, the user wants to stop, or the log's source ends.
+/// Follows the log until standard output is closed, the user interrupts, or the log's source ends.
 fn follow(args: &EventsArgs, err: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let interrupts = Interrupts::watch().context("can't watch for Ctrl-C")?;
-    let pipe = Pipe::stdout(interrupts.clone()).context("can't write the events")?;
-    let mut out = BufWriter::new(&pipe);
+    let stdout = Stdout::new(interrupts.clone()).context("can't write the events")?;
+    let mut out = BufWriter::new(&stdout);
     let mut printer = Printer::new(args.all, &mut out);
-    let mut along = Along {
+    let mut along = FollowHooks {
         now: &cli::clock,
-        go_on: &|| pipe.is_open(),
-        tell: &mut |words| tell(err, words),
+        keep_going: &|| stdout.is_open(),
+        warn: &mut |words| tell(err, words),
     };
     let followed = log::follow(
         &args.log.options(),
@@ -97,7 +97,7 @@ fn follow(args: &EventsArgs, err: &mut dyn Write) -> anyhow::Result<ExitCode> {
         &mut printer,
     );
     let ended = printer.end();
-    // What the user stops is well, wherever it was.
+    // An interrupt by the user is success.
     if interrupts.count() == 0 {
         ended.context("can't write the events")?;
         followed?;
@@ -105,12 +105,12 @@ fn follow(args: &EventsArgs, err: &mut dyn Write) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says something that is no event. Nobody may be listening; that is no reason to stop.
+/// Writes what is not an event; a closed standard error is no reason to stop.
 fn tell(err: &mut dyn Write, words: &str) {
-    let _ = writeln!(err, "plegdoctor: {}", plain::visible(words));
+    let _ = writeln!(err, "plegdoctor: {}", layout::visible(words));
 }
 
-/// Writes each event, and sends them on their way once there are no more for the moment.
+/// Writes each event, and flushes once there are no more for the moment.
 struct Printer<'a> {
     all: bool,
     out: &'a mut dyn Write,
@@ -136,7 +136,7 @@ impl<'a> Printer<'a> {
 
 impl Sink for Printer<'_> {
     fn event(&mut self, event: Event) {
-        // The parser reads context around trouble; whether a line is given must not hang on that.
+        // The parser reads context around trouble; whether a line is given must not depend on that.
         let wanted = self.all || event.kind.message().weight != Weight::Context;
         if wanted && self.failed.is_none() {
             self.failed = json::event::write(&event, self.out).err();

@@ -8,9 +8,9 @@ use crate::{
         self, Topic,
         paste::{Paste, Pasted},
     },
-    kubelet::parser::{Hints, LONGEST},
+    kubelet::parser::{Hints, MAX_LINE},
     log,
-    render::{self, Style, json, plain::visible},
+    render::{self, Style, json, layout::visible},
 };
 use anyhow::{Context as _, bail};
 use std::{
@@ -50,7 +50,6 @@ pub fn run(
     }))
 }
 
-/// What is to be told.
 enum Explained {
     All,
     Named(Vec<Topic>),
@@ -64,20 +63,24 @@ impl Explained {
             (Self::All, PageFormat::Text) => text::list(style, out),
             (Self::All, PageFormat::Markdown) => markdown::document(out),
             (Self::All, PageFormat::Json) => {
-                json::explain::write(&explain::topics().collect::<Vec<_>>(), None, out)
+                write_json(&explain::topics().collect::<Vec<_>>(), None, out)
             }
             (Self::Named(topics), PageFormat::Text) => text::pages(topics, style, out),
             (Self::Named(topics), PageFormat::Markdown) => markdown::pages(topics, out),
-            (Self::Named(topics), PageFormat::Json) => json::explain::write(topics, None, out),
+            (Self::Named(topics), PageFormat::Json) => write_json(topics, None, out),
             (Self::Pasted(pasted), PageFormat::Text) => text::pasted(pasted, style, out),
             (Self::Pasted(pasted), PageFormat::Markdown) => markdown::pasted(pasted, out),
             (Self::Pasted(pasted), PageFormat::Json) => {
                 let kinds = pasted.messages.iter().map(|heard| heard.kind);
                 let topics: Vec<Topic> = kinds.map(explain::message).collect();
-                json::explain::write(&topics, Some(pasted), out)
+                write_json(&topics, Some(pasted), out)
             }
         }
     }
+}
+
+fn write_json(topics: &[Topic], pasted: Option<&Pasted>, out: &mut dyn Write) -> io::Result<()> {
+    json::write(&json::Explained { topics, pasted }, out)
 }
 
 fn named(name: &str) -> anyhow::Result<Vec<Topic>> {
@@ -97,7 +100,6 @@ fn named(name: &str) -> anyhow::Result<Vec<Topic>> {
     }
 }
 
-/// Reads what is pasted, to its end.
 fn read(err: &mut dyn Write) -> anyhow::Result<Pasted> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
@@ -111,7 +113,7 @@ fn read(err: &mut dyn Write) -> anyhow::Result<Pasted> {
         now: cli::clock(),
         utc_offset: None,
     });
-    let input = BufReader::new(log::unbroken(stdin.lock()));
+    let input = BufReader::new(log::rewrapped(stdin.lock()));
     lines(input, &mut |line| paste.line(line)).context("can't read standard input")?;
     let pasted = paste.finish();
     if pasted.lines == 0 {
@@ -120,14 +122,14 @@ fn read(err: &mut dyn Write) -> anyhow::Result<Pasted> {
     Ok(pasted)
 }
 
-/// Hands on each line without its newline; of one that is too long, its beginning.
+/// Executor on each line without its newline; of one that is too long, its beginning.
 fn lines(mut input: impl BufRead, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     let mut line = Vec::new();
     loop {
         line.clear();
         if input
             .by_ref()
-            .take(LONGEST as u64)
+            .take(MAX_LINE as u64)
             .read_until(b'\n', &mut line)?
             == 0
         {
@@ -149,10 +151,10 @@ mod tests {
 
     #[test]
     fn a_line_that_is_too_long_is_one_line() {
-        let mut text = vec![b'a'; LONGEST + 10];
+        let mut text = vec![b'a'; MAX_LINE + 10];
         text.extend_from_slice(b"\nb\n\nc");
         let mut lengths = Vec::new();
         lines(&text[..], &mut |line| lengths.push(line.len())).unwrap();
-        assert_eq!(lengths, [LONGEST, 1, 0, 1]);
+        assert_eq!(lengths, [MAX_LINE, 1, 0, 1]);
     }
 }

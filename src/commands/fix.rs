@@ -1,27 +1,29 @@
-//! `plegdoctor diagnose --fix`: report, then the mildest remedy, then a look whether that was enough, and so on.
+//! `plegdoctor diagnose --fix`: report, then the mildest remedy, then a check whether that was enough, and so on.
 //!
 //! Nothing is done that was not shown and agreed to, nothing before the evidence is saved and the audit is open, and
 //! nothing more once nothing is wrong. Something harsher than what was just done waits until the node had time to
 //! become well by that.
 
-mod ask;
-mod keep;
-mod page;
+mod backup;
+mod output;
+mod recheck;
 mod removal;
-mod second;
 
-use super::diagnose;
+use super::{
+    observe,
+    prompt::{self, Answer},
+};
 use crate::{
-    capture::{Keep, Privacy},
+    capture::{Recorder, Sanitize},
     cli::{self, DiagnoseArgs},
     evidence::Evidence,
     finding::{
         action::Action,
-        outcome::{Asked, Deed, Ending, Fate},
+        outcome::{ActionRecord, Asked, Outcome, Status},
     },
     node::DEFAULT_ENDPOINT,
     remedy::{
-        apply::{self, Audit, Clock, Done, Hands, Interrupts},
+        apply::{self, Audit, Clock, Execution, Executor, Interrupts},
         fix::{self, Step},
     },
     render::{Format, Style},
@@ -30,8 +32,7 @@ use crate::{
     syntax::time::Time,
 };
 use anyhow::{Context as _, bail};
-use ask::Answer;
-use page::Page;
+use output::Output;
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
@@ -46,20 +47,19 @@ use std::{
 /// How long to wait before the first look after an action, and the longest pause between two: an inspect that hangs
 /// leaves a goroutine in the daemon each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
-const LONGEST_PAUSE: Duration = Duration::from_secs(16);
+const MAX_PAUSE: Duration = Duration::from_secs(16);
 
 /// So many steps are enough: what comes back each time is not healed by doing it again.
-const MOST_STEPS: usize = 50;
+const MAX_STEPS: usize = 50;
 
-/// Diagnoses, acts, and writes the report and what was done to `out`.
-///
-/// Returns 0 when nothing is wrong at the end, 1 when something is, 2 when that could not be seen.
+/// Diagnoses, acts, and writes the report and what was done to `out`.  Returns 0 when nothing is wrong at the end, 1
+/// when something is, 2 when that could not be seen.
 ///
 /// # Errors
 /// As `diagnose`; or nobody can be asked, or what must be written before anything is changed can't be.
 pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     if args.look.log.log.iter().any(|path| path == Path::new("-")) {
-        bail!("--fix can't look again at a log on standard input: name a file, or leave --log out");
+        bail!("--fix cannot reread a log from standard input: name a file, or leave --log out");
     }
     let clock = Clock::starting(cli::clock());
     let style = Style {
@@ -67,35 +67,36 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
         color: cli::color(args.color),
     };
     let keeps = !(args.fix.no_collect || args.fix.dry_run);
-    let keep = keeps.then(|| Keep::new(Privacy::Reserved));
-    let first = look(args, keep.as_ref())?;
-    let mut page = Page {
+    let keep = keeps.then(|| Recorder::new(Sanitize::Workloads));
+    let first = observe(args, keep.as_ref())?;
+    let mut output = Output {
         format: args.format,
         style,
         // Standard output is the script's; and who is asked must see what about.
         aside: args.format == Format::Json || !(args.fix.yes || io::stdout().is_terminal()),
         out,
     };
-    match page.report(&first.report) {
+    match output.report(&first.report) {
         // A closed pipe must not pass for a node that was healed.
         Err(error) if !args.fix.dry_run => bail!("nothing was changed: {error:#}"),
         written => written?,
     }
     let steps = fix::steps(&first.report);
     if args.fix.dry_run || steps.is_empty() || fix::is_well(&first.report) {
-        let deeds = planned(&steps, args, clock);
-        return page.end(first.report, deeds, &[]);
+        let records = planned(&steps, args, clock);
+        return output.end(first.report, records, &[]);
     }
     let asks = !args.fix.yes;
     if asks && !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
-        page.flush()?;
+        output.flush()?;
         bail!(
-            "nothing was changed: there is no terminal to ask on; add --yes to do what --max-risk allows, or --dry-run to only look"
+            "nothing was changed: no terminal to ask on; add --yes to do what --max-risk allows, or --dry-run to only show it"
         );
     }
-    let endpoint = match args.look.no_docker {
-        true => DEFAULT_ENDPOINT.to_owned(),
-        false => args.look.docker.endpoint(),
+    let endpoint = if args.look.no_docker {
+        DEFAULT_ENDPOINT.to_owned()
+    } else {
+        args.look.docker.endpoint()
     };
     let mut run = Run {
         args,
@@ -107,16 +108,16 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
         audit: None,
         settled: BTreeSet::new(),
         steps: 0,
-        deeds: Vec::new(),
+        records: Vec::new(),
         notes: Vec::new(),
         healed: None,
         stopped: false,
         asked_for: BTreeMap::new(),
         unsure: BTreeSet::new(),
     };
-    let mut last = run.go(first, &mut page)?;
+    let mut last = run.go(first, &mut output)?;
     let Run {
-        deeds,
+        records,
         notes,
         healed,
         ..
@@ -124,42 +125,41 @@ pub fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode>
     if let Some((at, title)) = healed {
         last.report.note_healed(&last.evidence, at, &title);
     }
-    page.end(last.report, deeds, &notes)
+    output.end(last.report, records, &notes)
 }
 
-/// What a look at the node shows.
-struct Look {
+struct Observation {
     evidence: Evidence,
     report: Report,
 }
 
-/// Looks at the node, and keeps what it sees in `keep`.
-fn look(args: &DiagnoseArgs, keep: Option<&Keep>) -> anyhow::Result<Look> {
-    let evidence = diagnose::seen(&args.look, keep)?;
-    Ok(Look {
+fn observe(args: &DiagnoseArgs, keep: Option<&Recorder>) -> anyhow::Result<Observation> {
+    let evidence = observe::observe_with_progress(&args.look, keep)?;
+    Ok(Observation {
         report: report::diagnose(&evidence),
         evidence,
     })
 }
 
-/// Returns the records of steps that are only shown.
-fn planned(steps: &[Step], args: &DiagnoseArgs, clock: Clock) -> Vec<Deed> {
+fn planned(steps: &[Step], args: &DiagnoseArgs, clock: Clock) -> Vec<ActionRecord> {
     let now = clock.now();
-    let fate = |step: &Step| match step.risk <= args.fix.limit() {
-        true => Fate::Planned,
-        false => Fate::AboveRisk,
+    let status = |step: &Step| {
+        if step.risk <= args.fix.limit() {
+            Status::Planned
+        } else {
+            Status::AboveRisk
+        }
     };
-    let deeds = steps.iter().flat_map(|step| {
-        let deed = move |action| {
-            let ending = Ending::not_done(fate(step), None);
-            step.deed(action, Asked::Nobody, (now, now), ending)
+    let records = steps.iter().flat_map(|step| {
+        let record = move |action| {
+            let outcome = Outcome::new(status(step));
+            step.record(action, Asked::Nobody, (now, now), outcome)
         };
-        step.actions.iter().map(deed)
+        step.actions.iter().map(record)
     });
-    deeds.collect()
+    records.collect()
 }
 
-/// A run that acts.
 struct Run<'a> {
     args: &'a DiagnoseArgs,
     clock: Clock,
@@ -167,62 +167,57 @@ struct Run<'a> {
     endpoint: String,
     interrupts: Interrupts,
     /// What the first look has seen, until it is saved; none if it need not be.
-    keep: Option<Keep>,
-    /// Open once something was agreed to.
+    keep: Option<Recorder>,
     audit: Option<Arc<Audit>>,
     /// What needs no second thought: done, refused, or in vain.
     settled: BTreeSet<Action>,
-    /// How many steps were shown.
     steps: usize,
-    deeds: Vec<Deed>,
+    records: Vec<ActionRecord>,
     notes: Vec<String>,
     /// When something was last done, and about which trouble.
     healed: Option<(Time, String)>,
-    /// Nothing more must be done.
     stopped: bool,
-    /// Since when looks ask for each restart.
     asked_for: BTreeMap<Action, Instant>,
     /// Restarts that were left because one source alone asked for them.
     unsure: BTreeSet<Action>,
 }
 
 impl Run<'_> {
-    /// Goes through the steps; returns the last look.
-    fn go(&mut self, mut last: Look, page: &mut Page<'_>) -> anyhow::Result<Look> {
+    fn go(
+        &mut self,
+        mut last: Observation,
+        output: &mut Output<'_>,
+    ) -> anyhow::Result<Observation> {
         while !fix::is_well(&last.report) && !self.stopped {
             self.note_restarts(&last.report);
             let Some(step) = fix::next(&last.report, &self.settled) else {
                 break;
             };
             self.steps += 1;
-            if self.steps > MOST_STEPS {
-                self.stop(Some(format!(
-                    "there is always more to do after {MOST_STEPS} steps"
-                )));
+            if self.steps > MAX_STEPS {
+                self.stop(Some(format!("still not resolved after {MAX_STEPS} steps")));
                 break;
             }
             self.settled.extend(step.actions.iter().cloned());
             if step.risk > self.args.fix.limit() {
-                self.leave(&step, Asked::Nobody, Fate::AboveRisk);
+                self.skip(&step, Asked::Nobody, Status::AboveRisk);
                 continue;
             }
             if self.args.fix.yes && step.is_guess() {
-                self.leave(&step, Asked::Option, Fate::Suspected);
+                self.skip(&step, Asked::Option, Status::Suspected);
                 self.unsure.extend(step.actions);
                 continue;
             }
-            page.step(&step, self.args.fix.confirm_after)?;
+            output.step(&step, self.args.fix.confirm_after)?;
             let asked = match self.agrees()? {
-                Answer::Yes => match self.args.fix.yes {
-                    true => Asked::Option,
-                    false => Asked::User,
-                },
+                Answer::Yes if self.args.fix.yes => Asked::Option,
+                Answer::Yes => Asked::User,
                 Answer::No => {
-                    self.leave(&step, Asked::User, Fate::Declined);
+                    self.skip(&step, Asked::User, Status::Declined);
                     continue;
                 }
                 Answer::Interrupted => {
-                    self.leave(&step, Asked::Nobody, Fate::Interrupted);
+                    self.skip(&step, Asked::Nobody, Status::Interrupted);
                     self.stopped = true;
                     break;
                 }
@@ -233,55 +228,59 @@ impl Run<'_> {
             };
             let mut step = step;
             if step.restarts() {
-                let left = self.second_look(&step, asked, &mut last, page);
+                let left = self.recheck(&step, asked, &mut last, output);
                 match left {
                     Some(still) => step = still,
                     None => continue,
                 }
             }
-            let began = self.deeds.len();
-            self.carry_out(&step, asked, &audit, page);
-            for removal in fix::again(&self.deeds[began..], &self.deeds[..began]) {
+            let began = self.records.len();
+            self.carry_out(&step, asked, &audit, output);
+            for removal in fix::again(&self.records[began..], &self.records[..began]) {
                 self.settled.remove(&removal);
             }
-            last = self.look_again(last, &step, began, page);
+            last = self.observe_again(last, &step, began, output);
         }
         Ok(last)
     }
 
-    /// Asks, if nobody has agreed beforehand.
     fn agrees(&self) -> anyhow::Result<Answer> {
-        match self.args.fix.yes {
-            true => Ok(match self.interrupts.count() {
-                0 => Answer::Yes,
-                _ => Answer::Interrupted,
-            }),
-            false => ask::confirm(&self.interrupts),
+        if !self.args.fix.yes {
+            prompt::discard_typed();
+            return prompt::confirm("Do it?", &self.interrupts);
         }
+        Ok(match self.interrupts.count() {
+            0 => Answer::Yes,
+            _ => Answer::Interrupted,
+        })
     }
 
     /// Saves the evidence and opens the audit: both must be there before anything is changed.
-    fn prepare(&mut self, last: &Look) -> anyhow::Result<Arc<Audit>> {
+    fn prepare(&mut self, last: &Observation) -> anyhow::Result<Arc<Audit>> {
         if let Some(keep) = self.keep.take() {
-            let kept = keep::evidence(&self.args.fix, keep, &last.evidence, self.clock).context(
-                "nothing was changed: the evidence can't be saved (--no-collect does without)",
+            let kept = backup::evidence(&self.args.fix, keep, &last.evidence, self.clock).context(
+                "nothing was changed: the evidence can't be saved (skip it with --no-collect)",
             )?;
             self.notes
-                .push(format!("evidence from before: {}", kept.display()));
+                .push(format!("evidence saved before the fix: {}", kept.display()));
         }
         let (audit, path) =
-            keep::audit(&self.args.fix, self.clock).context("nothing was changed")?;
-        self.notes
-            .push(format!("what was done is recorded in {}", path.display()));
+            backup::audit(&self.args.fix, self.clock).context("nothing was changed")?;
+        self.notes.push(format!("audit log: {}", path.display()));
         let audit = Arc::new(audit);
         self.audit = Some(Arc::clone(&audit));
         Ok(audit)
     }
 
-    /// Does all that a step does.
-    fn carry_out(&mut self, step: &Step, asked: Asked, audit: &Arc<Audit>, page: &mut Page<'_>) {
-        let page = RefCell::new(page);
-        let tell = |text: &str| page.borrow_mut().tell(text);
+    fn carry_out(
+        &mut self,
+        step: &Step,
+        asked: Asked,
+        audit: &Arc<Audit>,
+        output: &mut Output<'_>,
+    ) {
+        let output = RefCell::new(output);
+        let show = |text: &str| output.borrow_mut().show(text);
         let removals: Vec<_> = step
             .actions
             .iter()
@@ -291,43 +290,44 @@ impl Run<'_> {
             let began = self.clock.now();
             let removed =
                 removal::remove(self.args, self.clock, audit, &self.interrupts, &removals);
-            let (endings, stop) = removed;
+            let (outcomes, stop) = removed;
             let span = (began, self.clock.now());
-            for (action, ending) in removals.into_iter().zip(endings) {
-                self.deeds.push(step.deed(action, asked, span, ending));
+            for (action, outcome) in removals.into_iter().zip(outcomes) {
+                self.records.push(step.record(action, asked, span, outcome));
             }
             self.stop(stop);
         }
         let stopped = self.stopped;
-        let hands = Hands {
+        let executor = Executor {
             docker: &self.docker,
             endpoint: &self.endpoint,
             confirm_after: self.args.fix.confirm_after,
             audit,
             clock: self.clock,
             interrupts: &self.interrupts,
-            tell: &tell,
-            look: &apply::machine,
+            show: &show,
+            observe: &apply::machine,
             open: RefCell::default(),
         };
-        hands.open_inspects(&step.actions);
+        executor.open_inspects(&step.actions);
         let mut stops = Vec::new();
         for action in &step.actions {
             if matches!(action, Action::RemoveContainer { .. }) {
                 continue;
             }
             let began = self.clock.now();
-            let Done { ending, stop } =
-                match self.interrupts.count() == 0 && stops.is_empty() && !stopped {
-                    true => hands.act(action),
-                    false => Done {
-                        ending: Ending::not_done(Fate::Interrupted, None),
-                        stop: None,
-                    },
-                };
+            let goes = self.interrupts.count() == 0 && stops.is_empty() && !stopped;
+            let Execution { outcome, stop } = if goes {
+                executor.execute(action)
+            } else {
+                Execution {
+                    outcome: Outcome::new(Status::Interrupted),
+                    stop: None,
+                }
+            };
             stops.extend(stop);
-            self.deeds
-                .push(step.deed(action, asked, (began, self.clock.now()), ending));
+            self.records
+                .push(step.record(action, asked, (began, self.clock.now()), outcome));
         }
         for stop in stops {
             self.stop(Some(stop));
@@ -339,25 +339,29 @@ impl Run<'_> {
         self.notes.extend(why.map(|why| format!("stopped: {why}")));
     }
 
-    /// Records that nothing of a step was done.
-    fn leave(&mut self, step: &Step, asked: Asked, fate: Fate) {
-        self.leave_because(step, asked, &Ending::not_done(fate, None));
+    fn skip(&mut self, step: &Step, asked: Asked, status: Status) {
+        self.skip_because(step, asked, &Outcome::new(status));
     }
 
-    /// … for a reason.
-    fn leave_because(&mut self, step: &Step, asked: Asked, ending: &Ending) {
+    fn skip_because(&mut self, step: &Step, asked: Asked, outcome: &Outcome) {
         let now = self.clock.now();
-        let deed = |action| step.deed(action, asked, (now, now), ending.clone());
-        self.deeds.extend(step.actions.iter().map(deed));
+        let record = |action| step.record(action, asked, (now, now), outcome.clone());
+        self.records.extend(step.actions.iter().map(record));
     }
 
     /// Looks again, until the node is well, something as mild is to be done, or it had time enough.
-    fn look_again(&mut self, last: Look, step: &Step, began: usize, page: &mut Page<'_>) -> Look {
-        let deeds = &self.deeds[began..];
-        let acted = deeds
+    fn observe_again(
+        &mut self,
+        last: Observation,
+        step: &Step,
+        began: usize,
+        output: &mut Output<'_>,
+    ) -> Observation {
+        let records = &self.records[began..];
+        let acted = records
             .iter()
-            .filter(|deed| deed.ending.fate.acted())
-            .filter_map(|deed| Some((deed.ending.at?, deed.finding)))
+            .filter(|record| record.outcome.status.has_acted())
+            .filter_map(|record| Some((record.outcome.at?, record.finding)))
             .max();
         if let Some((at, id)) = acted {
             let about = last.report.findings.iter().find(|it| it.id == id);
@@ -365,7 +369,9 @@ impl Run<'_> {
         }
         let acted = acted.map(|(at, _)| at);
         // What is over by itself may need as long to be told as what was ended.
-        let waits = deeds.iter().any(|deed| deed.ending.fate.may_have_healed());
+        let waits = records
+            .iter()
+            .any(|record| record.outcome.status.may_have_healed());
         if !waits && self.interrupts.count() > 0 {
             self.stop(Some("interrupted".to_owned()));
             return last;
@@ -375,40 +381,39 @@ impl Run<'_> {
         let (since, mut pause, mut last) = (Instant::now(), FIRST_PAUSE, last);
         let mut relist = None;
         loop {
-            match look(self.args, None) {
+            match observe(self.args, None) {
                 Ok(now) => last = now,
                 Err(error) => {
-                    self.stop(Some(format!("can't look again: {error:#}")));
+                    self.stop(Some(format!("cannot observe the node again: {error:#}")));
                     break;
                 }
             }
             relist = relist.or_else(|| fix::relist_after(&last.evidence, acted?));
             let next = fix::next(&last.report, &self.settled);
-            let goes_on = next.is_some_and(|next| next.is_as_mild_as(step));
+            let is_milder_next = next.is_some_and(|next| next.is_as_mild_as(step));
             let left = self.args.fix.settle.saturating_sub(since.elapsed());
-            if fix::is_well(&last.report) || goes_on || !waits || left.is_zero() {
+            if fix::is_well(&last.report) || is_milder_next || !waits || left.is_zero() {
                 break;
             }
             if pause == FIRST_PAUSE {
-                page.tell("Something is still wrong; looking again and again whether that passes.");
+                output.show("Not resolved yet; checking repeatedly whether the node recovers.");
             }
             if self.sleep(pause.min(left)) {
                 break;
             }
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            pause = (pause * 2).min(MAX_PAUSE);
         }
         if self.interrupts.count() > 0 {
             self.stop(Some("interrupted".to_owned()));
         }
         if let Some(relist) = relist {
-            for deed in &mut self.deeds[began..] {
-                deed.ending.note_relist(relist);
+            for record in &mut self.records[began..] {
+                record.outcome.note_relist(relist);
             }
         }
         last
     }
 
-    /// Sleeps; returns whether the user wants to stop.
     fn sleep(&self, pause: Duration) -> bool {
         let until = Instant::now() + pause;
         while Instant::now() < until && self.interrupts.count() == 0 {

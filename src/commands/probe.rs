@@ -34,7 +34,7 @@ pub fn run(args: &ProbeArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     };
     match args.format {
         Format::Text => render::probe::write(&runtime, rows, cli::width(), out),
-        Format::Json => render::json::probe::write(&runtime, out),
+        Format::Json => render::json::write(&render::json::Probed(&runtime), out),
     }
     .and_then(|()| out.flush())
     .context("can't write what was answered")?;

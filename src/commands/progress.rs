@@ -3,7 +3,7 @@
 //! On standard error, and only if that is a terminal; taken away before anything else is written there.
 
 use crate::{
-    log::{Gauge, Reached},
+    log::{ScanProgress, ScanStatus},
     syntax::duration,
 };
 use chrono::TimeDelta;
@@ -16,38 +16,35 @@ use std::{
 
 /// How long reading a log may take without a word.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often the spinner moves.
 const TICK: Duration = Duration::from_millis(120);
 
-/// A spinner with words, gone with this value.
 pub(super) struct Progress(ProgressBar);
 
 impl Progress {
     /// Shows how far the log is as long as it is read, from the second second on.
-    pub(super) fn of_log(gauge: &Gauge) -> Self {
-        Self::start("{spinner} {msg}", gauge, PATIENCE)
+    pub(super) fn of_log(scan: &ScanProgress) -> Self {
+        Self::start("{spinner} {msg}", scan, PATIENCE)
     }
 
     /// As `of_log`, while the events go to standard output; if that is a terminal, they themselves show it.
-    pub(super) fn beside_output(gauge: &Gauge) -> Self {
+    pub(super) fn beside_output(scan: &ScanProgress) -> Self {
         match io::stdout().is_terminal() {
             true => Self(ProgressBar::hidden()),
-            false => Self::of_log(gauge),
+            false => Self::of_log(scan),
         }
     }
 
     /// Shows what is being done (`doing`) from the beginning to the end, and how far the log is.
-    pub(super) fn of_all(gauge: &Gauge) -> Self {
-        Self::start("{spinner} {msg} ({elapsed})", gauge, Duration::ZERO)
+    pub(super) fn of_all(scan: &ScanProgress) -> Self {
+        Self::start("{spinner} {msg} ({elapsed})", scan, Duration::ZERO)
     }
 
-    /// Returns something by which to say what is being done.
     pub(super) fn teller(&self) -> impl Fn(&'static str) + use<> {
         let bar = self.0.clone();
         move |words| bar.set_message(words)
     }
 
-    fn start(template: &str, gauge: &Gauge, patience: Duration) -> Self {
+    fn start(template: &str, scan: &ScanProgress, patience: Duration) -> Self {
         let terminal = ProgressDrawTarget::stderr();
         if terminal.is_hidden() {
             return Self(ProgressBar::hidden());
@@ -56,12 +53,12 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        let (turning, gauge) = (bar.clone(), gauge.clone());
+        let (turning, scan) = (bar.clone(), scan.clone());
         // Not by its own thread: where the node is out of tasks, the wish for one would end us. It then shows nothing.
         drop(
             thread::Builder::new()
                 .name("progress".to_owned())
-                .spawn(move || turn(&turning, terminal, &gauge, patience)),
+                .spawn(move || turn(&turning, terminal, &scan, patience)),
         );
         Self(bar)
     }
@@ -74,20 +71,20 @@ impl Drop for Progress {
 }
 
 /// Turns the spinner until it is finished: at once where there is no patience, else while the log is read.
-fn turn(bar: &ProgressBar, terminal: ProgressDrawTarget, gauge: &Gauge, patience: Duration) {
+fn turn(bar: &ProgressBar, terminal: ProgressDrawTarget, scan: &ScanProgress, patience: Duration) {
     let always = patience.is_zero();
     let mut terminal = Some(terminal);
     while !bar.is_finished() {
-        let reached = gauge.reached();
-        let slow = reached.filter(|reached| reached.since >= PATIENCE);
+        let status = scan.status();
+        let slow = status.filter(|status| status.since >= PATIENCE);
         if (always || slow.is_some())
             && let Some(terminal) = terminal.take()
         {
             bar.set_draw_target(terminal);
         }
-        if let Some(reached) = slow {
-            bar.set_message(words(&reached));
-        } else if !always && gauge.is_over() {
+        if let Some(status) = slow {
+            bar.set_message(words(&status));
+        } else if !always && scan.has_ended() {
             bar.finish_and_clear();
         }
         bar.tick();
@@ -96,13 +93,13 @@ fn turn(bar: &ProgressBar, terminal: ProgressDrawTarget, gauge: &Gauge, patience
 }
 
 /// `reading the log: 412.00 MiB of 1.00 GiB, 205.00 MiB/s, 3.0s left`
-fn words(reached: &Reached) -> String {
-    let done = HumanBytes(reached.done);
-    let speed = HumanBytes(reached.speed());
-    let of = reached
+fn words(status: &ScanStatus) -> String {
+    let done = HumanBytes(status.done);
+    let speed = HumanBytes(status.speed());
+    let of = status
         .total
         .map(|total| format!(" of {}", HumanBytes(total)));
-    let left = reached.left().map(|left| {
+    let left = status.left().map(|left| {
         let left = TimeDelta::from_std(left).unwrap_or(TimeDelta::MAX);
         format!(", {} left", duration::human(left))
     });
@@ -119,17 +116,17 @@ mod tests {
 
     #[test]
     fn words_tell_bytes_speed_and_time_left_as_far_as_they_are_known() {
-        let reached = |done, total| Reached {
+        let status = |done, total| ScanStatus {
             since: Duration::from_secs(2),
             done,
             total,
         };
         assert_eq!(
-            words(&reached(100 << 20, Some(1 << 30))),
+            words(&status(100 << 20, Some(1 << 30))),
             "reading the log: 100.00 MiB of 1.00 GiB, 50.00 MiB/s, 18.0s left"
         );
         assert_eq!(
-            words(&reached(3 << 10, None)),
+            words(&status(3 << 10, None)),
             "reading the log: 3.00 KiB, 1.50 KiB/s"
         );
     }

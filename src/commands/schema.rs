@@ -1,6 +1,14 @@
 //! `plegdoctor schema`: the JSON Schema of each output.
 
-use crate::cli::SchemaOf;
+use crate::{
+    cli::SchemaOf,
+    finding::plan::CleanResult,
+    kubelet::event::Event,
+    remedy::apply::audit,
+    render::json::{self, Explained, Probed},
+    report::Report,
+    syntax::json::JsonSchema as _,
+};
 use anyhow::Context as _;
 use std::{io::Write, process::ExitCode};
 
@@ -9,15 +17,15 @@ use std::{io::Write, process::ExitCode};
 /// # Errors
 /// What `out` says.
 pub fn run(output: SchemaOf, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
-    let schema: &[u8] = match output {
-        SchemaOf::Report => include_bytes!("../schema/report.json"),
-        SchemaOf::Probe => include_bytes!("../schema/probe.json"),
-        SchemaOf::Clean => include_bytes!("../schema/clean.json"),
-        SchemaOf::Event => include_bytes!("../schema/event.json"),
-        SchemaOf::Explain => include_bytes!("../schema/explain.json"),
-        SchemaOf::Audit => include_bytes!("../schema/audit.json"),
+    let schema = match output {
+        SchemaOf::Report => Report::json_schema(),
+        SchemaOf::Probe => Probed::json_schema(),
+        SchemaOf::Clean => CleanResult::json_schema(),
+        SchemaOf::Event => Event::json_schema(),
+        SchemaOf::Explain => Explained::json_schema(),
+        SchemaOf::Audit => audit::schema(),
     };
-    out.write_all(schema)
+    json::write(&schema, out)
         .and_then(|()| out.flush())
         .context("can't write the schema")?;
     Ok(ExitCode::SUCCESS)

@@ -104,7 +104,6 @@ fn unit(word: &str) -> &'static str {
     }
 }
 
-/// The error, by the notes on its words.
 fn error(event: &Event) -> Vec<String> {
     let error = event
         .error

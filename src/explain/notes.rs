@@ -31,7 +31,6 @@ pub static NOTES: LazyLock<Vec<Note>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Notes given for one text.
 const MAX_NOTES: usize = 3;
 
 /// The notes on a text, at most three.
@@ -47,7 +46,6 @@ pub fn notes(text: &str) -> Vec<&'static Note> {
     found
 }
 
-/// Reads the notes of one subject.
 fn read(subject: &'static str, section: &str) -> Vec<Note> {
     let mut notes: Vec<Note> = Vec::new();
     for block in page::blocks(section) {

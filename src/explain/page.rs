@@ -130,7 +130,6 @@ pub(super) fn blocks(section: &str) -> Vec<Block> {
     blocks
 }
 
-/// The text of a numbered item.
 fn without_number(line: &str) -> Option<&str> {
     let (number, text) = line.split_once(". ")?;
     let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
@@ -188,7 +187,6 @@ fn unpunctuated(text: &str) -> String {
     text.strip_suffix(['.', ':']).unwrap_or(text).to_owned()
 }
 
-/// The items of a plain list.
 fn items(section: &'static str) -> impl Iterator<Item = &'static str> {
     let items = section.lines().filter_map(|line| line.strip_prefix("- "));
     items.map(unlinked)

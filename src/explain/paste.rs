@@ -10,9 +10,7 @@ use crate::kubelet::{
 };
 use std::sync::Arc;
 
-/// Lines of one message that are kept.
 const EXAMPLES: usize = 3;
-/// Lines that are no message that are kept.
 const OTHERS: usize = 5;
 /// Lines that are looked at twice, should no message come of them.
 const DOUBTED: usize = 2000;
@@ -71,9 +69,7 @@ pub struct Paste {
     parser: Parser,
     hints: Hints,
     number: u64,
-    /// The last line that a message begins in.
     last: u64,
-    /// How many lines a message begins in.
     known: u64,
     /// The first lines, each with whether a message begins in it.
     first: Vec<(UnknownLine, bool)>,
@@ -188,7 +184,7 @@ impl Paste {
         for mut event in events {
             if event.carrier == Some(Kind::SkipSync) {
                 is_reason = true;
-                Arc::make_mut(&mut event.facts).carrier = None;
+                Arc::make_mut(&mut event.fields).carrier = None;
                 event.citation.line = Some(other.line);
                 event.citation.text = text.into();
                 self.hear(event);

@@ -1,21 +1,18 @@
-//! What plegdoctor can do by itself: a closed set. Rules name actions beside the commands that they print; only
-//! `apply` carries them out, and each looks again right before whether it still fits.
+//! The actions that plegdoctor can carry out: a closed set. Rules name actions beside the commands that they print; only
+//! `apply` carries them out, and each checks again right before that it still fits.
 
-use crate::syntax::id::ContainerId;
+use crate::syntax::{id::ContainerId, json::json_words};
 
-/// One thing that plegdoctor can do to one thing.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
     /// Removes a container that is exited, dead or was never started; never by force, never a volume.
     RemoveContainer {
-        /// Which.
         id: ContainerId,
     },
-    /// Ends one run of the OCI runtime.
+    /// Kills one run of the OCI runtime.
     EndProcess(RuntimeProcess),
-    /// Lets a daemon go on that a signal has stopped and that nobody traces.
+    /// Resumes a daemon that a signal has stopped and that is not traced.
     ContinueDaemon {
-        /// Its process.
         pid: u32,
         /// When that was started, in the kernel's ticks since boot.
         start_ticks: u64,
@@ -24,52 +21,45 @@ pub enum Action {
     },
     /// Detaches one leaked mount, in one mount namespace (`umount -l`).
     DetachMount {
-        /// Where it is mounted there.
         path: String,
         /// The kernel's number for the mount: another may lie at the same place, or come there.
         mount: u64,
         /// The namespace: the number in `/proc/PID/ns/mnt`.
         namespace: u64,
-        /// A process that sits in it.
         pid: u32,
         /// When that was started, in the kernel's ticks since boot.
         start_ticks: u64,
     },
-    /// Lets systemd start itself again; no unit ends.
+    /// Re-executes systemd; no unit stops.
     ReexecSystemd,
-    /// Restarts (or starts) a daemon's unit.
     RestartUnit {
-        /// Which.
         unit: Unit,
     },
 }
 
-/// A run of the OCI runtime, as it was when it was blamed.
+json_words!(Action, word {
+    RemoveContainer => "remove-container", EndProcess => "end-process", ContinueDaemon => "continue-daemon",
+    DetachMount => "detach-mount", ReexecSystemd => "reexec-systemd", RestartUnit => "restart-unit",
+});
+
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RuntimeProcess {
-    /// Its number.
     pub pid: u32,
     /// When it was started, in the kernel's ticks since boot: with the number it names the process for good.
     pub start_ticks: u64,
-    /// Its words.
     pub command: Vec<String>,
     /// The container that it works on, and that does not answer because of it.
     pub container: ContainerId,
 }
 
-/// A unit that may be restarted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unit {
-    /// Docker.
     Docker,
-    /// containerd.
     Containerd,
-    /// The kubelet.
     Kubelet,
 }
 
 impl Unit {
-    /// Returns its name for systemd.
     pub fn name(self) -> &'static str {
         match self {
             Self::Docker => "docker.service",
@@ -82,32 +72,15 @@ impl Unit {
 /// What an action is done to; what does not apply is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Target<'a> {
-    /// The container that is removed, or that a process works on.
     pub container: Option<&'a ContainerId>,
-    /// The process.
     pub pid: Option<u32>,
     /// When it was started, in the kernel's ticks since boot.
     pub start_ticks: Option<u64>,
-    /// Where the mount is.
     pub path: Option<&'a str>,
-    /// systemd's unit.
     pub unit: Option<&'static str>,
 }
 
 impl Action {
-    /// Returns its stable word.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::RemoveContainer { .. } => "remove-container",
-            Self::EndProcess(_) => "end-process",
-            Self::ContinueDaemon { .. } => "continue-daemon",
-            Self::DetachMount { .. } => "detach-mount",
-            Self::ReexecSystemd => "reexec-systemd",
-            Self::RestartUnit { .. } => "restart-unit",
-        }
-    }
-
-    /// Returns what it is done to.
     pub fn target(&self) -> Target<'_> {
         let none = Target::default();
         match self {
@@ -147,8 +120,8 @@ impl Action {
         }
     }
 
-    /// Returns what it does, to what, in words: "end process 4242 (runc start …), which works on container b15929dfcea1".
-    pub fn told(&self) -> String {
+    /// What it does, to what: "kill PID 4242, which blocks container b15929dfcea1: runc start …".
+    pub fn describe(&self) -> String {
         match self {
             Self::RemoveContainer { id } => format!("remove container {}", id.short()),
             Self::EndProcess(RuntimeProcess {
@@ -157,31 +130,30 @@ impl Action {
                 container,
                 ..
             }) => format!(
-                "end process {pid}, which works on container {}: {}",
+                "kill PID {pid}, which blocks container {}: {}",
                 container.short(),
                 command.join(" ")
             ),
             Self::ContinueDaemon { pid, name, .. } => {
-                format!("let {name}, process {pid}, go on (SIGCONT)")
+                format!("resume {name} (PID {pid}) with SIGCONT")
             }
             Self::DetachMount {
                 path,
                 namespace,
                 pid,
                 ..
-            } => format!("detach {path} in mount namespace {namespace}, that of process {pid}"),
-            Self::ReexecSystemd => "let systemd start itself again (daemon-reexec)".to_owned(),
+            } => format!("detach {path} in mount namespace {namespace} (of PID {pid})"),
+            Self::ReexecSystemd => "re-execute systemd (daemon-reexec)".to_owned(),
             Self::RestartUnit { unit } => format!("restart {}", unit.name()),
         }
     }
 
-    /// Returns whether it ends and starts what the whole node depends on.
     pub fn restarts(&self) -> bool {
         matches!(self, Self::ReexecSystemd | Self::RestartUnit { .. })
     }
 
-    /// Returns how harsh it is among those of the same risk: Docker takes its containers along unless live-restore is
-    /// on, containerd and the kubelet take none, systemd not even a unit.
+    /// How harsh it is among those of the same risk: Docker takes its containers along unless live-restore is on,
+    /// containerd and the kubelet take none, systemd not even a unit.
     pub fn harshness(&self) -> u8 {
         match self {
             Self::RestartUnit { unit: Unit::Docker } => 2,
@@ -190,7 +162,7 @@ impl Action {
         }
     }
 
-    /// Returns whether it is done to this machine's own processes, mounts or units, which have to be looked at for it.
+    /// Whether it is done to this machine's own processes, mounts or units, which have to be looked at for it.
     pub fn is_to_the_host(&self) -> bool {
         !matches!(self, Self::RemoveContainer { .. })
     }

@@ -7,15 +7,16 @@
 //! not, the daemon says that a removal is in progress, which is then the reason. A container that lists as
 //! `removing` and inspects as `exited` can still be started, and is an exited one.
 
-mod ending;
 mod filter;
 mod living;
+mod result;
 
-pub use ending::{Cleaned, Ending, Fate};
 pub use filter::Filters;
+pub use result::CleanResult;
 
 use crate::{
-    io::probe::{Outcome, Probe},
+    finding::outcome::{Outcome, Status},
+    io::probe::{self, Probe},
     runtime::{Container, ContainerKind, Inspected, State},
     syntax::{
         duration,
@@ -27,18 +28,15 @@ use chrono::TimeDelta;
 use living::{Inhabited, Pods};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// How old a container that never started must be: a start that waits for a slow disk or a slow network may still
-/// come, and the kubelet itself gives up on one after 2 minutes (its runtime request timeout).
+/// How old a container that never started must be: a start that waits for a slow disk or a slow network may still come,
+/// and the kubelet itself gives up on one after 2 minutes (its runtime request timeout).
 pub const NEVER_STARTED_AFTER: TimeDelta = TimeDelta::minutes(10);
 
-/// What the user wants removed.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// Dead ones, and those whose removal is stuck.
     pub dead: bool,
     /// Stopped ones of pods without a living sandbox.
     pub exited: bool,
-    /// Ones of pods that never started.
     pub created: bool,
     /// Of `exited`, those of living pods too.
     pub include_live_pods: bool,
@@ -46,7 +44,6 @@ pub struct Request {
     pub include_non_pods: bool,
     /// Only what finished, or else was created, at least so long ago.
     pub older_than: Option<TimeDelta>,
-    /// Only what these let through.
     pub filters: Filters,
 }
 
@@ -55,15 +52,14 @@ pub struct Request {
 pub enum Kind {
     /// `dead`, or `removing`: Docker can't start it again.
     Dead,
-    /// `exited`
     Exited,
     /// `created`: never started.
     Created,
 }
 
 impl Kind {
-    /// Returns what `inspected` is; `None` for what is never removed (running, paused, restarting, or a state
-    /// that we do not know).
+    /// What `inspected` is; `None` for what is never removed (running, paused, restarting, or a state that we do not
+    /// know).
     pub fn of(inspected: &Inspected) -> Option<Self> {
         match inspected.state {
             _ if inspected.running => None,
@@ -75,55 +71,42 @@ impl Kind {
     }
 }
 
-/// A container to remove, as it was when the plan was made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
-    /// Its id.
     pub id: ContainerId,
-    /// Its name in Docker.
     pub name: String,
-    /// The name that its pod gives it, where a label tells.
     pub label: Option<String>,
-    /// What it is to the kubelet.
     pub role: ContainerKind,
-    /// Its pod.
     pub pod: Option<PodName>,
-    /// Its pod's UID.
     pub uid: Option<PodUid>,
-    /// The sandbox that it ran in.
     pub sandbox: Option<ContainerId>,
-    /// Why it may be removed.
     pub kind: Kind,
-    /// The inspected state.
     pub state: State,
-    /// When it was created.
     pub created: Option<Time>,
-    /// When it was started last.
     pub started: Option<Time>,
-    /// When it ended last.
     pub finished: Option<Time>,
 }
 
 impl Target {
-    /// Returns since when it has been as it is: when it finished, or was created if it never ran.
+    /// Since when it has been as it is: when it finished, or was created if it never ran.
     pub fn since(&self) -> Option<Time> {
         self.finished.or(self.created)
     }
 
-    /// Returns whether `inspected` shows it as the plan saw it. A start and a stop in between leave it exited, but
-    /// with other times.
+    /// Whether `inspected` shows it as the plan saw it. A start and a stop in between leave it exited, but with other
+    /// times.
     pub fn is_unchanged(&self, inspected: &Inspected) -> bool {
         Kind::of(inspected) == Some(self.kind)
             && inspected.started == self.started
             && inspected.finished == self.finished
     }
 
-    /// Returns whether its logs go with it: a sandbox says nothing, and what never ran has said nothing.
+    /// Whether its logs go with it: a sandbox says nothing, and what never ran has said nothing.
     pub fn loses_logs(&self) -> bool {
         self.role != ContainerKind::Sandbox && self.kind != Kind::Created
     }
 
-    /// Returns whether it stands in the sandbox `other`: by its own word, else by the pod.
+    /// Whether it stands in the sandbox `other`: by its own word, else by the pod.
     pub fn is_in(&self, other: &Self) -> bool {
         let same_pod = || match (&self.uid, &other.uid) {
             (Some(mine), Some(its)) => mine == its,
@@ -141,38 +124,31 @@ impl Target {
 /// A container whose inspect did not answer, or told no state: never planned.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unseen {
-    /// Its id.
     pub id: ContainerId,
-    /// Its name.
     pub name: String,
-    /// Its pod.
     pub pod: Option<PodName>,
-    /// The list's state, which proves nothing.
+    /// The list's state, which is not reliable.
     pub listed_state: State,
-    /// How the inspect ended.
     pub probe: Probe,
 }
 
 impl Unseen {
-    /// Returns why it could not be seen.
     pub fn why(&self) -> String {
         let waited = || TimeDelta::from_std(self.probe.took).unwrap_or(duration::NEVER);
         match (&self.probe.error, self.probe.outcome) {
             (Some(words), _) => words.clone(),
-            (None, Outcome::TimedOut) => format!("no answer in {}", duration::human(waited())),
+            (None, probe::Outcome::TimedOut) => {
+                format!("timed out after {}", duration::human(waited()))
+            }
             (None, _) => "not inspected".to_owned(),
         }
     }
 }
 
-/// Why a container of a wanted kind is spared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Spared {
-    /// Its pod's sandbox lives, or its pod can't be told.
     LivePod,
-    /// It belongs to no pod.
     NoPod,
-    /// It never started, but may still.
     MayStart,
     /// It is younger than was asked for, or its age can't be told.
     Young,
@@ -187,9 +163,7 @@ pub enum Spared {
 pub struct Plan {
     /// Pod by pod, each one's containers before their sandbox; what belongs to no pod comes last.
     pub targets: Vec<Target>,
-    /// What could not be seen.
     pub unseen: Vec<Unseen>,
-    /// What of the wanted kinds is spared, and why.
     pub spared: BTreeMap<ContainerId, Spared>,
 }
 
@@ -201,7 +175,7 @@ impl Plan {
         let mut plan = Self::default();
         for container in containers {
             let Some(inspected) = &container.inspected else {
-                if container.probe.outcome != Outcome::Gone {
+                if container.probe.outcome != probe::Outcome::Gone {
                     plan.unseen.push(unseen(container));
                 }
                 continue;
@@ -237,12 +211,12 @@ impl Plan {
         plan
     }
 
-    /// Spares sandboxes that would go before a container that stands in them: it would lose its network and could
-    /// no longer be told from a pod's leftovers. A dead sandbox has nothing left to lose.
+    /// Spares sandboxes that would go before a container that stands in them: it would lose its network and could no
+    /// longer be told from a pod's leftovers. A dead sandbox has nothing left to lose.
     fn keep_sandboxes_in_use(&mut self, containers: &[Container]) {
         let planned: HashSet<&ContainerId> = self.targets.iter().map(|it| &it.id).collect();
         let stays =
-            |it: &&Container| it.probe.outcome != Outcome::Gone && !planned.contains(&it.id);
+            |it: &&Container| it.probe.outcome != probe::Outcome::Gone && !planned.contains(&it.id);
         let inhabited = Inhabited::by(containers.iter().filter(stays));
         let (kept, targets) = std::mem::take(&mut self.targets)
             .into_iter()
@@ -252,23 +226,23 @@ impl Plan {
         self.spared.extend(kept.map(|it| (it.id, Spared::InUse)));
     }
 
-    /// Returns the plan without what is not `wanted`, made from the same `containers`: a sandbox whose container stays
-    /// for that is spared.
+    /// The plan without what is not `wanted`, made from the same `containers`: a sandbox whose container stays for that
+    /// is spared.
     pub fn only(mut self, wanted: &BTreeSet<ContainerId>, containers: &[Container]) -> Self {
         self.targets.retain(|target| wanted.contains(&target.id));
         self.keep_sandboxes_in_use(containers);
         self
     }
 
-    /// Returns whether a later look may spare something of it: what depends on how the rest of its pod is.
+    /// Whether a later look may spare something of it: what depends on how the rest of its pod is.
     pub fn can_be_overtaken(&self) -> bool {
         let depends = |it: &Target| it.kind != Kind::Dead && it.role != ContainerKind::Other;
         self.targets.iter().any(depends)
     }
 
-    /// Returns the endings of targets that a `later` look spares: since the plan was made, their pod may have come
-    /// back to life. Whether a container itself changed is looked at right before its removal.
-    pub fn overtaken(&self, later: &Self) -> Vec<Option<Ending>> {
+    /// The endings of targets that a `later` look spares: since the plan was made, their pod may have come back to
+    /// life. Whether a container itself changed is looked at right before its removal.
+    pub fn overtaken(&self, later: &Self) -> Vec<Option<Outcome>> {
         let unseen: HashSet<&PodName> = later
             .unseen
             .iter()
@@ -277,21 +251,20 @@ impl Plan {
         let is_unseen =
             |target: &Target| target.pod.as_ref().is_some_and(|pod| unseen.contains(pod));
         let why = |target: &Target, why: &Spared| match why {
-            Spared::LivePod if is_unseen(target) => "part of its pod can't be inspected any more",
-            Spared::LivePod => "its pod lives again",
-            Spared::InUse => "a container stands in it that was not planned for",
-            _ => "a second look spares it",
+            Spared::LivePod if is_unseen(target) => "part of its pod cannot be inspected any more",
+            Spared::LivePod => "its pod is running again",
+            Spared::InUse => "a container that is not planned uses this sandbox",
+            _ => "a new scan keeps it",
         };
         let ending = |target: &Target| {
             let spared = later.spared.get(&target.id)?;
-            Some(Ending::because(Fate::Changed, why(target, spared)))
+            Some(Outcome::because(Status::Changed, why(target, spared)))
         };
         self.targets.iter().map(ending).collect()
     }
 }
 
 impl Request {
-    /// Returns whether containers of `kind` were asked for.
     fn wants(&self, kind: Kind) -> bool {
         match kind {
             Kind::Dead => self.dead,
@@ -300,7 +273,6 @@ impl Request {
         }
     }
 
-    /// Returns why `target` stays, if it does.
     fn spares(&self, target: &Target, pods: &Pods<'_>, now: Time) -> Option<Spared> {
         let age = target.since().map(|since| now - since);
         let younger = |than: TimeDelta| age.is_none_or(|age| age < than);
@@ -321,7 +293,6 @@ impl Request {
     }
 }
 
-/// Returns what is kept of a container to remove.
 fn target(container: &Container, inspected: &Inspected, kind: Kind) -> Target {
     Target {
         id: container.id.clone(),
@@ -342,17 +313,15 @@ fn target(container: &Container, inspected: &Inspected, kind: Kind) -> Target {
     }
 }
 
-/// Returns what is kept of a container whose inspect told no known state.
 fn unknown(container: &Container, word: &str) -> Unseen {
     let mut unseen = unseen(container);
     unseen.probe.error = Some(match word {
-        "" => "its inspect tells no state".to_owned(),
-        _ => format!("its inspect tells an unknown state: {word}"),
+        "" => "its inspect has no state".to_owned(),
+        _ => format!("its inspect has an unknown state: {word}"),
     });
     unseen
 }
 
-/// Returns what is kept of a container that could not be seen.
 fn unseen(container: &Container) -> Unseen {
     Unseen {
         id: container.id.clone(),
@@ -363,7 +332,6 @@ fn unseen(container: &Container) -> Unseen {
     }
 }
 
-/// Returns by what targets are ordered.
 fn sort_key(
     target: &Target,
 ) -> (

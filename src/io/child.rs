@@ -3,6 +3,7 @@
 //! What reads a sick process's memory, or a dead disk, may sleep in the kernel where no signal reaches it. In a
 //! thread of ours it would keep us from ending; in a child it keeps only the child.
 
+use super::deadline::{self, Ended};
 use rustix::{
     io::Errno,
     process::{
@@ -11,7 +12,7 @@ use rustix::{
     },
 };
 use std::{
-    io,
+    io::{self, Read as _},
     os::unix::process::CommandExt as _,
     process::{Child, Command, ExitStatus, Stdio},
     thread,
@@ -23,7 +24,7 @@ pub(crate) const OWN_PROGRAM: &str = "/proc/self/exe";
 /// The subcommand by which our own program reads in a child: ours alone, not shown.
 pub(crate) const READ: &str = "read";
 
-/// Returns our own program as a reader, with nothing of ours but a pipe to answer through.
+/// Our own program as a reader, with nothing of ours but a pipe to answer through.
 pub(crate) fn reader() -> Command {
     let mut command = Command::new(OWN_PROGRAM);
     command
@@ -34,7 +35,7 @@ pub(crate) fn reader() -> Command {
     command
 }
 
-/// The reader's part, before anything that may hang: out of the terminal's reach, and gone with us.
+/// The reader's part, before anything that may hang: out of the terminal's reach, and killed with us.
 pub(crate) fn detach() {
     // A leader of a group can't, and need not.
     let _ = setsid();
@@ -48,7 +49,6 @@ pub(crate) const LAST_BREATH: Duration = Duration::from_millis(500);
 /// A child with a process group of its own; killed with its group when it is let go.
 #[derive(Debug)]
 pub(crate) struct Running {
-    /// The child.
     pub(crate) child: Child,
     ended: Option<ExitStatus>,
     /// Whether it ended without a word: who started us ignores SIGCHLD, and the kernel keeps no status then (wait(2)).
@@ -58,17 +58,11 @@ pub(crate) struct Running {
 
 impl Running {
     /// Starts it. It has no standard input; what else it may use is for the caller to say.
-    ///
-    /// # Errors
-    /// It cannot be run.
     pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
         Self::spawn(command.stdin(Stdio::null()))
     }
 
     /// As `start`, but its standard input is a pipe of ours.
-    ///
-    /// # Errors
-    /// It cannot be run.
     pub(crate) fn start_fed(command: &mut Command) -> io::Result<Self> {
         Self::spawn(command.stdin(Stdio::piped()))
     }
@@ -83,17 +77,43 @@ impl Running {
         })
     }
 
-    /// Returns how the child ended, if it does so within `patience` and that can be known.
+    /// Reads the child's standard output, then its standard error, as far as they are pipes: at most `most` bytes of
+    /// each, until `until`. Returns them, and whether the pipes were closed in time.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub(crate) fn read(&mut self, most: u64, until: Instant) -> io::Result<(Vec<u8>, bool)> {
+        let (stdout, stderr) = (self.child.stdout.take(), self.child.stderr.take());
+        let mut bytes = Vec::new();
+        let ended = deadline::read_until_deadline(
+            until,
+            // One after the other: of an error there is little, and a pipe holds it.
+            move |to| {
+                if let Some(stdout) = stdout {
+                    deadline::send_blocks(stdout.take(most), to);
+                }
+                if let Some(stderr) = stderr {
+                    deadline::send_blocks(stderr.take(most), to);
+                }
+            },
+            &mut |block: io::Result<Vec<u8>>| {
+                bytes.extend(block.unwrap_or_default());
+                true
+            },
+        )?;
+        Ok((bytes, matches!(ended, Ended::Whole)))
+    }
+
     pub(crate) fn wait(&mut self, patience: Duration) -> Option<ExitStatus> {
         let until = Instant::now() + patience;
-        while !self.is_over() {
+        while !self.has_ended() {
             match self.child.try_wait() {
                 Ok(ended) => self.ended = ended,
                 Err(error) => {
                     self.gone = error.raw_os_error() == Some(Errno::CHILD.raw_os_error());
                 }
             }
-            if !self.is_over() {
+            if !self.has_ended() {
                 if Instant::now() >= until {
                     return None;
                 }
@@ -112,21 +132,21 @@ impl Running {
     pub(crate) fn end(&mut self, patience: Duration) -> Option<u32> {
         // The one who lets it go waits no second time.
         self.patience = Duration::ZERO;
-        self.strike();
+        self.signal();
         self.wait(patience);
-        (!self.is_over()).then(|| self.child.id())
+        (!self.has_ended()).then(|| self.child.id())
     }
 
-    fn is_over(&self) -> bool {
+    fn has_ended(&self) -> bool {
         self.ended.is_some() || self.gone
     }
 
-    fn strike(&mut self) {
+    fn signal(&mut self) {
         let pid = Pid::from_child(&self.child);
         // Only a look: as long as it is not waited for, its number and its group's are no one else's.
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         self.gone |= waitid(WaitId::Pid(pid), look).err() == Some(Errno::CHILD);
-        if !self.is_over() {
+        if !self.has_ended() {
             // Gone already is as good. One that sleeps in the kernel dies later; nobody waits for it.
             let _ = kill_process_group(pid, Signal::KILL);
         }
@@ -135,7 +155,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.strike();
+        self.signal();
         self.wait(self.patience);
     }
 }

@@ -1,5 +1,5 @@
-//! Reading that may never end: a thread reads, and is left behind when time is up. A read of a dead disk sleeps
-//! in the kernel, where nothing can end it.
+//! Reads that may never return, in a thread that is left behind at a deadline: a read of a dead disk sleeps in the kernel,
+//! and cannot be ended.
 
 use std::{
     io::{self, Read},
@@ -8,52 +8,50 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How many pieces wait for their reader.
-const AHEAD: usize = 4;
-/// How much is read at a time.
+/// Pieces that may wait for their reader.
+const MAX_AHEAD: usize = 4;
 const BLOCK: usize = 64 << 10;
 
-/// How reading came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// All was read.
     Whole,
-    /// Time was up.
+    /// Time ran out.
     Late,
     /// Enough was read.
     Enough,
 }
 
-/// Runs `produce` in a thread and hands what it sends to `take`, until it ends, `take` says no, or time is up.
-/// The thread then ends with its next send, if it comes to that.
+/// Runs `produce` in a thread and hands what it sends to `take`, until it ends, `take` returns false, or time runs out.
+/// The thread then ends with its next send, if it gets there.
 ///
 /// # Errors
 /// No thread can be started.
-pub(crate) fn pump<T: Send + 'static>(
+pub(crate) fn read_until_deadline<T: Send + 'static>(
     deadline: Instant,
     produce: impl FnOnce(&SyncSender<T>) + Send + 'static,
     take: &mut dyn FnMut(T) -> bool,
 ) -> io::Result<Ended> {
-    pump_steadily(deadline, Duration::MAX, produce, take)
+    read_until_silent(deadline, Duration::MAX, produce, take)
 }
 
-/// As `pump`, but gives up as well when nothing comes for as long as `silence`.
+/// As `read_until_deadline`, but also ends when nothing comes for as long as `silence`.
 ///
 /// # Errors
 /// No thread can be started.
-pub(crate) fn pump_steadily<T: Send + 'static>(
+pub(crate) fn read_until_silent<T: Send + 'static>(
     deadline: Instant,
     silence: Duration,
     produce: impl FnOnce(&SyncSender<T>) + Send + 'static,
     take: &mut dyn FnMut(T) -> bool,
 ) -> io::Result<Ended> {
-    let (sender, receiver) = sync_channel(AHEAD);
+    let (sender, receiver) = sync_channel(MAX_AHEAD);
     thread::Builder::new()
         .name("log".to_owned())
         .spawn(move || produce(&sender))?;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        // A sender that always has something would never let the time-out come.
+        // A sender that always has something would keep the time-out from coming.
         if left.is_zero() {
             return Ok(Ended::Late);
         }
@@ -69,7 +67,7 @@ pub(crate) fn pump_steadily<T: Send + 'static>(
     }
 }
 
-/// Sends what `from` gives, in blocks. A failure to read is its end.
+/// Sends `from` in blocks, up to its end or an error.
 pub(crate) fn send_blocks(mut from: impl Read, to: &SyncSender<io::Result<Vec<u8>>>) {
     let mut block = vec![0; BLOCK];
     loop {
@@ -78,7 +76,7 @@ pub(crate) fn send_blocks(mut from: impl Read, to: &SyncSender<io::Result<Vec<u8
             Ok(read) => to.send(Ok(block[..read].to_vec())),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
             Err(error) => {
-                // Nobody may be listening any more; there is nothing more to say then.
+                // The receiver may be gone.
                 drop(to.send(Err(error)));
                 return;
             }
@@ -103,7 +101,7 @@ mod tests {
         let (_never, wait) = channel::<()>();
         let started = Instant::now();
         let mut got = Vec::new();
-        let ended = pump(
+        let ended = read_until_deadline(
             soon(),
             move |to: &SyncSender<u8>| {
                 to.send(1).unwrap();
@@ -127,7 +125,7 @@ mod tests {
             let _ = wait.recv();
         };
         let silence = Duration::from_millis(200);
-        let ended = pump_steadily(later, silence, produce, &mut |_| true);
+        let ended = read_until_silent(later, silence, produce, &mut |_| true);
         assert_eq!(ended.unwrap(), Ended::Late);
         assert!(Instant::now() < later - Duration::from_secs(50));
     }
@@ -135,10 +133,13 @@ mod tests {
     #[test]
     fn a_reader_that_never_stops_is_cut_off() {
         let endless = |to: &SyncSender<u8>| while to.send(0).is_ok() {};
-        assert_eq!(pump(soon(), endless, &mut |_| true).unwrap(), Ended::Late);
+        assert_eq!(
+            read_until_deadline(soon(), endless, &mut |_| true).unwrap(),
+            Ended::Late
+        );
         let later = Instant::now() + Duration::from_secs(60);
         let mut left = 10;
-        let ended = pump(later, endless, &mut |_| {
+        let ended = read_until_deadline(later, endless, &mut |_| {
             left -= 1;
             left > 0
         });
@@ -151,7 +152,7 @@ mod tests {
         let from = io::Cursor::new(text.clone());
         let mut got = Vec::new();
         let later = Instant::now() + Duration::from_secs(60);
-        let ended = pump(
+        let ended = read_until_deadline(
             later,
             |to| send_blocks(from, to),
             &mut |block: io::Result<Vec<u8>>| {

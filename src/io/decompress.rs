@@ -1,6 +1,6 @@
-//! Logs that are compressed, as a stream of their text: gzip, zstd, xz and bzip2, told by their first bytes, never by
-//! a name. Members, frames and streams that follow each other are one log, of whatever kind each is. Nothing is kept
-//! but a window of at most `MOST`: what unpacks to a terabyte costs time, and no memory.
+//! Decompresses logs as a stream: gzip, zstd, xz and bzip2, detected by their first bytes, never by a name. Members,
+//! frames and streams that follow each other are one log, of whatever format each is. Memory is limited to a window of
+//! at most `MAX_WINDOW`: a terabyte of text costs time only.
 
 mod codec;
 
@@ -10,25 +10,24 @@ use std::{
     io::{self, Read},
 };
 
-/// Most memory for windows and dictionaries, of all layers together.
-pub(crate) const MOST: u64 = 128 << 20;
-/// How much of the compressed bytes is read at a time.
+/// Memory for windows and dictionaries, of all layers together, in bytes.
+pub(crate) const MAX_WINDOW: u64 = 128 << 20;
+/// Compressed bytes that are read at a time.
 const INPUT: usize = 64 << 10;
-/// How many bytes tell what begins, and how large a window it wants.
+/// Bytes that show the format, and the size of its window.
 pub(crate) const MAGIC: usize = 18;
 
-/// How a log is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum Compression {
     Gzip,
     Zstd,
     Xz,
     Bzip2,
 }
 
-impl Kind {
-    /// Returns what the bytes begin, if it is compressed.
-    pub(crate) fn of(head: &[u8]) -> Option<Self> {
+impl Compression {
+    /// The format of what begins with `head`, if it is compressed.
+    pub(crate) fn detect(head: &[u8]) -> Option<Self> {
         let whole = |magic: &[u8]| head.starts_with(magic);
         match head {
             _ if whole(b"\x1f\x8b") => Some(Self::Gzip),
@@ -43,13 +42,6 @@ impl Kind {
         }
     }
 
-    /// Returns whether unpacking it takes no more than some MiB, whatever it holds: 32 KiB of window, or 4 MiB of bzip2's
-    /// blocks.
-    pub(crate) fn is_small(self) -> bool {
-        matches!(self, Self::Gzip | Self::Bzip2)
-    }
-
-    /// Returns its name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Gzip => "gzip",
@@ -59,8 +51,8 @@ impl Kind {
         }
     }
 
-    /// Returns the command that unpacks it to standard output, whatever memory that takes.
-    fn cure(self) -> &'static str {
+    /// The command that decompresses it to standard output, whatever memory that takes.
+    fn command(self) -> &'static str {
         match self {
             Self::Gzip => "gzip -dc",
             Self::Zstd => "zstd -dc --long=31",
@@ -70,107 +62,100 @@ impl Kind {
     }
 }
 
-/// Whether it is a frame that zstd's tools put around others, which holds no text. lz4 has the same ones.
+/// Whether it is a frame of zstd's tools without text. lz4 has the same ones.
 fn is_skippable(head: &[u8]) -> bool {
     matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }
 
-/// Why unpacking ended before the end.
+/// Why decompression ended early.
 #[derive(Debug)]
-enum Trouble {
-    /// What is compressed ends in the middle.
-    Cut(Kind),
-    /// It is not what it says it is.
-    Damaged(Kind, String),
-    /// It wants more memory, how much if that is known, than is allowed.
-    Window(Kind, Option<u64>, u64),
-    /// After its end comes something else.
-    Tail(Kind),
+enum Fault {
+    CutShort(Compression),
+    Damaged(Compression, String),
+    /// It needs more memory (how much, if known) than is allowed.
+    Window(Compression, Option<u64>, u64),
+    /// Something that is not compressed follows.
+    Trailing(Compression),
 }
 
-/// Trouble, in whole words: where, why, and what may help.
+/// A fault in full: where, why, and the cure.
 #[derive(Debug)]
-struct Why {
-    trouble: Trouble,
-    /// Bytes unpacked before.
+struct DecodeError {
+    fault: Fault,
     done: u64,
-    /// What to call it in a command.
-    given: String,
+    file: String,
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let done = self.done;
-        match &self.trouble {
-            Trouble::Cut(kind) => write!(
+        match &self.fault {
+            Fault::CutShort(kind) => write!(
                 f,
-                "it is cut short ({}): what comes after its first {done} bytes, unpacked, is missing",
+                "it is cut short ({}): only its first {done} bytes, decompressed, are there",
                 kind.name()
             ),
-            Trouble::Damaged(kind, words) => write!(
+            Fault::Damaged(kind, words) => write!(
                 f,
-                "it is damaged ({}: {words}): what comes after its first {done} bytes, unpacked, could not be read",
+                "it is damaged ({}: {words}): only its first {done} bytes, decompressed, could be read",
                 kind.name()
             ),
-            Trouble::Window(kind, size, room) => {
+            Fault::Window(kind, size, room) => {
                 let room = format!("{} MiB", room >> 20);
                 let size = size.map(|size| format!("{} MiB", size.div_ceil(1 << 20)));
                 let much = match size {
-                    Some(size) => format!("{size} of memory, and {room} is the most that is used"),
-                    None => format!("more than {room} of memory, the most that is used"),
+                    Some(size) => format!("{size} of memory (limit {room})"),
+                    None => format!("more than {room} of memory, the limit"),
                 };
                 write!(
                     f,
-                    "to unpack it ({}) takes {much}: {} {} | plegdoctor diagnose --log -",
+                    "decompressing it ({}) takes {much}: {} {} | plegdoctor diagnose --log -",
                     kind.name(),
-                    kind.cure(),
-                    self.given
+                    kind.command(),
+                    self.file
                 )
             }
-            Trouble::Tail(kind) => write!(
+            Fault::Trailing(kind) => write!(
                 f,
-                "after its first {done} bytes, unpacked, follows what is not compressed ({}), and was not read",
+                "what follows its first {done} bytes, decompressed, is not compressed ({}) and was not read",
                 kind.name()
             ),
         }
     }
 }
 
-impl std::error::Error for Why {}
+impl std::error::Error for DecodeError {}
 
-/// Returns whether `error` says what became of unpacking, in whole words.
-pub(crate) fn is_told(error: &io::Error) -> bool {
+/// Whether `error` explains in full why decompression ended.
+pub(crate) fn is_explained(error: &io::Error) -> bool {
     error
         .get_ref()
-        .and_then(|inner| inner.downcast_ref::<Why>())
+        .and_then(|inner| inner.downcast_ref::<DecodeError>())
         .is_some()
 }
 
-/// Reads what is compressed as what it holds. What could be unpacked before trouble comes out first.
-pub(crate) struct Unpack<R> {
+/// Reads compressed bytes as text. The text before a fault comes first.
+pub(crate) struct Decoder<R> {
     from: R,
-    /// Compressed bytes, of which those from `at` on are to come.
+    /// Compressed bytes; those from `at` on are to come.
     input: Vec<u8>,
     at: usize,
-    /// Whether `from` came to its end.
     ended: bool,
-    /// What unpacks the member that has begun.
+    /// Of the current member, or the last one.
     codec: Option<Codec>,
-    /// How the last member was compressed, and whether it goes on.
-    kind: Option<Kind>,
+    kind: Option<Compression>,
     inside: bool,
-    /// How much memory is allowed, and how much is in use.
+    /// Memory that is allowed, and in use, in bytes.
     room: u64,
-    need: u64,
+    memory: u64,
     done: u64,
-    trouble: Option<Trouble>,
-    given: String,
+    fault: Option<Fault>,
+    file: String,
 }
 
-impl<R: Read> Unpack<R> {
-    /// Returns a reader of what `from` holds compressed, that takes at most `room` bytes of memory for windows; `given`
-    /// is what to call it in a command.
-    pub(crate) fn new(from: R, room: u64, given: &str) -> Self {
+impl<R: Read> Decoder<R> {
+    /// Reads `from` with at most `room` bytes of memory for windows; `file` is its name in a command.
+    pub(crate) fn new(from: R, room: u64, file: &str) -> Self {
         Self {
             from,
             input: Vec::with_capacity(INPUT),
@@ -180,19 +165,17 @@ impl<R: Read> Unpack<R> {
             kind: None,
             inside: false,
             room,
-            need: 0,
+            memory: 0,
             done: 0,
-            trouble: None,
-            given: given.to_owned(),
+            fault: None,
+            file: file.to_owned(),
         }
     }
 
-    /// Returns how much memory its windows take, as far as it is known by now.
-    pub(crate) fn need(&self) -> u64 {
-        self.need
+    /// Memory of its windows, as far as it is known by now, in bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        self.memory
     }
-
-    /// Has at least `least` bytes of input ready, unless the end comes first.
     fn fill(&mut self, least: usize) -> io::Result<()> {
         while !self.ended && self.input.len() - self.at < least {
             self.input.drain(..self.at);
@@ -210,11 +193,9 @@ impl<R: Read> Unpack<R> {
         }
         Ok(())
     }
-
-    /// Begins the next member. Returns whether there is one.
     fn begin(&mut self) -> io::Result<bool> {
         self.fill(MAGIC)?;
-        // Tapes and some tools fill up with zeros, as gzip and xz allow.
+        // Tapes and some tools pad with zeros, as gzip and xz allow.
         while self.kind.is_some() && self.input[self.at..].first() == Some(&0) {
             self.at += 1;
             self.fill(MAGIC)?;
@@ -223,26 +204,26 @@ impl<R: Read> Unpack<R> {
         if head.is_empty() {
             return Ok(false);
         }
-        let Some(kind) = Kind::of(head) else {
-            self.trouble = Some(Trouble::Tail(self.kind.unwrap_or(Kind::Gzip)));
+        let Some(kind) = Compression::detect(head) else {
+            self.fault = Some(Fault::Trailing(self.kind.unwrap_or(Compression::Gzip)));
             return Ok(false);
         };
         match Codec::begin(kind, head, self.room, self.codec.take()) {
-            Ok((codec, need)) => {
+            Ok((codec, memory)) => {
                 self.codec = Some(codec);
-                self.need = self.need.max(need);
+                self.memory = self.memory.max(memory);
                 (self.kind, self.inside) = (Some(kind), true);
                 Ok(true)
             }
-            Err(trouble) => {
-                self.trouble = Some(trouble);
+            Err(fault) => {
+                self.fault = Some(fault);
                 Ok(false)
             }
         }
     }
 
-    fn unpack(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        while self.trouble.is_none() {
+    fn decode(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while self.fault.is_none() {
             if !self.inside && !self.begin()? {
                 break;
             }
@@ -252,13 +233,13 @@ impl<R: Read> Unpack<R> {
             };
             let Step { read, wrote, end } = codec.step(&self.input[self.at..], out, self.room);
             self.at += read;
-            self.need = self.need.max(codec.need());
+            self.memory = self.memory.max(codec.memory());
             match end {
                 Ok(end) => self.inside = !end,
-                Err(trouble) => self.trouble = Some(trouble),
+                Err(fault) => self.fault = Some(fault),
             }
             if self.inside && read == 0 && wrote == 0 && self.ended && self.at == self.input.len() {
-                self.trouble.get_or_insert(Trouble::Cut(kind));
+                self.fault.get_or_insert(Fault::CutShort(kind));
             }
             if wrote > 0 {
                 return Ok(wrote);
@@ -268,27 +249,27 @@ impl<R: Read> Unpack<R> {
     }
 }
 
-impl<R: Read> Read for Unpack<R> {
+impl<R: Read> Read for Decoder<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if out.is_empty() {
             return Ok(0);
         }
-        let wrote = self.unpack(out)?;
+        let wrote = self.decode(out)?;
         self.done += wrote as u64;
-        match self.trouble.take() {
-            Some(trouble) if wrote == 0 => {
-                // Once is enough: then it is at its end.
+        match self.fault.take() {
+            Some(fault) if wrote == 0 => {
+                // The fault is returned once; then it is at its end.
                 (self.inside, self.ended) = (false, true);
                 self.input.clear();
                 self.at = 0;
-                Err(io::Error::other(Why {
-                    trouble,
+                Err(io::Error::other(DecodeError {
+                    fault,
                     done: self.done,
-                    given: self.given.clone(),
+                    file: self.file.clone(),
                 }))
             }
-            trouble => {
-                self.trouble = trouble;
+            fault => {
+                self.fault = fault;
                 Ok(wrote)
             }
         }

@@ -1,14 +1,16 @@
 //! The machine's files, read without waiting and with a bound: the kernel's own, a folder that looks like them, or
-//! what a capture holds. Everything that is seen of a host is read through a `Tree`, so that it can be kept (`Tap`)
+//! what a capture holds. Everything that is seen of a host is read through a `Tree`, so that it can be kept (`FileRecorder`)
 //! and read again elsewhere, with the same outcome.
 //!
 //! A recorded tree holds plain files only: a link is a file with the link's text, the second look at `status` is
 //! `status.later`, the number of a folder's entries is `fd.count`, and what no file tells is under `told/`.
 
-use super::tap::Tap;
+pub use super::recorder::Recorded;
+
+use super::recorder::FileRecorder;
 use rustix::{fs::OFlags, io::Errno};
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     fs::{self, File},
     io::{self, ErrorKind, Read as _},
     os::unix::fs::OpenOptionsExt as _,
@@ -18,22 +20,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Most that is read of one file.
 const MOST: u64 = 1 << 20;
 /// Most that is read of a recorded kernel log; the kernel's own ring has mostly less than 1 MiB.
 const MOST_RECORDS: u64 = 16 << 20;
 /// Most records that are read; the kernel keeps some thousands.
 const RECORDS: usize = 200_000;
 
-/// Files by their paths below the root, `proc/1/stat`.
-pub type Recorded = BTreeMap<String, Vec<u8>>;
-
 /// A machine's files. Paths are relative to its root; a leading slash is the root's.
 #[derive(Clone, Debug)]
 pub struct Tree {
     root: PathBuf,
     origin: Origin,
-    tap: Option<Arc<Tap>>,
+    recorder: Option<Arc<FileRecorder>>,
 }
 
 #[derive(Clone, Debug)]
@@ -57,7 +55,7 @@ impl Tree {
         Self {
             root: root.to_owned(),
             origin,
-            tap: None,
+            recorder: None,
         }
     }
 
@@ -66,23 +64,23 @@ impl Tree {
         Self {
             root: PathBuf::from(root),
             origin: Origin::Recorded(files),
-            tap: None,
+            recorder: None,
         }
     }
 
-    /// Returns the same machine; whatever is read of it is kept in `tap`.
+    /// Returns the same machine; whatever is read of it is kept in `recorder`.
     #[must_use]
-    pub fn tapped(self, tap: Arc<Tap>) -> Self {
+    pub fn recorded_by(self, recorder: Arc<FileRecorder>) -> Self {
         Self {
-            tap: Some(tap),
+            recorder: Some(recorder),
             ..self
         }
     }
 
     /// Returns the same machine; nothing that is read of it is kept. For a second look at what the first one keeps.
-    pub(crate) fn aside(&self) -> Self {
+    pub(crate) fn unrecorded(&self) -> Self {
         Self {
-            tap: None,
+            recorder: None,
             ..self.clone()
         }
     }
@@ -126,7 +124,11 @@ impl Tree {
     /// It cannot be opened or read.
     pub fn large(&self, path: &str, most: u64) -> io::Result<(String, bool)> {
         // Mounts come and go between two looks; what is judged is what is kept, so the first answer is.
-        let bytes = match self.tap.as_ref().and_then(|tap| tap.kept(path)) {
+        let bytes = match self
+            .recorder
+            .as_ref()
+            .and_then(|recorder| recorder.recorded(path))
+        {
             Some(known) => known,
             None => {
                 let read = self.read(path, most);
@@ -169,8 +171,8 @@ impl Tree {
             return self.text(&path).ok();
         }
         let told = tell()?;
-        if let Some(tap) = &self.tap {
-            tap.keep(&path, Ok(told.as_bytes()));
+        if let Some(recorder) = &self.recorder {
+            recorder.record(&path, Ok(told.as_bytes()));
         }
         Some(told)
     }
@@ -181,7 +183,11 @@ impl Tree {
     /// It is none, or cannot be read.
     pub fn link(&self, path: &str) -> io::Result<String> {
         // A process that ends between two looks must not count here and be missing there: the first answer is kept.
-        if let Some(known) = self.tap.as_ref().and_then(|tap| tap.kept(path)) {
+        if let Some(known) = self
+            .recorder
+            .as_ref()
+            .and_then(|recorder| recorder.recorded(path))
+        {
             return Ok(String::from_utf8_lossy(&known).trim_end().to_owned());
         }
         let read = match &self.origin {
@@ -252,8 +258,8 @@ impl Tree {
             Origin::Recorded(_) => self.names(path)?.len().min(most),
             Origin::Live | Origin::Folder => fs::read_dir(self.path(path))?.take(most).count(),
         };
-        if let Some(tap) = &self.tap {
-            tap.keep(&recorded, Ok(count.to_string().as_bytes()));
+        if let Some(recorder) = &self.recorder {
+            recorder.record(&recorded, Ok(count.to_string().as_bytes()));
         }
         Ok(count as u64)
     }
@@ -271,7 +277,7 @@ impl Tree {
             String::from_utf8_lossy(&bytes).lines().for_each(take);
             return Ok(());
         }
-        let mut kept = self.tap.as_ref().map(|_| Vec::new());
+        let mut kept = self.recorder.as_ref().map(|_| Vec::new());
         let mut log = open(&self.path(path)).inspect_err(|error| self.fail(path, error))?;
         drain(&mut log, &mut |record| {
             let record = String::from_utf8_lossy(record);
@@ -282,16 +288,16 @@ impl Tree {
             }
             take(&record);
         });
-        if let (Some(tap), Some(kept)) = (&self.tap, kept) {
-            tap.keep(path, Ok(newest(&kept)));
+        if let (Some(recorder), Some(kept)) = (&self.recorder, kept) {
+            recorder.record(path, Ok(newest(&kept)));
         }
         Ok(())
     }
 
     /// Keeps what was read on another way than through this tree, by a child for instance.
     pub(crate) fn note(&self, path: &str, bytes: &[u8]) {
-        if let Some(tap) = &self.tap {
-            tap.keep(path.trim_start_matches('/'), Ok(bytes));
+        if let Some(recorder) = &self.recorder {
+            recorder.record(path.trim_start_matches('/'), Ok(bytes));
         }
     }
 
@@ -306,15 +312,15 @@ impl Tree {
     }
 
     fn keep(&self, path: &str, read: io::Result<Vec<u8>>) -> io::Result<Vec<u8>> {
-        if let Some(tap) = &self.tap {
-            tap.keep(path.trim_start_matches('/'), read.as_deref());
+        if let Some(recorder) = &self.recorder {
+            recorder.record(path.trim_start_matches('/'), read.as_deref());
         }
         read
     }
 
     fn fail(&self, path: &str, error: &io::Error) {
-        if let Some(tap) = &self.tap {
-            tap.keep(path.trim_start_matches('/'), Err(error));
+        if let Some(recorder) = &self.recorder {
+            recorder.record(path.trim_start_matches('/'), Err(error));
         }
     }
 }
@@ -400,13 +406,13 @@ mod tests {
     #[test]
     fn a_large_file_that_changes_between_two_looks_is_judged_as_it_is_kept() {
         let (here, [folder, _]) = both(&[("proc/1/mountinfo", "one")]);
-        let tap = Arc::new(Tap::default());
-        let tree = folder.tapped(Arc::clone(&tap));
+        let recorder = Arc::new(FileRecorder::default());
+        let tree = folder.recorded_by(Arc::clone(&recorder));
         let look = || tree.large("proc/1/mountinfo", MOST).unwrap().0;
         assert_eq!(look(), "one");
         fs::write(here.path().join("proc/1/mountinfo"), "one and two").unwrap();
         assert_eq!(look(), "one");
-        assert_eq!(tap.close().files["proc/1/mountinfo"], b"one");
+        assert_eq!(recorder.finish().files["proc/1/mountinfo"], b"one");
     }
 
     #[test]
@@ -469,12 +475,12 @@ mod tests {
                 passed,
             )
         };
-        let tap = Arc::new(Tap::default());
-        let live = Tree::at(here.path()).tapped(Arc::clone(&tap));
+        let recorder = Arc::new(FileRecorder::default());
+        let live = Tree::at(here.path()).recorded_by(Arc::clone(&recorder));
         assert!(live.is_live());
         let seen = look(&live);
         assert!(seen.6 >= Duration::from_millis(3));
-        let kept = tap.close();
+        let kept = recorder.finish();
         // One that was left behind changes nothing any more.
         assert!(live.text("proc/7/status").is_ok());
         assert_eq!(look(&Tree::recorded("/", Arc::new(kept.files))), seen);
@@ -487,13 +493,13 @@ mod tests {
         fs::create_dir_all(&own).unwrap();
         std::os::unix::fs::symlink("7", here.path().join("proc/self")).unwrap();
         std::os::unix::fs::symlink("mnt:[1]", own.join("mnt")).unwrap();
-        let tap = Arc::new(Tap::default());
-        let live = Tree::at(here.path()).tapped(Arc::clone(&tap));
+        let recorder = Arc::new(FileRecorder::default());
+        let live = Tree::at(here.path()).recorded_by(Arc::clone(&recorder));
         let look = |tree: &Tree| tree.link("proc/7/mnt").ok();
         let before = look(&live);
         fs::remove_file(own.join("mnt")).unwrap();
         let seen = (before, look(&live));
-        let recorded = Tree::recorded("/", Arc::new(tap.close().files));
+        let recorded = Tree::recorded("/", Arc::new(recorder.finish().files));
         assert_eq!((look(&recorded), look(&recorded)), seen);
     }
 
@@ -516,12 +522,12 @@ mod tests {
         fs::create_dir_all(here.path().join("proc/7")).unwrap();
         std::os::unix::fs::symlink("7", here.path().join("proc/self")).unwrap();
         fs::write(here.path().join("proc/7/stat"), "one").unwrap();
-        let tap = Arc::new(Tap::default());
-        let live = Tree::at(here.path()).tapped(Arc::clone(&tap));
+        let recorder = Arc::new(FileRecorder::default());
+        let live = Tree::at(here.path()).recorded_by(Arc::clone(&recorder));
         assert_eq!(live.text("proc/7/stat").unwrap(), "one");
         fs::write(here.path().join("proc/7/stat"), "two").unwrap();
-        assert_eq!(live.aside().text("proc/7/stat").unwrap(), "two");
-        assert_eq!(tap.close().files["proc/7/stat"], b"one");
+        assert_eq!(live.unrecorded().text("proc/7/stat").unwrap(), "two");
+        assert_eq!(recorder.finish().files["proc/7/stat"], b"one");
     }
 
     #[test]

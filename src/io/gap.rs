@@ -1,5 +1,6 @@
 //! What could not be seen, as a value.
 
+use serde::Deserialize;
 use std::fmt;
 
 /// What a gap concerns, for what depends on that.
@@ -13,9 +14,11 @@ pub enum GapKind {
 }
 
 /// Something that could not be seen. Never taken for health.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(default)]
 pub struct Gap {
     /// What it concerns.
+    #[serde(skip)]
     pub kind: GapKind,
     /// What could not be seen.
     pub what: String,

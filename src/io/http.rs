@@ -32,7 +32,6 @@ const MOST_REFUSED: usize = 64 << 20;
 /// Most bytes kept of the other side's words.
 const WORDS: usize = 4096;
 
-/// Who is asked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Peer<'a> {
     /// Who listens on this Unix socket.
@@ -144,7 +143,6 @@ impl Answer {
     }
 }
 
-/// Returns the reply if it is a success.
 pub(crate) fn succeeded(reply: Reply) -> Result<Reply, Failure> {
     match reply.status.is_success() {
         true => Ok(reply),

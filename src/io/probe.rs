@@ -1,5 +1,6 @@
 //! One outside call, and how it ended.
 
+use crate::syntax::json::json_words;
 use std::time::Duration;
 
 /// How a call ended.
@@ -19,6 +20,24 @@ pub enum Outcome {
     Error,
     /// Not asked: enough calls were left unanswered, or time was up.
     NotProbed,
+}
+
+json_words!(Outcome, word {
+    Answered => "answered", TimedOut => "timed_out", Refused => "refused", Denied => "denied", Gone => "gone",
+    Error => "error", NotProbed => "not_probed",
+});
+
+impl Outcome {
+    /// All there are.
+    pub const ALL: [Self; 7] = [
+        Self::Answered,
+        Self::TimedOut,
+        Self::Refused,
+        Self::Denied,
+        Self::Gone,
+        Self::Error,
+        Self::NotProbed,
+    ];
 }
 
 /// One call and how it ended.

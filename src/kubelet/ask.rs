@@ -4,7 +4,7 @@
 //! read-only port 10255, which many clusters turn off. 10250 wants a certificate or a token; who has one saves its
 //! metrics to a file. Nothing is judged here.
 
-use super::{Answer, What};
+use super::{Answer, Query};
 use crate::io::{
     deadline::{self, Ended},
     http::{self, Failure, Peer, Reply, Url},
@@ -29,11 +29,10 @@ const METRICS: &str = "http://127.0.0.1:10255/metrics";
 const METRICS_END: &str = "/metrics";
 const HEALTH_END: &str = "/healthz?verbose";
 /// Most bytes of metrics: a node with hundreds of pods has a few MiB.
-const MOST_METRICS: usize = 32 << 20;
-/// Most bytes of a health check.
-const MOST_HEALTH: usize = 64 << 10;
+const MAX_METRICS: usize = 32 << 20;
+const MAX_HEALTH: usize = 64 << 10;
 /// How long a file may take: it may be a pipe from the program that asks for it.
-const FILE_PATIENCE: Duration = Duration::from_secs(10);
+const FILE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Where to get the metrics, if somebody said so.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,10 +55,11 @@ impl Target {
         };
         if scheme.eq_ignore_ascii_case("https") {
             bail!(
-                "can't ask the kubelet at {text:?}: https wants its certificates; save the metrics with kubectl get --raw /api/v1/nodes/NODE/proxy/metrics > FILE and name the file"
+                "can't query the kubelet at {text:?}: https needs client certificates; save the metrics with kubectl get --raw /api/v1/nodes/NODE/proxy/metrics > FILE and pass the file"
             );
         }
-        let url = Url::parse(text).with_context(|| format!("can't ask the kubelet at {text:?}"))?;
+        let url =
+            Url::parse(text).with_context(|| format!("can't query the kubelet at {text:?}"))?;
         Ok(Self(Place::Url(match url.path.as_str() {
             "/" => url.with_path(METRICS_END),
             _ => url,
@@ -74,11 +74,10 @@ pub struct Ask<'a> {
     pub named: Option<&'a Target>,
     /// Whether the kubelet of this machine, as it is now, is meant.
     pub here: bool,
-    /// The deadline of each call.
     pub timeout: Duration,
 }
 
-/// Asks for all that tells how the kubelet is. Ends within `timeout`, or 10 s where a file was named.
+/// Ends within `timeout`, or 10 s where a file was named.
 pub fn ask(ask: &Ask<'_>) -> Vec<Answer> {
     let named = ask.named.map(|Target(place)| place);
     let calls = calls(named, ask.here);
@@ -87,7 +86,7 @@ pub fn ask(ask: &Ask<'_>) -> Vec<Answer> {
         let named_thread = thread::Builder::new().name("kubelet".to_owned());
         let asking = named_thread.spawn_scoped(scope, || make(&calls, ask.timeout));
         if let Some(Place::File(path)) = named {
-            answers.push(saved(path, FILE_PATIENCE));
+            answers.push(saved(path, FILE_TIMEOUT));
         }
         answers.extend(match asking {
             Ok(asking) => asking.join().unwrap_or_default(),
@@ -97,9 +96,8 @@ pub fn ask(ask: &Ask<'_>) -> Vec<Answer> {
     answers
 }
 
-/// A question, and where to ask it.
 struct Call {
-    what: What,
+    what: Query,
     url: Url,
     named: bool,
 }
@@ -116,24 +114,24 @@ fn calls(named: Option<&Place>, here: bool) -> Vec<Call> {
     let mut calls = Vec::new();
     match named {
         Some(Place::Url(url)) => calls.push(Call {
-            what: What::Metrics,
+            what: Query::Metrics,
             url: url.clone(),
             named: true,
         }),
-        None if here => calls.extend(own(What::Metrics, METRICS)),
+        None if here => calls.extend(own(Query::Metrics, METRICS)),
         Some(Place::File(_)) | None => {}
     }
     let beside = calls.first().and_then(|call| {
         let base = call.url.path.strip_suffix(METRICS_END)?;
         Some(Call {
-            what: What::HealthByMetrics,
+            what: Query::HealthByMetrics,
             url: call.url.with_path(format!("{base}{HEALTH_END}")),
             named: call.named,
         })
     });
     calls.extend(beside);
     if here {
-        calls.extend(own(What::Health, HEALTH));
+        calls.extend(own(Query::Health, HEALTH));
     }
     calls
 }
@@ -142,7 +140,7 @@ fn calls(named: Option<&Place>, here: bool) -> Vec<Call> {
 fn make(calls: &[Call], timeout: Duration) -> Vec<Answer> {
     let all = join_all(calls.iter().map(|call| call.make(timeout)));
     http::block_on(all).unwrap_or_else(|error| {
-        let words = format!("can't start asking: {error}");
+        let words = format!("can't start the calls: {error}");
         let failure = Failure::new(Outcome::Error, words);
         let failed = |call: &Call| call.ended(Duration::ZERO, Err(failure.clone()));
         calls.iter().map(failed).collect()
@@ -152,8 +150,8 @@ fn make(calls: &[Call], timeout: Duration) -> Vec<Answer> {
 impl Call {
     async fn make(&self, timeout: Duration) -> Answer {
         let most = match self.what {
-            What::Metrics | What::SavedMetrics => MOST_METRICS,
-            What::Health | What::HealthByMetrics => MOST_HEALTH,
+            Query::Metrics | Query::SavedMetrics => MAX_METRICS,
+            Query::Health | Query::HealthByMetrics => MAX_HEALTH,
         };
         let peer = Peer::Tcp(&self.url.authority);
         let (took, reply) = http::ask(peer, &self.url.path, timeout, most).await;
@@ -185,16 +183,15 @@ impl Call {
     }
 }
 
-/// Reads metrics that somebody saved.
-fn saved(path: &Path, patience: Duration) -> Answer {
+fn saved(path: &Path, timeout: Duration) -> Answer {
     let started = Instant::now();
     let mut body = Err((
         Outcome::TimedOut,
-        format!("reading it takes longer than {} s", patience.as_secs_f64()),
+        format!("reading timed out after {} s", timeout.as_secs_f64()),
     ));
     let own = path.to_owned();
-    let ended = deadline::pump(
-        started + patience,
+    let ended = deadline::read_until_deadline(
+        started + timeout,
         move |to: &SyncSender<io::Result<Vec<u8>>>| drop(to.send(bytes(&own))),
         &mut |read: io::Result<Vec<u8>>| {
             body = read.map_err(|error| (outcome(&error), error.to_string()));
@@ -203,15 +200,15 @@ fn saved(path: &Path, patience: Duration) -> Answer {
     );
     let (outcome, error, body) = match (ended, body) {
         (Err(error), _) => (Outcome::Error, Some(error.to_string()), Vec::new()),
-        (Ok(Ended::Whole | Ended::Late | Ended::Enough), Ok(body)) if body.len() > MOST_METRICS => {
-            let error = format!("it is larger than {} MiB", MOST_METRICS >> 20);
+        (Ok(Ended::Whole | Ended::Late | Ended::Enough), Ok(body)) if body.len() > MAX_METRICS => {
+            let error = format!("larger than {} MiB", MAX_METRICS >> 20);
             (Outcome::Error, Some(error), Vec::new())
         }
         (Ok(_), Ok(body)) => (Outcome::Answered, None, body),
         (Ok(_), Err((outcome, error))) => (outcome, Some(error), Vec::new()),
     };
     Answer {
-        what: What::SavedMetrics,
+        what: Query::SavedMetrics,
         source: path.display().to_string(),
         named: true,
         probe: Probe {
@@ -231,11 +228,11 @@ fn outcome(error: &io::Error) -> Outcome {
     }
 }
 
-/// Returns a file's bytes, one more than are taken at the most.
+/// A file's bytes, one more than are taken at the most.
 fn bytes(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let file = File::open(path)?;
-    file.take(MOST_METRICS as u64 + 1).read_to_end(&mut bytes)?;
+    file.take(MAX_METRICS as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -288,11 +285,11 @@ mod tests {
         assert!(started.elapsed() < Duration::from_secs(5));
         assert_eq!(answer.probe.outcome, Outcome::TimedOut);
         let words = answer.probe.error.unwrap();
-        assert_eq!(words, "reading it takes longer than 0.2 s");
-        let endless = saved(Path::new("/dev/zero"), FILE_PATIENCE);
+        assert_eq!(words, "reading timed out after 0.2 s");
+        let endless = saved(Path::new("/dev/zero"), FILE_TIMEOUT);
         assert_eq!(endless.probe.outcome, Outcome::Error);
         let words = endless.probe.error.unwrap();
-        assert_eq!(words, "it is larger than 32 MiB");
+        assert_eq!(words, "larger than 32 MiB");
         assert!(endless.body.is_empty());
     }
 
@@ -302,7 +299,7 @@ mod tests {
             ("/nonexistent/metrics", "No such file"),
             ("/", "Is a directory"),
         ] {
-            let answer = saved(Path::new(path), FILE_PATIENCE);
+            let answer = saved(Path::new(path), FILE_TIMEOUT);
             assert_eq!(answer.probe.outcome, Outcome::Error, "{path}");
             let told = answer.probe.error.unwrap();
             assert!(told.contains(words), "{told}");

@@ -1,22 +1,22 @@
 //! One known message of the kubelet, as a value.
 //!
-//! `table` holds the messages by version, `screen` rejects the lines that are none of them, `classify` turns
-//! one line's message into `facts`: `template` matches its text, `items` reads lists of reasons, `names` pods
+//! `table` holds the messages by version, `prefilter` rejects the lines that are none of them, `classify` turns
+//! one line's message into `fields`: `template` matches its text, `items` reads lists of reasons, `names` pods
 //! and ids, `error` error tails. What an event means for the node is decided later, by incidents and rules;
 //! here nothing is judged.
 
 pub(crate) mod classify;
 mod error;
-mod facts;
+mod fields;
 mod items;
 mod names;
-pub(crate) mod screen;
+pub(crate) mod prefilter;
 mod table;
 mod template;
 
 pub(crate) use error::bounded;
 pub use error::{ErrorClass, ErrorTail};
-pub use facts::Facts;
+pub use fields::MessageFields;
 pub use table::{Kind, MESSAGES, Message, Weight};
 
 use crate::syntax::{citation::Citation, klog::Severity, time::Time};
@@ -27,8 +27,8 @@ use std::{ops::Deref, sync::Arc};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     /// What it says.
-    pub facts: Arc<Facts>,
-    /// When it happened (klog's own stamp if there is one); `None` where the line tells no time.
+    pub fields: Arc<MessageFields>,
+    /// When it happened (klog's own stamp if there is one); `None` where the line has no time.
     pub at: Option<Time>,
     /// Whether year and zone of `at` stand in the line or its envelope; if not, they follow from an anchor.
     pub exact: bool,
@@ -43,10 +43,10 @@ pub struct Event {
 }
 
 impl Deref for Event {
-    type Target = Facts;
+    type Target = MessageFields;
 
-    fn deref(&self) -> &Facts {
-        &self.facts
+    fn deref(&self) -> &MessageFields {
+        &self.fields
     }
 }
 

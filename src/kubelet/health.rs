@@ -4,33 +4,29 @@
 //! loop has not come round for 5 minutes, as it does while the PLEG or the runtime is unhealthy; on 10248 older
 //! releases have nothing but `ping`.
 
-use super::{Answer, judged};
+use super::{Answer, with_status};
 use crate::io::probe::{Outcome, Probe};
 
 /// Most checks that are kept; a kubelet has three or four.
-const MOST: usize = 64;
-/// Most characters of the other side's words.
-const WORDS: usize = 400;
+const MAX_CHECKS: usize = 64;
+const MAX_MESSAGE: usize = 400;
 
 /// What one health check said, or did not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Health {
-    /// Where: a URL.
     pub source: String,
     /// How the call ended. Answered means well or not well; see `well`.
     pub probe: Probe,
     /// Whether it says that the kubelet is well; `None` where it says nothing.
     pub well: Option<bool>,
-    /// Its parts, where it tells them.
+    /// Its parts, where it lists them.
     pub checks: Vec<Check>,
 }
 
-/// A part of a health check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
     /// `ping`, `log`, `syncloop`.
     pub name: String,
-    /// Whether it is well.
     pub ok: bool,
 }
 
@@ -47,10 +43,10 @@ impl Health {
         let probe = match well {
             Some(true) => answer.probe,
             Some(false) => Probe {
-                error: Some(words(&answer.body)).filter(|words| !words.is_empty()),
+                error: Some(message(&answer.body)).filter(|text| !text.is_empty()),
                 ..answer.probe
             },
-            None => judged(answer.probe, answer.status, &answer.body),
+            None => with_status(answer.probe, answer.status, &answer.body),
         };
         Self {
             source: answer.source,
@@ -60,7 +56,6 @@ impl Health {
         }
     }
 
-    /// Returns the parts that are not well.
     pub fn failed(&self) -> impl Iterator<Item = &Check> {
         self.checks.iter().filter(|check| !check.ok)
     }
@@ -81,19 +76,19 @@ fn checks(body: &[u8]) -> Vec<Check> {
             ok,
         })
     };
-    text.lines().filter_map(check).take(MOST).collect()
+    text.lines().filter_map(check).take(MAX_CHECKS).collect()
 }
 
-/// Returns the other side's words in one line, cut to a bearable length.
-pub(super) fn words(body: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&body[..body.len().min(4 * WORDS)]).into_owned();
+/// The other side's words in one line, cut to a bearable length.
+pub(super) fn message(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&body[..body.len().min(4 * MAX_MESSAGE)]).into_owned();
     let lines: Vec<_> = text
         .lines()
         .map(str::trim)
         .filter(|line| !line.is_empty())
         .collect();
     let line = lines.join("; ");
-    match line.char_indices().nth(WORDS) {
+    match line.char_indices().nth(MAX_MESSAGE) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }
@@ -102,12 +97,12 @@ pub(super) fn words(body: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kubelet::What;
+    use crate::kubelet::Query;
     use std::time::Duration;
 
     fn read(status: u16, body: &str) -> Health {
         Health::read(Answer {
-            what: What::Health,
+            what: Query::Health,
             source: "http://127.0.0.1:10248/healthz?verbose".to_owned(),
             named: false,
             probe: Probe {
@@ -163,8 +158,8 @@ mod tests {
 
     #[test]
     fn words_are_one_line_of_bearable_length() {
-        assert_eq!(words(b"a\n\n b \n"), "a; b");
-        assert!(words("ä".repeat(10_000).as_bytes()).chars().count() <= WORDS + 1);
-        assert_eq!(words(b"\xff"), "\u{fffd}");
+        assert_eq!(message(b"a\n\n b \n"), "a; b");
+        assert!(message("ä".repeat(10_000).as_bytes()).chars().count() <= MAX_MESSAGE + 1);
+        assert_eq!(message(b"\xff"), "\u{fffd}");
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! Counts come from events only; why the relist could not finish is left to the rules.
 
-mod teeth;
+mod sawtooth;
 
-pub use teeth::Teeth;
+pub use sawtooth::Peaks;
 
 use crate::{
     kubelet::{
@@ -20,7 +20,7 @@ use std::collections::{BTreeSet, VecDeque};
 pub const CALL_TIMEOUT: TimeDelta = TimeDelta::minutes(2);
 /// The longest pause between stale lines while the kubelet is unhealthy is 5 s (sync-loop back-off), so a log
 /// that goes on for this long without one shows that it is not.
-const QUIET: TimeDelta = TimeDelta::seconds(15);
+const MAX_PAUSE: TimeDelta = TimeDelta::seconds(15);
 /// Two stretches are one incident if no relist can have finished between them: the second's last good relist
 /// began at most this long after the first's last stale line.
 const ADJACENT: TimeDelta = TimeDelta::seconds(60);
@@ -32,18 +32,18 @@ pub const START_UP: TimeDelta = TimeDelta::seconds(60);
 /// stamps the line a little after the lag was computed.
 const JITTER: TimeDelta = TimeDelta::seconds(3);
 /// A pause this long between stale lines, while no relist succeeds, is no pause: lines are missing.
-const HOLE: TimeDelta = TimeDelta::seconds(60);
+const MIN_HOLE: TimeDelta = TimeDelta::seconds(60);
 /// Samples of the lag that an incident keeps for its bar; beyond, every second one is dropped.
-const SAMPLES: usize = 256;
+const MAX_SAMPLES: usize = 256;
 /// Incidents kept; beyond, the earliest gives way.
-const INCIDENTS: usize = 256;
+const MAX_INCIDENTS: usize = 256;
 /// The incidents that keep all their samples, and how many those before them keep.
-const WHOLE: usize = 32;
-const FEW: usize = 32;
+const WHOLE_INCIDENTS: usize = 32;
+const MAX_OLD_SAMPLES: usize = 32;
 /// Distinct blocked containers that an incident remembers.
-const CULPRITS: usize = 64;
+const MAX_CULPRITS: usize = 64;
 /// Times of failed calls remembered from before an incident's first line.
-const LOOKBACK: usize = 256;
+const MAX_LOOKBACK: usize = 256;
 
 /// How the lag went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub enum Shape {
     Growing,
     /// Listing works and a status call blocks: the lag falls back and rises again, the node flaps.
     Sawtooth,
-    /// One short stretch: cannot be told.
+    /// One short stretch: unknown.
     Single,
 }
 
@@ -61,33 +61,29 @@ pub enum Shape {
 pub struct Incident {
     /// When the last good relist began: the first line's time minus its lag.
     pub start: Time,
-    /// When it was over: the first sign of recovery, else the last stale line; `None` while it goes on.
+    /// When it was resolved: the first sign of recovery, else the last stale line; `None` while it goes on.
     pub end: Option<Time>,
     /// Whether the log ends without a sign of recovery.
     pub ongoing: bool,
-    /// The largest lag.
     pub peak_lag: TimeDelta,
-    /// The limit as logged; `None` where no line told it.
+    /// The limit as logged; `None` where no line has it.
     pub threshold: Option<TimeDelta>,
     /// How the lag went.
     pub shape: Shape,
-    /// Lines that tell a lag.
+    /// Lines with a lag.
     pub lines: u64,
     /// How often the lag rose: 1, or more if it fell back in between.
     pub rises: u32,
     /// How high it stood each time that it fell back.
-    pub teeth: Teeth,
+    pub peaks: Peaks,
     /// Whether no relist succeeded since the kubelet's start.
     pub never: bool,
     /// The lag over time, thinned out.
     pub samples: Vec<(Time, TimeDelta)>,
-    /// The first stale line.
     pub first: Citation,
-    /// The last stale line.
     pub last: Citation,
     /// When the last stale line was logged.
     pub last_line: Time,
-    /// Failed list calls.
     pub list_errors: u64,
     /// Status calls that timed out.
     pub status_deadlines: u64,
@@ -96,7 +92,7 @@ pub struct Incident {
 }
 
 impl Incident {
-    /// Returns when, at the earliest, relists began that could list: those that a lag tells of, in their order.
+    /// When, at the earliest, relists began that could list: those that a lag dates, in their order.
     pub fn relists(&self) -> Vec<Time> {
         let mut begun: Vec<Time> = Vec::new();
         for (at, lag) in self.samples.iter().filter(|_| !self.never) {
@@ -108,7 +104,7 @@ impl Incident {
         begun
     }
 
-    /// Returns whether lines are missing that an unhealthy kubelet writes: one every 5 s, from the threshold on. `begin` is
+    /// Whether lines are missing that an unhealthy kubelet writes: one every 5 s, from the threshold on. `begin` is
     /// the time of the log's first line.
     pub fn has_holes(&self, begin: Option<Time>) -> bool {
         // Of a long one not all samples are kept; so many lines have no such holes.
@@ -119,12 +115,12 @@ impl Incident {
             ((at - lag) - (then - before)).abs() <= JITTER * 2
         };
         let gap = self.samples.windows(2).any(|two| match two {
-            [one, next] => one_rise(next, one) && next.0 - one.0 > HOLE,
+            [one, next] => one_rise(next, one) && next.0 - one.0 > MIN_HOLE,
             _ => false,
         });
         let late = self.samples.first().is_some_and(|(at, lag)| {
             let due = *at - *lag + self.threshold.unwrap_or(THRESHOLD);
-            *at - due > HOLE && begin.is_some_and(|begin| begin < due)
+            *at - due > MIN_HOLE && begin.is_some_and(|begin| begin < due)
         });
         gap || late
     }
@@ -137,19 +133,17 @@ pub struct Incidents {
     /// Those that gave way.
     dropped: u64,
     open: Option<Incident>,
-    /// When this kubelet's sync loop started, if the log tells.
+    /// When this kubelet's sync loop started, if the log shows it.
     started: Option<Time>,
     /// Since when "yet to be successful" is repeated.
     never_since: Option<Time>,
     list_errors: VecDeque<Time>,
     status_deadlines: VecDeque<(Time, Option<ContainerId>)>,
     last_sample_step: u64,
-    /// The lag of the last stale line.
     last_lag: TimeDelta,
 }
 
 impl Incidents {
-    /// Takes in the next event.
     pub fn observe(&mut self, event: &Event) {
         let Some(at) = event.at else { return };
         match event.kind {
@@ -169,10 +163,10 @@ impl Incidents {
         }
     }
 
-    /// Returns the incidents, and how many of the earliest found no room; `log_end` is the time of the log's last line.
+    /// The incidents, and how many of the earliest found no room; `log_end` is the time of the log's last line.
     pub fn finish(mut self, log_end: Option<Time>) -> (Vec<Incident>, u64) {
         if let Some(mut open) = self.open.take() {
-            let quiet = log_end.is_some_and(|end| end - open.last_line > QUIET);
+            let quiet = log_end.is_some_and(|end| end - open.last_line > MAX_PAUSE);
             if open.end.is_none() && quiet {
                 open.end = Some(open.last_line);
             }
@@ -231,10 +225,10 @@ impl Incidents {
         }
     }
 
-    /// A lag that cannot be read: it is that of the line before, grown, or else the least that is told.
+    /// A lag that cannot be read: it is that of the line before, grown, or else the smallest that is logged.
     fn cut(&mut self, event: &Event, at: Time) {
         let last = self.open.as_ref().and_then(|open| open.samples.last());
-        // To the millisecond: finer than that it was not told.
+        // To the millisecond: no finer than it was logged.
         let grown = last
             .filter(|(before, _)| (TimeDelta::zero()..=SAME_CULPRIT).contains(&(at - *before)))
             .map(|(before, lag)| (*lag + (at - *before)).num_milliseconds());
@@ -263,7 +257,7 @@ impl Incidents {
             shape: Shape::Single,
             lines: 1,
             rises: 1,
-            teeth: Teeth::default(),
+            peaks: Peaks::default(),
             never: false,
             samples: vec![(at, lag)],
             first: event.citation.clone(),
@@ -313,7 +307,7 @@ impl Incidents {
         let (before, lag_before) = open.samples.last().copied().unwrap_or((at, lag));
         if lag + JITTER < lag_before + (at - before) && lag < lag_before {
             open.rises += 1;
-            open.teeth.add(self.last_lag);
+            open.peaks.add(self.last_lag);
         }
         self.last_lag = lag;
         open.end = None;
@@ -325,7 +319,7 @@ impl Incidents {
         if open.lines.is_multiple_of(self.last_sample_step) {
             open.samples.push((at, lag));
         }
-        if open.samples.len() > SAMPLES {
+        if open.samples.len() > MAX_SAMPLES {
             open.thin_out();
             self.last_sample_step *= 2;
         }
@@ -333,15 +327,15 @@ impl Incidents {
     }
 
     fn close(&mut self, mut incident: Incident) {
-        incident.shape = incident.tell_shape();
-        if self.closed.len() == INCIDENTS {
+        incident.shape = incident.lag_shape();
+        if self.closed.len() == MAX_INCIDENTS {
             self.closed.pop_front();
             self.dropped += 1;
         }
         self.closed.push_back(incident);
-        let before = self.closed.len().checked_sub(WHOLE + 1);
+        let before = self.closed.len().checked_sub(WHOLE_INCIDENTS + 1);
         if let Some(old) = before.and_then(|at| self.closed.get_mut(at)) {
-            while old.samples.len() > FEW {
+            while old.samples.len() > MAX_OLD_SAMPLES {
                 old.thin_out();
             }
             old.samples.shrink_to_fit();
@@ -356,7 +350,6 @@ impl Incident {
         self.end = self.end.or(Some(if prompt { at } else { self.last_line }));
     }
 
-    /// Drops every second sample.
     fn thin_out(&mut self) {
         let mut index = 0;
         self.samples.retain(|_| {
@@ -368,13 +361,13 @@ impl Incident {
     fn blocked(&mut self, subject: Option<&ContainerId>) {
         self.status_deadlines += 1;
         if let Some(id) = subject
-            && self.culprits.len() < CULPRITS
+            && self.culprits.len() < MAX_CULPRITS
         {
             self.culprits.insert(id.clone());
         }
     }
 
-    fn tell_shape(&self) -> Shape {
+    fn lag_shape(&self) -> Shape {
         // Each blocked pod costs a relist one time-out, or two where the kubelet (up to 1.31) inspects it again
         // at the relist's end; a minute on top for everything else.
         let blocked = i32::try_from(self.culprits.len().max(1)).unwrap_or(i32::MAX);
@@ -392,7 +385,7 @@ impl Incident {
 }
 
 fn push_bounded<T>(times: &mut VecDeque<T>, time: T) {
-    if times.len() == LOOKBACK {
+    if times.len() == MAX_LOOKBACK {
         times.pop_front();
     }
     times.push_back(time);

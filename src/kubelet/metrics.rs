@@ -1,22 +1,21 @@
-//! The kubelet's metrics that tell of its relist and its runtime, by every name that releases gave them.
+//! The kubelet's metrics on its relist and its runtime, by every name that releases gave them.
 //!
 //! Counts and histograms count from the kubelet's start, so one that is slow may have been so long ago. A relist that
 //! has not ended is in none of them; its age is in `last_seen`.
 
 use super::{
-    exposition::{self, Line, Sample},
-    spread::Spread,
+    histogram::Quantiles,
+    prometheus_text::{self, Line, Sample},
 };
 use crate::syntax::time::Time;
 use chrono::DateTime;
 use std::collections::BTreeMap;
 
 /// Most types of operation kept; the kubelet has some thirty.
-const MOST_OPERATIONS: usize = 128;
+const MAX_OPERATIONS: usize = 128;
 /// Most buckets or quantiles of one metric.
-const MOST_BUCKETS: usize = 256;
-/// Longest name that is kept.
-const LONGEST: usize = 128;
+const MAX_BUCKETS: usize = 256;
+const MAX_NAME: usize = 128;
 const MICROS: f64 = 1e6;
 
 /// When the PLEG was last seen active.
@@ -28,32 +27,25 @@ pub enum Seen {
     At(Time),
 }
 
-/// What the metrics tell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metrics {
-    /// The node's name.
     pub node: Option<String>,
-    /// The kubelet's version.
     pub version: Option<String>,
-    /// When the kubelet was started.
     pub started: Option<Time>,
     /// The youngest moment that they name: they are not older (the last garbage collection, every 2 minutes at least).
     pub newest: Option<Time>,
-    /// When the PLEG was last seen active.
     pub last_seen: Option<Seen>,
     /// Whether it takes the runtime's events instead of relisting every second (feature gate EventedPLEG).
     pub evented: bool,
     /// How long relists took that ended.
-    pub relist: Option<Spread>,
+    pub relist: Option<Quantiles>,
     /// From one relist's start to the next one's: its duration, and a second.
-    pub interval: Option<Spread>,
+    pub interval: Option<Quantiles>,
     /// Events of relists that found no room.
     pub discarded: Option<f64>,
     /// The kubelet's calls to its runtime, by type: `container_status`, `list_podsandbox`.
     pub operations: BTreeMap<String, Operation>,
-    /// Pods that run.
     pub pods: Option<f64>,
-    /// Containers that run.
     pub containers: Option<f64>,
 }
 
@@ -62,10 +54,9 @@ pub struct Metrics {
 pub struct Operation {
     /// How many were begun.
     pub calls: f64,
-    /// How many failed.
     pub errors: f64,
     /// How long those took that ended, failed or not.
-    pub took: Option<Spread>,
+    pub took: Option<Quantiles>,
 }
 
 impl Metrics {
@@ -80,7 +71,6 @@ impl Metrics {
     }
 }
 
-/// The parts of a histogram or a summary.
 #[derive(Clone, Debug, Default)]
 struct Parts {
     points: Vec<(f64, f64)>,
@@ -94,7 +84,7 @@ impl Parts {
         match suffix {
             "_sum" => self.sum = Some(sample.value),
             "_count" => self.count = Some(sample.value),
-            _ if self.points.len() >= MOST_BUCKETS => {}
+            _ if self.points.len() >= MAX_BUCKETS => {}
             "_bucket" => self.points.extend(point("le").map(|le| (le, sample.value))),
             _ => self
                 .points
@@ -102,12 +92,12 @@ impl Parts {
         }
     }
 
-    fn histogram(self) -> Option<Spread> {
-        Spread::histogram(self.points, self.sum, self.count)
+    fn histogram(self) -> Option<Quantiles> {
+        Quantiles::histogram(self.points, self.sum, self.count)
     }
 
-    fn summary(self) -> Option<Spread> {
-        Spread::summary(self.points, MICROS, self.sum, self.count)
+    fn summary(self) -> Option<Quantiles> {
+        Quantiles::summary(self.points, MICROS, self.sum, self.count)
     }
 }
 
@@ -119,7 +109,7 @@ struct Durations {
 }
 
 impl Durations {
-    fn finish(self) -> Option<Spread> {
+    fn finish(self) -> Option<Quantiles> {
         self.seconds.histogram().or_else(|| self.micros.summary())
     }
 }
@@ -141,13 +131,13 @@ const OPERATIONS: &str = "kubelet_runtime_operations";
 
 impl Draft {
     fn take(&mut self, text: &str) {
-        let name = exposition::name(text);
+        let name = prometheus_text::name(text);
         let own = name.starts_with("kubelet_");
         let other = name.starts_with("process_") || name.starts_with("go_memstats_last");
         if !own && !other && !name.starts_with("kubernetes_build_info") {
             return;
         }
-        let Line::Sample(sample) = exposition::line(text) else {
+        let Line::Sample(sample) = prometheus_text::line(text) else {
             return;
         };
         self.any |= own;
@@ -172,7 +162,7 @@ impl Draft {
         let (metrics, value) = (&mut self.metrics, sample.value);
         let label = |name| {
             let label = sample.label(name)?;
-            (label.len() <= LONGEST && !label.is_empty()).then(|| label.to_owned())
+            (label.len() <= MAX_NAME && !label.is_empty()).then(|| label.to_owned())
         };
         let number = Some(value).filter(|value| value.is_finite() && *value >= 0.0);
         match sample.name {
@@ -201,10 +191,10 @@ impl Draft {
 
     fn operation(&mut self, suffix: &str, sample: &Sample<'_>) {
         let kind = sample.label("operation_type");
-        let Some(kind) = kind.filter(|kind| !kind.is_empty() && kind.len() <= LONGEST) else {
+        let Some(kind) = kind.filter(|kind| !kind.is_empty() && kind.len() <= MAX_NAME) else {
             return;
         };
-        if !self.operations.contains_key(kind) && self.operations.len() >= MOST_OPERATIONS {
+        if !self.operations.contains_key(kind) && self.operations.len() >= MAX_OPERATIONS {
             return;
         }
         let (operation, took) = self.operations.entry(kind.to_owned()).or_default();
@@ -248,7 +238,7 @@ impl Draft {
     }
 }
 
-/// Returns the moment that many seconds after 1970 is, if it can be one.
+/// The moment that many seconds after 1970 is, if it can be one.
 fn unix(seconds: f64) -> Option<Time> {
     // From 2001 to 2286: what is not, is no moment of a kubelet's.
     if !(1e9..1e10).contains(&seconds) {
@@ -391,11 +381,11 @@ mod tests {
             }))
             .collect();
         let metrics = read(&many);
-        assert_eq!(metrics.operations.len(), MOST_OPERATIONS);
+        assert_eq!(metrics.operations.len(), MAX_OPERATIONS);
         let long = format!(
             "kubelet_runtime_operations_total{{operation_type=\"{}\"}} 1\nkubelet_node_name{{node=\"{}\"}} 1\n",
-            "x".repeat(LONGEST + 1),
-            "n".repeat(LONGEST + 1)
+            "x".repeat(MAX_NAME + 1),
+            "n".repeat(MAX_NAME + 1)
         );
         let metrics = read(&long);
         assert!(metrics.operations.is_empty() && metrics.node.is_none());

@@ -1,61 +1,52 @@
 //! The kubelet's answers as files: `index`, `metrics`, and one for each health check.
 //!
-//! `index` has a line for each answer, as that of Docker's answers does: what was asked (`metrics`, `saved_metrics`,
-//! `health`, `health_by_metrics`), outcome (`answered`, `timed_out`, `refused`, `denied`, `error`), HTTP status,
-//! milliseconds, file of the body (of the error's words, where there was no answer); then the place, and whether it was
-//! `named` or is the `default`; separated by tabs. A folder with `metrics` alone is metrics saved at an unknown time.
+//! `index` has a line for each answer (`Exchange`): what was asked (`metrics`, `saved_metrics`, `health`,
+//! `health_by_metrics`); its own fields are the place, and whether that was `named` or is the `default`. A folder with `metrics` alone is metrics saved at an unknown time.
 
-use super::{Answer, What};
-use crate::io::probe::{Outcome, Probe};
+use super::{Answer, Query};
+use crate::io::{
+    exchange::Exchange,
+    probe::{Outcome, Probe},
+};
 use anyhow::{Context as _, bail};
 use std::time::Duration;
 
 const INDEX: &str = "index";
 const METRICS: &str = "metrics";
 
-const WHATS: [(What, &str, &str); 4] = [
-    (What::Metrics, "metrics", METRICS),
-    (What::SavedMetrics, "saved_metrics", METRICS),
-    (What::Health, "health", "healthz"),
+const WHATS: [(Query, &str, &str); 4] = [
+    (Query::Metrics, "metrics", METRICS),
+    (Query::SavedMetrics, "saved_metrics", METRICS),
+    (Query::Health, "health", "healthz"),
     (
-        What::HealthByMetrics,
+        Query::HealthByMetrics,
         "health_by_metrics",
         "healthz-by-metrics",
     ),
 ];
-const OUTCOMES: [(Outcome, &str); 5] = [
-    (Outcome::Answered, "answered"),
-    (Outcome::TimedOut, "timed_out"),
-    (Outcome::Refused, "refused"),
-    (Outcome::Denied, "denied"),
-    (Outcome::Error, "error"),
-];
-
-/// Returns the files that keep these answers, by name; `read` reads them back.
+/// The files that record these answers, by name; `read` reads them back.
 pub fn files(answers: &[Answer]) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     let mut index = String::new();
     for answer in answers {
         let found = WHATS.iter().find(|(what, ..)| *what == answer.what);
-        let (word, file) = found.map_or(("", ""), |(_, word, file)| (word, file));
-        let outcome = OUTCOMES
-            .iter()
-            .find(|(own, _)| *own == answer.probe.outcome);
-        let outcome = outcome.map_or("error", |(_, word)| word);
+        let (request, file) = found.map_or(("", ""), |(_, word, file)| (word, file));
         let body = match answer.probe.outcome {
             Outcome::Answered => answer.body.clone(),
             _ => answer.probe.error.clone().unwrap_or_default().into_bytes(),
         };
-        let file = if body.is_empty() { "-" } else { file };
-        let status = answer
-            .status
-            .map_or_else(|| "-".to_owned(), |status| status.to_string());
-        let millis = answer.probe.took.as_secs_f64() * 1000.0;
         let source = answer.source.replace(['\t', '\n', '\r'], " ");
-        let named = if answer.named { "named" } else { "default" };
-        let line = format!("{word}\t{outcome}\t{status}\t{millis:.6}\t{file}\t{source}\t{named}\n");
-        index.push_str(&line);
-        if file != "-" {
+        let exchange = Exchange {
+            request,
+            outcome: answer.probe.outcome,
+            missing: false,
+            status: answer.status,
+            took: answer.probe.took,
+            file: (!body.is_empty()).then_some(file),
+            more: vec![&source, if answer.named { "named" } else { "default" }],
+        };
+        index.push_str(&exchange.to_string());
+        if !body.is_empty() {
             files.push((file.to_owned(), body));
         }
     }
@@ -86,7 +77,7 @@ pub fn read(folder: &str, file: &dyn Fn(&str) -> Option<Vec<u8>>) -> anyhow::Res
 
 fn saved(folder: &str, body: Vec<u8>) -> Answer {
     Answer {
-        what: What::SavedMetrics,
+        what: Query::SavedMetrics,
         source: format!("{folder}/{METRICS}"),
         named: true,
         probe: Probe {
@@ -100,36 +91,32 @@ fn saved(folder: &str, body: Vec<u8>) -> Answer {
 }
 
 fn entry(line: &str, file: &dyn Fn(&str) -> Option<Vec<u8>>) -> anyhow::Result<Answer> {
-    let fields: Vec<&str> = line.split('\t').collect();
-    let [word, outcome, status, millis, name, source, named] = fields[..] else {
-        bail!("it has {} fields, not 7", fields.len())
+    let exchange = Exchange::parse(line)?;
+    let [source, named] = exchange.more[..] else {
+        bail!("it has {} fields, not 7", exchange.more.len() + 5)
     };
-    let what = WHATS.iter().find(|(_, own, _)| *own == word);
+    let what = WHATS.iter().find(|(_, own, _)| *own == exchange.request);
     let (what, _, own_file) = what.context("what was asked")?;
-    let outcome = OUTCOMES.iter().find(|(_, own)| *own == outcome);
-    let (outcome, _) = *outcome.context("outcome")?;
-    let millis: f64 = millis.parse().context("milliseconds")?;
-    let body = match name {
-        "-" => Vec::new(),
+    let body = match exchange.file {
+        None => Vec::new(),
         // No other file's name is taken from an index that somebody else may have written.
-        name if name == *own_file => file(name).with_context(|| format!("there is no {name}"))?,
-        _ => bail!("its file is not named {own_file}"),
+        Some(name) if name == *own_file => {
+            file(name).with_context(|| format!("there is no {name}"))?
+        }
+        Some(_) => bail!("its file is not named {own_file}"),
     };
-    let answered = outcome == Outcome::Answered;
+    let answered = exchange.outcome == Outcome::Answered;
     let words = String::from_utf8_lossy(&body).into_owned();
     Ok(Answer {
         what: *what,
         source: source.to_owned(),
         named: named == "named",
         probe: Probe {
-            outcome,
-            took: Duration::try_from_secs_f64(millis / 1000.0).context("milliseconds")?,
+            outcome: exchange.outcome,
+            took: exchange.took,
             error: (!answered && !words.is_empty()).then_some(words),
         },
-        status: match status {
-            "-" => None,
-            status => Some(status.parse().context("HTTP status")?),
-        },
+        status: exchange.status,
         body: if answered { body } else { Vec::new() },
     })
 }
@@ -139,7 +126,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    fn answer(what: What, outcome: Outcome) -> Answer {
+    fn answer(what: Query, outcome: Outcome) -> Answer {
         let answered = outcome == Outcome::Answered;
         Answer {
             what,
@@ -166,8 +153,8 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_read_back_as_it_was() {
-        for outcome in OUTCOMES.map(|(outcome, _)| outcome) {
-            let answers: Vec<_> = [What::Metrics, What::Health, What::HealthByMetrics]
+        for outcome in Outcome::ALL {
+            let answers: Vec<_> = [Query::Metrics, Query::Health, Query::HealthByMetrics]
                 .map(|what| answer(what, outcome))
                 .into();
             assert_eq!(back(files(&answers)).unwrap(), answers);
@@ -175,11 +162,11 @@ mod tests {
         let silent = Answer {
             probe: Probe {
                 error: None,
-                ..answer(What::Health, Outcome::TimedOut).probe
+                ..answer(Query::Health, Outcome::TimedOut).probe
             },
-            ..answer(What::Health, Outcome::TimedOut)
+            ..answer(Query::Health, Outcome::TimedOut)
         };
-        let answers = vec![silent, answer(What::SavedMetrics, Outcome::Answered)];
+        let answers = vec![silent, answer(Query::SavedMetrics, Outcome::Answered)];
         assert_eq!(back(files(&answers)).unwrap(), answers);
         assert_eq!(back(Vec::new()).unwrap(), []);
     }
@@ -187,7 +174,7 @@ mod tests {
     #[test]
     fn metrics_alone_are_saved_ones() {
         let read = back(vec![(METRICS.to_owned(), b"x 1".to_vec())]).unwrap();
-        assert_eq!(read[0].what, What::SavedMetrics);
+        assert_eq!(read[0].what, Query::SavedMetrics);
         assert_eq!(read[0].source, "kubelet/metrics");
     }
 

@@ -2,17 +2,17 @@
 //! messages about the same thing are one group that keeps its count, first and last; and of all that it keeps the
 //! earlier gives way, and is counted.
 
-mod downs;
+mod clock_steps;
+mod correlate;
 mod group;
-mod neighbours;
-mod recent;
-mod removals;
-mod steps;
+mod lru;
+mod pod_deletions;
+mod runtime_outages;
 
-pub use downs::Down;
+pub use clock_steps::ClockStep;
 pub use group::{Group, PAUSE};
-pub use removals::Removal;
-pub use steps::Step;
+pub use pod_deletions::PodDeletion;
+pub use runtime_outages::RuntimeOutage;
 
 use crate::{
     kubelet::{
@@ -26,67 +26,54 @@ use crate::{
     },
 };
 use chrono::TimeDelta;
-use downs::Downs;
+use clock_steps::ClockSteps;
+use correlate::Correlator;
 use group::About;
-use neighbours::Neighbours;
-use recent::Recent;
+use lru::Lru;
+use runtime_outages::RuntimeOutages;
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque, btree_map::Entry},
     sync::Arc,
 };
-use steps::Steps;
 
-/// Groups kept of what may tell a cause; the messages of others are counted in `Log::dropped`.
-const GROUPS: usize = 2560;
+/// Groups kept of what may show a cause; the messages of others are counted in `Log::dropped`.
+const MAX_GROUPS: usize = 2560;
 /// Groups kept of what a healthy node says of its many pods, which is not to crowd those out.
-const QUIET: usize = 1024;
+const MAX_QUIET: usize = 1024;
 /// Groups kept after which there was a long pause.
-const ENDED: usize = 512;
-/// Programs whose versions are kept.
-const PROGRAMS: usize = 16;
+const MAX_ENDED: usize = 512;
+const MAX_PROGRAMS: usize = 16;
 /// Pods and ids remembered.
-const NAMES: usize = 8192;
+const MAX_NAMES: usize = 8192;
 
 /// One log file, journal or stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Its path, or what it is.
     pub name: String,
-    /// Bytes read.
     pub bytes: u64,
-    /// Lines read.
     pub lines: u64,
     /// Whether some of them are the kubelet's.
     pub of_kubelet: bool,
-    /// The program that the kubelet is, or runs in, as its lines' envelopes tell.
+    /// The program that the kubelet is, or runs in, by its lines' envelopes.
     pub program: Option<Program>,
-    /// Time of the first of the kubelet's lines, of all read: `--since` leaves out events, and of lines those far away.
+    /// Of all its kubelet lines: `--since` leaves out events, and of lines those far away.
     pub first: Option<Time>,
-    /// Time of the last of the kubelet's lines, of all read.
     pub last: Option<Time>,
-    /// Whether year or zone were guessed.
     pub guessed_times: bool,
-    /// Whether plegdoctor picked it by itself.
+    /// Whether plegdoctor found it without being given it.
     pub picked: bool,
     /// Whether somebody cut lines out of it: those looked at, here and there, name the PLEG, the sync loop or the node's
     /// readiness all.
     pub extract: bool,
 }
 
-/// What the log told.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
-    /// What was read.
     pub sources: Vec<Source>,
-    /// How often each message was seen.
     pub counts: BTreeMap<&'static str, u64>,
-    /// Equal messages about the same thing.
     pub groups: Vec<Group>,
-    /// Stretches of unhealthy time.
     pub incidents: Vec<Incident>,
-    /// Pods being removed, or gone.
-    pub removals: VecDeque<Removal>,
-    /// The node's name, if a line tells it.
+    pub pod_deletions: VecDeque<PodDeletion>,
     pub node: Option<String>,
     /// When each kubelet started, in order (the last few).
     pub starts: Vec<Event>,
@@ -100,74 +87,62 @@ pub struct Log {
     pub uses_docker: Option<Event>,
     /// The runtime's name, as the kubelet learned it at its start: `docker`, `containerd`, `cri-o`.
     pub runtime_name: Option<String>,
-    /// Where the last line stands that tells a program's version, by the program's name: `kernel`, `docker`.
+    /// The last line with a program's version, by the program's name: `kernel`, `docker`.
     pub versions: BTreeMap<String, Event>,
     /// By how much, at most, a line was received later than it was written.
     pub delay: Option<TimeDelta>,
     /// Where the log's times go back.
-    pub steps: Vec<Step>,
-    /// When the runtime's socket refused lists: the last times.
-    pub downs: Vec<Down>,
-    /// The time of the kubelet's first line.
+    pub clock_steps: Vec<ClockStep>,
+    pub runtime_outages: Vec<RuntimeOutage>,
     pub first: Option<Time>,
-    /// The time of the kubelet's last line.
     pub last: Option<Time>,
     /// Events that found no room.
     pub dropped: u64,
-    /// Names of pods and containers, last signs of pods and removals that found no room.
+    /// Names of pods and containers, last signs of pods and pod_deletions that found no room.
     pub forgotten: u64,
     /// Outages that found no room.
     pub outages_dropped: u64,
     /// The last event of each pod: only a relist that inspected the pod lets it happen.
-    pod_signs: Recent<PodUid, Time>,
-    names: Recent<ContainerId, (PodName, Option<PodUid>)>,
-    uids: Recent<PodUid, PodName>,
-}
-
-impl<K: Ord + Clone, V> Default for Recent<K, V> {
-    fn default() -> Self {
-        Self::new(NAMES)
-    }
+    pod_signs: Lru<PodUid, Time, MAX_NAMES>,
+    names: Lru<ContainerId, (PodName, Option<PodUid>), MAX_NAMES>,
+    uids: Lru<PodUid, PodName, MAX_NAMES>,
 }
 
 impl Log {
-    /// Returns the groups of these messages.
     pub fn of<'a>(&'a self, kinds: &'a [Kind]) -> impl Iterator<Item = &'a Group> {
         self.groups
             .iter()
             .filter(|group| kinds.contains(&group.first.kind))
     }
 
-    /// Returns the groups of these messages that ended in an error of this class.
+    /// The groups of these messages that ended in an error of this class.
     pub fn failed<'a>(
         &'a self,
         kinds: &'a [Kind],
         class: ErrorClass,
     ) -> impl Iterator<Item = &'a Group> {
         self.of(kinds)
-            .filter(move |group| group.first.error.as_ref().is_some_and(|e| e.class == class))
+            .filter(move |group| group.first.error_class() == Some(class))
     }
 
-    /// Returns the pod of a container or sandbox, as far as the log names it.
+    /// The pod of a container or sandbox, as far as the log names it.
     pub fn pod_of(&self, id: &ContainerId) -> Option<(&PodName, Option<&PodUid>)> {
         // An id cut short sorts right before the whole ids that it begins.
         self.names
-            .around(id)
+            .correlate(id)
             .find(|(known, _)| known.matches(id))
             .map(|(_, (pod, uid))| (pod, uid.as_ref()))
     }
 
-    /// Returns the name of the pod with this UID.
     pub fn pod_named(&self, uid: &PodUid) -> Option<&PodName> {
         self.uids.get(uid)
     }
 
-    /// Returns whether an outage goes on at the log's end.
     pub fn has_outage(&self) -> bool {
         self.incidents.iter().any(|incident| incident.ongoing)
     }
 
-    /// Returns the sign that the relist works again, if the log shows one after `time`.
+    /// The sign that the relist works again, if the log shows one after `time`.
     pub fn recovery_after(&self, time: Time) -> Option<&Event> {
         let sign = self
             .last_sign
@@ -182,25 +157,25 @@ impl Log {
         flaps.is_none_or(settled).then_some(sign)
     }
 
-    /// Returns whether the log shows that a list succeeded after `time`: relists came to an end, or one began of which
-    /// the lag is told. That a status call blocks does not speak against it.
+    /// Whether the log shows that a list succeeded after `time`: relists came to an end, or one began of which
+    /// the lag is logged. That a status call blocks does not speak against it.
     pub fn lists_after(&self, time: Time) -> bool {
         self.relists_after(time) > 0 || self.recovery_after(time).is_some()
     }
 
-    /// Returns how many relists that lags tell of began after `time`. Where there are two, the first came to its end, and
+    /// How many relists began by the logged lags after `time`. Where there are two, the first came to its end, and
     /// each pod that it asked had answered or had its time-out.
     pub fn relists_after(&self, time: Time) -> usize {
         let begun = self.incidents.iter().flat_map(Incident::relists);
         begun.filter(|began| *began > time).count()
     }
 
-    /// Returns when the log shows the last event of this pod.
+    /// When the log shows the last event of this pod.
     pub fn sign_of(&self, uid: &PodUid) -> Option<Time> {
         self.pod_signs.get(uid).copied()
     }
 
-    /// Returns all ids that failed calls name, those of status calls first.
+    /// All ids that failed calls name, those of status calls first.
     pub fn suspects(&self) -> Vec<ContainerId> {
         let mut ranked: Vec<_> = self
             .groups
@@ -235,46 +210,27 @@ fn rank(group: &Group) -> u8 {
     }
 }
 
-/// The fold. Feed it events in order, then `finish`.
-#[derive(Debug)]
-pub struct Digest {
+#[derive(Debug, Default)]
+pub struct LogSummary {
     log: Log,
-    /// By kind.
     counts: Vec<u64>,
-    groups: Recent<About, Group>,
+    groups: Lru<About, Group, MAX_GROUPS>,
     /// Groups of what a healthy node says, too.
-    quiet: Recent<About, Group>,
+    quiet: Lru<About, Group, MAX_QUIET>,
     /// Groups after which there was a long pause.
     ended: VecDeque<Group>,
     incidents: Incidents,
-    neighbours: Neighbours,
-    steps: Steps,
-    downs: Downs,
+    correlate: Correlator,
+    clock_steps: ClockSteps,
+    runtime_outages: RuntimeOutages,
 }
 
-impl Default for Digest {
-    fn default() -> Self {
-        Self {
-            log: Log::default(),
-            counts: Vec::new(),
-            groups: Recent::new(GROUPS),
-            quiet: Recent::new(QUIET),
-            ended: VecDeque::new(),
-            incidents: Incidents::default(),
-            neighbours: Neighbours::default(),
-            steps: Steps::default(),
-            downs: Downs::default(),
-        }
-    }
-}
-
-/// Returns how much later than written a line was received: a full pipe holds up what is written.
+/// How much later than written a line was received: a full pipe holds up what is written.
 fn delay(event: &Event) -> Option<TimeDelta> {
     event.received.zip(event.at).map(|(late, at)| late - at)
 }
 
-impl Digest {
-    /// Takes in the next event.
+impl LogSummary {
     pub fn observe(&mut self, event: Event) {
         let kind = event.kind as usize;
         if self.counts.len() <= kind {
@@ -282,38 +238,39 @@ impl Digest {
         }
         self.counts[kind] += 1;
         self.incidents.observe(&event);
-        self.steps.observe(&event);
-        self.downs.observe(&event);
+        self.clock_steps.observe(&event);
+        self.runtime_outages.observe(&event);
         self.log.delay = self.log.delay.max(delay(&event));
         self.learn_names(&event);
         self.remember(&event);
         let dropped = &mut self.log.dropped;
         let mut drop = |group: Group| *dropped += group.count;
-        let about = About(Arc::clone(&event.facts));
-        let groups = match about.is_quiet() {
-            true => &mut self.quiet,
-            false => &mut self.groups,
+        let about = About(Arc::clone(&event.fields));
+        let group = if about.is_quiet() {
+            self.quiet.entry(about, &mut drop)
+        } else {
+            self.groups.entry(about, &mut drop)
         };
-        match groups.place(about, &mut drop) {
+        match group {
             Entry::Occupied(mut group) if !group.get().ended_before(&event) => {
                 let group = group.get_mut();
                 group.count += 1;
                 group.last = event;
             }
             Entry::Occupied(mut group) => {
-                let ended = group.insert(Group::of(event));
-                if self.ended.len() == ENDED {
+                let ended = group.insert(Group::new(event));
+                if self.ended.len() == MAX_ENDED {
                     self.ended.pop_front().into_iter().for_each(drop);
                 }
                 self.ended.push_back(ended);
             }
             Entry::Vacant(place) => {
-                place.insert(Group::of(event));
+                place.insert(Group::new(event));
             }
         }
     }
 
-    /// Returns what the log told, read from `sources` and up to `until`.
+    /// What the log shows, read from `sources` and up to `until`.
     pub fn finish(mut self, sources: Vec<Source>, until: Option<Time>) -> Log {
         let counts = Kind::ALL.iter().zip(&self.counts);
         self.log.counts = counts
@@ -325,8 +282,8 @@ impl Digest {
         self.log.last = last.map(|last| until.map_or(last, |until| last.min(until)));
         self.log.sources = sources;
         (self.log.incidents, self.log.outages_dropped) = self.incidents.finish(self.log.last);
-        self.log.steps = self.steps.finish();
-        self.log.downs = self.downs.finish();
+        self.log.clock_steps = self.clock_steps.finish();
+        self.log.runtime_outages = self.runtime_outages.finish();
         let groups = self.groups.into_values().chain(self.quiet.into_values());
         let mut groups: Vec<_> = groups.chain(self.ended).collect();
         for group in &mut groups {
@@ -353,7 +310,7 @@ impl Digest {
                 log.names.put(id, named, |_| *forgotten += 1);
             }
         }
-        let whose = self.neighbours.observe(event);
+        let whose = self.correlate.observe(event);
         if let (Some(id), Some(pod)) = (whose, &event.pod)
             && log.pod_of(&id).is_none()
         {
@@ -376,7 +333,7 @@ impl Digest {
                     log.pod_signs.put(uid, at, |_| *forgotten += 1);
                 }
             }
-            Kind::PodRemoved => log.note_removal(event),
+            Kind::PodRemoved => log.note_deletion(event),
             Kind::SyncloopStart => {
                 if log.starts.len() == 8 {
                     log.starts.remove(0);
@@ -386,7 +343,7 @@ impl Digest {
             Kind::SoftwareVersion => {
                 let name = event.detail.as_deref().and_then(|it| it.split(' ').next());
                 if let Some(name) = name
-                    && (log.versions.len() < PROGRAMS || log.versions.contains_key(name))
+                    && (log.versions.len() < MAX_PROGRAMS || log.versions.contains_key(name))
                 {
                     log.versions.insert(name.to_owned(), event.clone());
                 }
@@ -397,23 +354,19 @@ impl Digest {
             }
             _ => {}
         }
-        let fails = |class| {
-            matches!(
-                class,
-                ErrorClass::Deadline | ErrorClass::Unavailable | ErrorClass::TooLarge
-            )
-        };
-        if event.kind == Kind::PlegStale
-            || event.error.as_ref().is_some_and(|error| fails(error.class))
-        {
+        let fails = matches!(
+            event.error_class(),
+            Some(ErrorClass::Deadline | ErrorClass::Unavailable | ErrorClass::TooLarge)
+        );
+        if event.kind == Kind::PlegStale || fails {
             log.well_since = None;
         }
         match event.kind {
             Kind::NodeReady | Kind::NodeNotReady => log.last_readiness = Some(event.clone()),
             Kind::RecordingEvent if event.detail.as_deref() == Some("NodeNotReady") => {
                 // The line beside it says why.
-                let told = log.last_readiness.as_ref().map(|told| told.kind);
-                if told != Some(Kind::NodeNotReady) {
+                let last = log.last_readiness.as_ref().map(|last| last.kind);
+                if last != Some(Kind::NodeNotReady) {
                     log.last_readiness = Some(event.clone());
                 }
             }
@@ -433,8 +386,8 @@ fn name_pod(event: &mut Event, log: &Log) {
         .or_else(|| log.pod_named(event.uid.as_ref()?));
     if pod != event.pod.as_ref() || uid != event.uid.as_ref() {
         let (pod, uid) = (pod.cloned(), uid.cloned());
-        let facts = Arc::make_mut(&mut event.facts);
-        (facts.pod, facts.uid) = (pod, uid);
+        let fields = Arc::make_mut(&mut event.fields);
+        (fields.pod, fields.uid) = (pod, uid);
     }
 }
 

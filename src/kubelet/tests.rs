@@ -8,7 +8,7 @@ fn at(time: &str) -> Time {
     DateTime::parse_from_rfc3339(&format!("2026-11-30T{time}Z")).unwrap()
 }
 
-fn answer(what: What, status: Option<u16>, body: &str) -> Answer {
+fn answer(what: Query, status: Option<u16>, body: &str) -> Answer {
     Answer {
         what,
         source: "http://127.0.0.1:10255/metrics".to_owned(),
@@ -24,7 +24,7 @@ fn answer(what: What, status: Option<u16>, body: &str) -> Answer {
 }
 
 fn live(text: &str, now: &str) -> Kubelet {
-    Kubelet::read(vec![answer(What::Metrics, Some(200), text)], at(now))
+    Kubelet::read(vec![answer(Query::Metrics, Some(200), text)], at(now))
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_real_kubelet_that_is_well_again_has_slow_relists_in_its_past() {
 #[test]
 fn saved_metrics_prove_an_age_only_by_what_they_name() {
     let saved = |text: &str| {
-        let answers = vec![answer(What::SavedMetrics, None, text)];
+        let answers = vec![answer(Query::SavedMetrics, None, text)];
         Kubelet::read(answers, at("23:00:00"))
     };
     // Saved at an unknown time: nothing is proved.
@@ -101,20 +101,15 @@ fn answers_that_are_no_metrics_are_told_apart() {
             401,
             "Unauthorized",
             Outcome::Denied,
-            "HTTP 401: it wants credentials",
+            "HTTP 401: authentication required",
         ),
         (
             403,
             "Forbidden",
             Outcome::Denied,
-            "HTTP 403: it wants credentials",
+            "HTTP 403: authentication required",
         ),
-        (
-            302,
-            "",
-            Outcome::Error,
-            "HTTP 302: it points elsewhere, and that is not followed",
-        ),
+        (302, "", Outcome::Error, "HTTP 302: redirect not followed"),
         (
             404,
             "404 page\nnot found\n",
@@ -125,16 +120,16 @@ fn answers_that_are_no_metrics_are_told_apart() {
             200,
             "<html>",
             Outcome::Error,
-            "its answer has no metrics of a kubelet",
+            "the response holds no kubelet metrics",
         ),
         (
             200,
             "",
             Outcome::Error,
-            "its answer has no metrics of a kubelet",
+            "the response holds no kubelet metrics",
         ),
     ] {
-        let answers = vec![answer(What::Metrics, Some(status), body)];
+        let answers = vec![answer(Query::Metrics, Some(status), body)];
         let kubelet = Kubelet::read(answers, at("05:00:00"));
         let probe = kubelet.source.unwrap().probe;
         assert_eq!(probe.outcome, outcome, "{status}");
@@ -147,8 +142,8 @@ fn answers_that_are_no_metrics_are_told_apart() {
 fn a_sync_loop_that_stands_still_is_found_on_either_port() {
     let body = "[+]ping ok\n[-]syncloop failed: reason withheld\nhealthz check failed\n";
     let answers = vec![
-        answer(What::Health, Some(200), "ok"),
-        answer(What::HealthByMetrics, Some(500), body),
+        answer(Query::Health, Some(200), "ok"),
+        answer(Query::HealthByMetrics, Some(500), body),
     ];
     let kubelet = Kubelet::read(answers, at("05:00:00"));
     assert_eq!(kubelet.stuck_loop(), Some(&kubelet.health[1]));

@@ -1,162 +1,261 @@
-//! Reads the log of a container, through Docker, else from its file: Rancher runs the kubelet as one.
+//! Reads the log of a container, through Docker, or, where it does not answer, from Docker's own file: Rancher's RKE runs
+//! the kubelet as a container.
 
-use super::{
-    DockerLog,
-    intake::{Intake, Opening},
-    stored,
-};
+use super::{DockerLog, ReadFrom, ingest::Ingest};
 use crate::{
-    io::probe::{Outcome, Probe},
-    runtime::docker::{Docker, LogRequest},
+    io::{
+        files::Tree,
+        probe::{Outcome, Probe},
+    },
+    node::{Host, observe::quick_check},
+    runtime::{
+        Container,
+        disk::{self, DataRoot},
+        docker::{Docker, LogRequest},
+    },
     syntax::{duration, time::Time},
 };
 use anyhow::bail;
 use chrono::TimeDelta;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// What to read of it.
+/// Time limit for finding Docker's daemon, whose arguments show where its files are.
+const FIND_DAEMON_TIMEOUT: Duration = Duration::from_secs(1);
+/// Bytes of a log file's end that are read, where no other limit is given: Docker's files are mostly smaller.
+const MAX_FILE_BYTES: u64 = 1 << 30;
+
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
-    /// Whether plegdoctor picked it by itself.
-    pub(super) picked: bool,
-    /// From when.
+pub(super) struct ContainerPart {
+    pub(super) is_picked: bool,
     pub(super) since: Option<Time>,
     /// How much of its end; `None` for all.
-    pub(super) bytes: Option<u64>,
-    /// For how long.
+    pub(super) max_bytes: Option<u64>,
     pub(super) timeout: Duration,
 }
 
-/// Whether there is a container.
-pub(super) enum There {
+pub(super) enum Exists {
     Yes,
     No,
-    /// Docker does not tell: it does not listen, or (with the reason) it is there and does not answer.
-    Silent(Option<String>),
+    /// Docker does not listen, or (with the reason) does not answer.
+    Unknown(Option<String>),
 }
 
-/// Returns whether there is a container of that name.
-///
 /// # Errors
-/// It can't be asked.
+/// Docker can't be asked.
 pub(super) fn exists(
     docker: DockerLog<'_>,
     name: &str,
     timeout: Duration,
-) -> anyhow::Result<There> {
+) -> anyhow::Result<Exists> {
     let (probe, found) = Docker::open(docker.endpoint, docker.timeout.min(timeout))?.find(name);
     Ok(match probe.outcome {
-        Outcome::Answered if found.is_some() => There::Yes,
-        Outcome::Answered | Outcome::Gone => There::No,
-        Outcome::Refused => There::Silent(None),
-        _ => There::Silent(Some(words(&probe, docker))),
+        Outcome::Answered if found.is_some() => Exists::Yes,
+        Outcome::Answered | Outcome::Gone => Exists::No,
+        Outcome::Refused => Exists::Unknown(None),
+        _ => Exists::Unknown(Some(describe(&probe, docker))),
     })
 }
 
-/// Reads the container's log, from Docker's file of it if Docker does not give it.
+/// Reads the container's log, from Docker's file if Docker does not give it.
 ///
 /// # Errors
 /// There is no such container, or neither gives its log.
 pub(super) fn read(
     docker: DockerLog<'_>,
     name: &str,
-    part: &Part,
-    intake: &mut Intake<'_>,
+    part: &ContainerPart,
+    ingest: &mut Ingest<'_>,
 ) -> anyhow::Result<()> {
-    let allowed = docker.files.is_some_and(|files| files.root.is_some());
-    if !docker.asked && !allowed {
-        bail!("--no-docker forbids to ask Docker for it");
+    let why = if docker.asked {
+        // A log may take its time; a daemon that does not even answer this much is not waited for where its files have it.
+        if docker.files.is_some()
+            && let Exists::Unknown(Some(why)) = exists(docker, name, part.timeout)?
+            && read_file(docker, name, part, &why, ingest)?
+        {
+            return Ok(());
+        }
+        let Some(why) = read_through_docker(docker, name, part, ingest)? else {
+            return Ok(());
+        };
+        why
+    } else {
+        if docker.files.is_none_or(|files| files.root.is_none()) {
+            bail!("--no-docker rules out asking Docker for it");
+        }
+        "Docker was not asked (--no-docker)".to_owned()
+    };
+    if !read_file(docker, name, part, &why, ingest)? {
+        bail!("{why}");
     }
-    if !docker.asked {
-        return from_files(docker, name, part, "Docker is not to be asked", intake);
-    }
-    // A log may take its time; a daemon that does not even answer this much is not waited for where its files have it.
-    if docker.files.is_some()
-        && let There::Silent(Some(why)) = exists(docker, name, part.timeout)?
-        && stored::read(docker, name, part, &why, intake)?
-    {
-        return Ok(());
-    }
-    match ask(docker, name, part, intake)? {
-        None => Ok(()),
-        Some(why) => from_files(docker, name, part, &why, intake),
-    }
+    Ok(())
 }
 
-fn from_files(
-    docker: DockerLog<'_>,
-    name: &str,
-    part: &Part,
-    why: &str,
-    intake: &mut Intake<'_>,
-) -> anyhow::Result<()> {
-    match stored::read(docker, name, part, why, intake)? {
-        true => Ok(()),
-        false => bail!("{why}"),
-    }
-}
-
-/// Reads the container's log through Docker; returns why it does not give it, if it is silent.
+/// Reads the container's log through Docker; returns why it does not give it, if it does not answer.
 ///
 /// # Errors
 /// There is no such container.
-fn ask(
+fn read_through_docker(
     docker: DockerLog<'_>,
     name: &str,
-    part: &Part,
-    intake: &mut Intake<'_>,
+    part: &ContainerPart,
+    ingest: &mut Ingest<'_>,
 ) -> anyhow::Result<Option<String>> {
     let source = format!("container {name}");
     let daemon = Docker::open(docker.endpoint, docker.timeout)?;
     let request = LogRequest {
         name,
         since: part.since,
-        max_bytes: part.bytes,
+        max_bytes: part.max_bytes,
         timeout: part.timeout,
     };
-    intake.start(&source, part.picked, Opening::Unnumbered);
+    ingest.start(&source, part.is_picked, ReadFrom::Unnumbered);
     let log = daemon.log(&request, &mut |block| {
-        intake.block(block);
-        intake.goes_on()
+        ingest.block(block);
+        ingest.wants_more()
     });
     if log.probe.outcome != Outcome::Answered && log.bytes == 0 {
-        intake.abandon();
+        ingest.abandon();
         if log.probe.outcome == Outcome::Gone {
-            bail!("there is no such container: docker ps -a tells their names");
+            bail!("there is no such container: docker ps -a lists their names");
         }
-        return Ok(Some(words(&log.probe, docker)));
+        return Ok(Some(describe(&log.probe, docker)));
     }
-    intake.end();
+    ingest.end();
     if log.probe.outcome != Outcome::Answered {
         let why = format!(
             "after {} bytes {}: the newest lines are missing",
             log.bytes,
-            words(&log.probe, docker)
+            describe(&log.probe, docker)
         );
-        intake.gap(source, why);
+        ingest.gap(source, why);
     } else if log.older_left || !log.ended {
         let why = format!(
-            "only about {} bytes of it were read: read it in whole with --log-container",
+            "only about {} bytes of it were read: read all of it with --log-container",
             log.bytes
         );
-        intake.gap(source, why);
+        ingest.gap(source, why);
     }
     Ok(None)
 }
 
-fn took(took: Duration) -> String {
-    duration::human(TimeDelta::from_std(took).unwrap_or(TimeDelta::MAX))
-}
-
-/// Returns what became of the call.
-fn words(probe: &Probe, docker: DockerLog<'_>) -> String {
+fn describe(probe: &Probe, docker: DockerLog<'_>) -> String {
     let error = probe.error.as_deref().unwrap_or_default();
     match probe.outcome {
-        Outcome::TimedOut => format!("Docker did not answer within {}", took(probe.took)),
+        Outcome::TimedOut => {
+            let took = TimeDelta::from_std(probe.took).unwrap_or(TimeDelta::MAX);
+            format!("Docker did not answer within {}", duration::human(took))
+        }
         Outcome::Refused => format!("Docker does not listen at {} ({error})", docker.endpoint),
         Outcome::Denied => {
             format!("{error}: run plegdoctor as root, or as a member of the group docker")
         }
         _ => format!("Docker says: {error}"),
     }
+}
+
+/// Reads the log of the container of that name from its file; `why` is why Docker does not give it. Returns whether there
+/// is such a container.
+///
+/// # Errors
+/// Docker's files must not or cannot be read; or the log is not among them.
+pub(super) fn read_file(
+    docker: DockerLog<'_>,
+    name: &str,
+    part: &ContainerPart,
+    why: &str,
+    ingest: &mut Ingest<'_>,
+) -> anyhow::Result<bool> {
+    let until = Instant::now() + part.timeout;
+    let Some(place) = docker_root(docker) else {
+        return Ok(false);
+    };
+    let reading = disk::read(&place, None, disk::PATIENCE.min(part.timeout));
+    let root = reading.disk.map(|disk| disk.root).unwrap_or_default();
+    let containers = reading.files.iter().filter_map(|raw| raw.container(&root));
+    let newest = containers
+        .filter(|container| container.name == name)
+        .max_by_key(|container: &Container| container.created);
+    let Some(container) = newest else {
+        return match reading.gaps.first() {
+            Some(gap) => bail!("{}: {}", gap.what, gap.why),
+            None => Ok(false),
+        };
+    };
+    let Some(stored) = &container.disk else {
+        return Ok(false);
+    };
+    let (id, driver) = (&container.id, stored.log_driver.as_str());
+    if !["", "json-file"].contains(&driver) {
+        let elsewhere = match driver {
+            "journald" => {
+                format!(": journalctl CONTAINER_NAME={name} | plegdoctor diagnose --log -")
+            }
+            _ => String::new(),
+        };
+        bail!("{why}; its log driver is {driver}, which keeps no readable file{elsewhere}");
+    }
+    let usual = format!("{id}-json.log");
+    let file = stored.log_file.as_deref().unwrap_or(&usual);
+    let source = format!("container {name}");
+    let left = until.saturating_duration_since(Instant::now());
+    ingest.start(&source, part.is_picked, ReadFrom::Unnumbered);
+    let bytes = part.max_bytes.unwrap_or(MAX_FILE_BYTES);
+    let read = disk::read_log(&place, id, file, bytes, left, &mut |block| {
+        ingest.block(block);
+    });
+    let path = format!("{root}/containers/{id}/{file}");
+    let log = match read {
+        Ok(log) => log,
+        Err(error) => {
+            ingest.abandon();
+            bail!("{why}; its file {path}: {error:#}");
+        }
+    };
+    ingest.end();
+    ingest.note(format!(
+        "{source}: read from its file on disk, {path}: {why}"
+    ));
+    report_gaps(&source, &log, ingest);
+    Ok(true)
+}
+
+fn report_gaps(source: &str, log: &disk::Log, ingest: &mut Ingest<'_>) {
+    if !log.ended {
+        let why = format!(
+            "only {} bytes of its file came in time: the newest lines are missing",
+            log.bytes
+        );
+        ingest.gap(source, why);
+    }
+    if log.left > 0 {
+        let why = format!("{} older bytes of its file were skipped", log.left);
+        ingest.gap(source, why);
+    }
+    for why in &log.broken {
+        ingest.gap(source, why);
+    }
+    if log.older > 0 {
+        let why = format!("{} older compressed files of it were skipped", log.older);
+        ingest.gap(source, why);
+    }
+    if let Some(pid) = log.survivor {
+        let why = format!(
+            "plegdoctor's child process {pid}, which reads it, hangs in the kernel; it ends when the read returns"
+        );
+        ingest.gap(source, why);
+    }
+}
+
+/// Where Docker's files are, if they may be read.
+fn docker_root(docker: DockerLog<'_>) -> Option<DataRoot> {
+    let files = docker.files?;
+    if let Some(root) = files.root {
+        return Some(DataRoot::named(root));
+    }
+    let host = if files.look {
+        quick_check::dockerds(&Tree::at(files.host_root), FIND_DAEMON_TIMEOUT)
+    } else {
+        Host::default()
+    };
+    disk::data_root(docker.endpoint, Some(&host), files.host_root)
 }

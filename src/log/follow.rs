@@ -1,21 +1,19 @@
-//! Goes on with a log that is written to: a file, whatever becomes of it, a journal, or a pipe.
+//! Follows a log that is written to: a file through rotation and truncation, a journal, or a pipe.
 //!
-//! What is there already is read first. An event comes out soon after its line: where nothing more comes for a moment,
-//! the last message is taken for whole, and what waits for its year and zone is dated by the hints. One log at a time;
-//! a container's is left to `docker logs --follow`.
+//! What is there already is read first. An event comes soon after its line: where nothing more comes for a moment, the
+//! last message counts as whole, and what waits for its year and zone is dated by the hints. One log at a time; a
+//! container's is left to `docker logs --follow`.
 
-mod between;
 mod file;
 mod journal;
+mod rotated;
 
-use super::{
-    Sink, archive,
-    intake::{Intake, Opening},
-    open,
-};
-use crate::io::decompress;
+use super::{ReadFrom, Sink, file_kind, ingest::Ingest, tar_reader::is_tar, workers::BLOCK};
 use crate::{
-    io::child::{LAST_BREATH, Running},
+    io::{
+        child::{LAST_BREATH, Running},
+        decompress::Compression,
+    },
     log::options::{LogOptions, Moments},
     syntax::time::Time,
 };
@@ -34,149 +32,145 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How many blocks wait for the parser.
-const AHEAD: usize = 4;
-/// How much is read at a time.
-const BLOCK: usize = 256 << 10;
-/// After so long without a byte, what waits for year and zone waits no longer.
-const MOMENT: Duration = Duration::from_millis(100);
-/// After so long without a byte, a message goes on no more.
-const SILENCE: Duration = Duration::from_millis(400);
-/// So long at most anything waits for year and zone in a log that is never silent.
-const LONGEST: Duration = Duration::from_secs(1);
+/// Blocks that may wait for the parser.
+const MAX_AHEAD: usize = 4;
+/// Silence after which nothing waits for year and zone any longer.
+const DATE_TIMEOUT: Duration = Duration::from_millis(100);
+/// Silence after which a message is complete.
+const MESSAGE_TIMEOUT: Duration = Duration::from_millis(400);
+/// How long anything waits for year and zone in a log that is never silent.
+const MAX_DATE_WAIT: Duration = Duration::from_secs(1);
 
-/// What goes along with following, besides the events.
-pub struct Along<'a> {
-    /// Returns the present, by which a log that begins is dated.
+/// What following needs besides a sink of events.
+pub struct FollowHooks<'a> {
+    /// Returns the current time, by which a log that begins is dated.
     pub now: &'a dyn Fn() -> Time,
-    /// Returns whether to go on; asked several times a second.
-    pub go_on: &'a dyn Fn() -> bool,
-    /// Learns what could not be seen, or is to be known, as it happens.
-    pub tell: &'a mut dyn FnMut(&str),
+    /// Returns whether to continue; called several times a second.
+    pub keep_going: &'a dyn Fn() -> bool,
+    /// Takes gaps and notes, as they come.
+    pub warn: &'a mut dyn FnMut(&str),
 }
 
-/// What comes of a log.
 enum Message {
-    /// It begins, perhaps again.
-    Start(Opening),
-    /// Its next bytes.
+    /// The log begins, perhaps again.
+    Start(ReadFrom),
     Block(Vec<u8>),
-    /// Something of it was not seen, or is to be known.
-    Told(String),
-    /// It cannot be read at all.
+    /// A gap or a note.
+    Warning(String),
+    /// The log cannot be read at all.
     Failed(anyhow::Error),
 }
 
-/// Follows the one log that `args` name, and hands its events to `sink`, until `along` or `sink` want no more, or a
-/// pipe or journalctl ends.
+/// Follows the one log that `options` name, and hands its events to `sink`, until `hooks` or `sink` end it, or a pipe or
+/// journalctl ends.
 ///
 /// # Errors
 /// Not one log is named, or it cannot be read; or journalctl fails.
 pub fn follow(
-    args: &LogOptions,
+    options: &LogOptions,
     moments: &Moments,
-    along: &mut Along<'_>,
+    hooks: &mut FollowHooks<'_>,
     sink: &mut dyn Sink,
 ) -> anyhow::Result<()> {
-    let (to, from) = sync_channel(AHEAD);
-    // Who looks at a file again and again ends once this is let go.
-    let leash = Arc::new(());
-    let (name, mut running) = match (args.files.as_slice(), &args.journal) {
-        ([path], None) => (start_file(path, &leash, to)?, None),
-        ([], Some(unit)) if args.journal_from.is_empty() => {
+    let (to, from) = sync_channel(MAX_AHEAD);
+    // A thread that polls a file ends once this is dropped.
+    let alive = Arc::new(());
+    let (name, mut running) = match (options.files.as_slice(), &options.journal) {
+        ([path], None) => (start_file(path, &alive, to)?, None),
+        ([], Some(unit)) if options.journal_from.is_empty() => {
             let (name, running) =
                 journal::start(OsStr::new("journalctl"), unit, moments.since, to)?;
             (name, Some(running))
         }
         _ => bail!(
-            "--follow goes on with one log: name it with --log FILE or --journal=UNIT; a container's with `docker logs --follow NAME 2>&1 | plegdoctor events --follow --log -`"
+            "--follow takes one log: --log FILE or --journal=UNIT; for a container use `docker logs --follow NAME 2>&1 | plegdoctor events --follow --log -`"
         ),
     };
-    let mut intake = Intake::new(moments, sink);
-    let dated = args.now_given;
-    let followed = take_all(&name, dated, &from, along, &mut intake);
-    intake.end();
-    tell(&name, along, &mut intake);
+    let mut ingest = Ingest::new(moments, sink);
+    let dated = options.now_given;
+    let followed = ingest_all(&name, dated, &from, hooks, &mut ingest);
+    ingest.end();
+    warn(&name, hooks, &mut ingest);
     let ended = followed.with_context(|| format!("can't read {name}"))?;
     match &mut running {
-        Some(running) if ended => verdict(running).with_context(|| format!("can't read {name}")),
+        Some(running) if ended => {
+            check_status(running).with_context(|| format!("can't read {name}"))
+        }
         _ => Ok(()),
     }
 }
 
-/// Takes what comes; returns whether it came to its own end.
-fn take_all(
+/// Returns whether the log came to its own end.
+fn ingest_all(
     name: &str,
     dated: bool,
     from: &Receiver<Message>,
-    along: &mut Along<'_>,
-    intake: &mut Intake<'_>,
+    hooks: &mut FollowHooks<'_>,
+    ingest: &mut Ingest<'_>,
 ) -> anyhow::Result<bool> {
     let (mut last, mut settled) = (Instant::now(), Instant::now());
     let (mut waits, mut first) = (false, true);
-    while intake.goes_on() && (along.go_on)() {
-        match from.recv_timeout(if waits { MOMENT } else { SILENCE }) {
+    while ingest.wants_more() && (hooks.keep_going)() {
+        match from.recv_timeout(if waits { DATE_TIMEOUT } else { MESSAGE_TIMEOUT }) {
             Ok(Message::Start(opening)) => {
                 if !dated {
-                    intake.set_now((along.now)());
+                    ingest.set_now((hooks.now)());
                 }
-                intake.start(name, false, opening);
+                ingest.start(name, false, opening);
             }
             Ok(Message::Block(block)) => {
                 if std::mem::take(&mut first) {
-                    refuse(&block)?;
+                    require_text(&block)?;
                 }
-                intake.block(&block);
+                ingest.block(&block);
                 (last, waits) = (Instant::now(), true);
-                if settled.elapsed() > LONGEST {
-                    intake.settle(false);
+                if settled.elapsed() > MAX_DATE_WAIT {
+                    ingest.settle(false);
                     settled = Instant::now();
                 }
             }
-            Ok(Message::Told(words)) => (along.tell)(&format!("{name}: {words}")),
+            Ok(Message::Warning(text)) => (hooks.warn)(&format!("{name}: {text}")),
             Ok(Message::Failed(error)) => return Err(error),
             Err(RecvTimeoutError::Disconnected) => return Ok(true),
             Err(RecvTimeoutError::Timeout) if waits => {
-                let silent = last.elapsed() >= SILENCE;
-                intake.settle(silent);
+                let silent = last.elapsed() >= MESSAGE_TIMEOUT;
+                ingest.settle(silent);
                 waits = !silent;
                 settled = Instant::now();
             }
             Err(RecvTimeoutError::Timeout) => {}
         }
-        tell(name, along, intake);
+        warn(name, hooks, ingest);
     }
     Ok(false)
 }
 
-/// Refuses what is no text, by its beginning.
-///
 /// # Errors
-/// It is; with the cure.
-fn refuse(head: &[u8]) -> anyhow::Result<()> {
-    let form = match decompress::Kind::of(head) {
-        Some(kind) => format!("compressed ({})", kind.name()),
-        None if archive::is_tar(head) => "an archive".to_owned(),
-        None => return open::refuse(head, "FILE"),
+/// `head` begins no text; with the cure.
+fn require_text(head: &[u8]) -> anyhow::Result<()> {
+    let kind = match Compression::detect(head) {
+        Some(compression) => format!("compressed ({})", compression.name()),
+        None if is_tar(head) => "an archive".to_owned(),
+        None => return file_kind::require_text(head, "FILE"),
     };
-    bail!("it is {form}, and only text is followed: leave out --follow")
+    bail!("it is {kind}, and --follow takes only text: leave out --follow")
 }
 
-/// Tells what the intake has put down since the last time.
-fn tell(name: &str, along: &mut Along<'_>, intake: &mut Intake<'_>) {
-    let reading = &mut intake.reading;
+/// Passes on the new gaps and notes.
+fn warn(name: &str, hooks: &mut FollowHooks<'_>, ingest: &mut Ingest<'_>) {
+    let reading = &mut ingest.reading;
     reading.sources.clear();
     for gap in reading.gaps.drain(..) {
-        (along.tell)(&format!("{name}: {}", gap.why));
+        (hooks.warn)(&format!("{name}: {}", gap.why));
     }
     for note in reading.notes.drain(..) {
-        (along.tell)(&note);
+        (hooks.warn)(&note);
     }
 }
 
 /// # Errors
 /// journalctl failed.
-fn verdict(running: &mut Running) -> anyhow::Result<()> {
+fn check_status(running: &mut Running) -> anyhow::Result<()> {
     match running.wait(LAST_BREATH) {
         Some(status) if !status.success() => bail!("journalctl failed ({status})"),
         _ => Ok(()),
@@ -186,16 +180,16 @@ fn verdict(running: &mut Running) -> anyhow::Result<()> {
 /// Starts to read the file or pipe at `path`, or standard input; returns its name.
 ///
 /// # Errors
-/// It is nothing that can be followed, or cannot be looked at.
-fn start_file(path: &Path, leash: &Arc<()>, to: SyncSender<Message>) -> anyhow::Result<String> {
-    let leash = Arc::downgrade(leash);
+/// It is nothing that can be followed, or cannot be opened.
+fn start_file(path: &Path, alive: &Arc<()>, to: SyncSender<Message>) -> anyhow::Result<String> {
+    let alive = Arc::downgrade(alive);
     let owned = path.to_owned();
     if path.as_os_str() == "-" {
         let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
         if stdin.metadata()?.is_dir() {
             bail!("standard input is a directory: name a file in it with --log FILE");
         }
-        begin(move || stream(Ok(stdin), &to))?;
+        spawn(move || send_pipe(Ok(stdin), &to))?;
         return Ok("standard input".to_owned());
     }
     let name = path.display().to_string();
@@ -204,45 +198,44 @@ fn start_file(path: &Path, leash: &Arc<()>, to: SyncSender<Message>) -> anyhow::
             bail!("{name} is a directory: name a file in it with --log FILE")
         }
         // A pipe is open once it has a writer, which may take its time.
-        Ok(metadata) if !metadata.is_file() => begin(move || stream(File::open(owned), &to))?,
+        Ok(metadata) if !metadata.is_file() => spawn(move || send_pipe(File::open(owned), &to))?,
         Ok(_) => {
-            // What may not be read now is an error; what becomes of it later is waited for.
-            let opened = File::open(path).map_err(|error| open::explain(&error));
+            // A file that cannot be read now is an error; a later one is waited for.
+            let opened = File::open(path).map_err(|error| file_kind::explain_open(&error));
             opened.with_context(|| format!("can't read {name}"))?;
-            begin(move || file::follow(&owned, &leash, &to))?;
+            spawn(move || file::follow(&owned, &alive, &to))?;
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            begin(move || file::follow(&owned, &leash, &to))?;
+            spawn(move || file::follow(&owned, &alive, &to))?;
         }
         Err(error) => {
-            return Err(open::explain(&error)).with_context(|| format!("can't read {name}"));
+            return Err(file_kind::explain_open(&error))
+                .with_context(|| format!("can't read {name}"));
         }
     }
     Ok(name)
 }
 
-/// Starts a thread that reads.
-fn begin(read: impl FnOnce() + Send + 'static) -> io::Result<()> {
+fn spawn(read: impl FnOnce() + Send + 'static) -> io::Result<()> {
     thread::Builder::new()
         .name("log".to_owned())
         .spawn(read)
         .map(drop)
 }
 
-/// Sends what a pipe gives, to its end.
-fn stream(opened: io::Result<File>, to: &SyncSender<Message>) {
+fn send_pipe(opened: io::Result<File>, to: &SyncSender<Message>) {
     let sent = opened.and_then(|pipe| {
-        // Nobody may be listening any more; there is nothing to do then.
-        drop(to.send(Message::Start(Opening::Start)));
-        pass_on(pipe, to)
+        // The receiver may be gone.
+        drop(to.send(Message::Start(ReadFrom::Start)));
+        send_blocks(pipe, to)
     });
     if let Err(error) = sent {
-        drop(to.send(Message::Failed(open::explain(&error))));
+        drop(to.send(Message::Failed(file_kind::explain_open(&error))));
     }
 }
 
-/// Sends what `from` gives, block by block, until it ends or nobody listens.
-fn pass_on(mut from: impl io::Read, to: &SyncSender<Message>) -> io::Result<()> {
+/// Sends blocks of `from` until it ends, or the receiver is gone.
+fn send_blocks(mut from: impl io::Read, to: &SyncSender<Message>) -> io::Result<()> {
     let mut block = vec![0; BLOCK];
     loop {
         match from.read(&mut block) {

@@ -1,21 +1,21 @@
-//! Lines out of blocks of bytes, in constant memory, handed to the parser: those that may matter, and those that
-//! it waits for. The others are counted. What comes of it is the same however the blocks fall.
+//! Splits blocks into lines, in constant memory, and hands those to the parser that may matter, and those that it waits
+//! for. The others are counted. The result is the same however the blocks fall.
 
-use super::spots::{self, Spot, Spots};
+use super::line_index::{self, IndexedLine, LineIndex};
 use crate::kubelet::{
-    event::{Event, screen::Wanted},
+    event::{Event, prefilter::Wanted},
     parser::Parser,
 };
 use memchr::{memchr, memrchr};
 
-/// Longest line that is kept whole; of a longer one its first bytes are, the rest is skipped. The kubelet's
-/// longest lines (a node's status in one error) have some hundred KiB.
-pub(super) const LONGEST: usize = 1 << 20;
+/// Longest line that is kept whole, in bytes; the rest of a longer one is skipped. The kubelet's longest lines (a node's
+/// status in one error) have some hundred KiB.
+pub(super) const MAX_LINE: usize = 1 << 20;
 
-/// Events of one line for which room is kept; only those that were held back are more.
-const MANY: usize = 1024;
+/// Events of one line for which memory is kept; only events that were held back are more.
+const KEPT_CAPACITY: usize = 1024;
 
-/// Where events go, one line's at a time: those of a whole block would not fit the processor's cache.
+/// The sink of events, one line's at a time: those of a whole block would not fit the processor's cache.
 pub(super) struct Out<'a> {
     /// Empty between two lines.
     events: Vec<Event>,
@@ -30,36 +30,35 @@ impl<'a> Out<'a> {
         }
     }
 
-    /// Hands on what `give` gives.
-    pub(super) fn take(&mut self, give: impl FnOnce(&mut Vec<Event>)) {
-        give(&mut self.events);
+    /// Hands on the events that `produce` adds.
+    pub(super) fn take(&mut self, produce: impl FnOnce(&mut Vec<Event>)) {
+        produce(&mut self.events);
         self.events.drain(..).for_each(&mut *self.sink);
-        if self.events.capacity() > MANY {
+        if self.events.capacity() > KEPT_CAPACITY {
             self.events = Vec::new();
         }
     }
 }
 
-/// Cuts blocks into lines. Only a line that crosses blocks is copied.
+/// Splits blocks into lines. Only a line that crosses blocks is copied.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(super) struct LineSplitter {
     /// The beginning of the line that the last block ended in.
     begun: Vec<u8>,
-    /// Whether that line is longer than what was kept.
     over: bool,
-    /// Whether what comes before the next newline is a line's end, and of no use.
+    /// Whether what comes before the next newline is the end of a torn line, and skipped.
     torn: bool,
-    /// Lines that were longer than `LONGEST`.
+    /// Lines that were longer than `MAX_LINE`.
     pub(super) cut: u64,
 }
 
-impl Lines {
-    /// Hands the lines that end in `block`, of at most `LONGEST` bytes, to `parser`, as far as `spots` of that block
-    /// and the parser itself say that they matter.
+impl LineSplitter {
+    /// Hands the lines that end in `block`, of at most `MAX_LINE` bytes, to `parser`, if they are in its `index` or the
+    /// parser waits for them.
     pub(super) fn push(
         &mut self,
         block: &[u8],
-        spots: &Spots,
+        index: &LineIndex,
         parser: &mut Parser,
         out: &mut Out<'_>,
     ) {
@@ -74,11 +73,11 @@ impl Lines {
             self.keep(&block[..head]);
             self.flush(parser, out);
         }
-        inside(&block[..=tail], head + 1, spots, parser, out);
+        inside(&block[..=tail], head + 1, index, parser, out);
         self.keep(&block[tail + 1..]);
     }
 
-    /// Hands on the last line, which nothing ended, and ends the source.
+    /// Hands on the last line, without a newline, and ends the source.
     pub(super) fn finish(&mut self, parser: &mut Parser, out: &mut Out<'_>) {
         if !self.begun.is_empty() {
             self.flush(parser, out);
@@ -86,7 +85,7 @@ impl Lines {
         out.take(|events| parser.finish(events));
     }
 
-    /// Forgets the line begun: what follows is from the middle of another.
+    /// Forgets the current line: what follows is from the middle of another.
     pub(super) fn tear(&mut self) {
         self.forget();
         self.torn = true;
@@ -101,7 +100,7 @@ impl Lines {
         if self.torn {
             return;
         }
-        let room = LONGEST - self.begun.len();
+        let room = MAX_LINE - self.begun.len();
         self.over |= part.len() > room;
         self.begun.extend_from_slice(&part[..part.len().min(room)]);
     }
@@ -113,51 +112,51 @@ impl Lines {
     }
 }
 
-/// Hands on lines of `block`, which ends with a newline, from the second one's start, `at`, on.
-fn inside(block: &[u8], mut at: usize, spots: &Spots, parser: &mut Parser, out: &mut Out<'_>) {
+/// Hands on lines of `block`, which ends with a newline, from the start of its second line, `at`, on.
+fn inside(block: &[u8], mut at: usize, index: &LineIndex, parser: &mut Parser, out: &mut Out<'_>) {
     let above = parser.lines();
     let mut before = 1;
-    let mut hits = spots.hits.iter().copied().peekable();
+    let mut hits = index.hits.iter().copied().peekable();
     while at < block.len() {
         while hits.next_if(|hit| hit.start < at).is_some() {}
-        let spot = if parser.is_attentive() || at >= spots.until {
+        let line = if parser.is_attentive() || at >= index.until {
             let hit = hits.peek().copied().filter(|hit| hit.start == at);
-            hit.or_else(|| spots::here(block, at, before))
+            hit.or_else(|| line_index::line_at(block, at, before))
         } else {
-            let first = spots.first.filter(|_| !parser.has_begun());
-            let context = context(block, at, before, hits.peek(), spots, parser);
+            let first = index.first.filter(|_| !parser.has_begun());
+            let context = context(block, at, before, hits.peek(), index, parser);
             let all = [hits.peek().copied(), first, context];
-            let next = all.into_iter().flatten().filter(|spot| spot.start >= at);
-            next.min_by_key(|spot| spot.start)
+            let next = all.into_iter().flatten().filter(|line| line.start >= at);
+            next.min_by_key(|line| line.start)
         };
-        let Some(spot) = spot else {
+        let Some(line) = line else {
             break;
         };
-        parser.pass(spot.before - before);
-        let raw = &block[spot.start..spot.end];
-        out.take(|events| parser.line_as(raw, spot.hit, events));
-        (at, before) = (spot.end + 1, spot.before + 1);
+        parser.pass(line.before - before);
+        let raw = &block[line.start..line.end];
+        out.take(|events| parser.line_as(raw, line.hit, events));
+        (at, before) = (line.end + 1, line.before + 1);
     }
-    parser.pass(spots.newlines - before);
-    if let Some(last) = spots.last {
+    parser.pass(index.newlines - before);
+    if let Some(last) = index.last {
         parser.passed_last(above + last.before, &block[last.start..last.end]);
     }
 }
 
-/// Returns the next line of context before the next hit, if the parser wants it and it was not looked for.
+/// The next line of context before the next hit, if the parser wants it and the index does not have it.
 fn context(
     block: &[u8],
     at: usize,
     before: u64,
-    hit: Option<&Spot>,
-    spots: &Spots,
+    hit: Option<&IndexedLine>,
+    index: &LineIndex,
     parser: &Parser,
-) -> Option<Spot> {
-    if !parser.wants_context() || spots.wanted == Wanted::All {
+) -> Option<IndexedLine> {
+    if !parser.wants_context() || index.wanted == Wanted::All {
         return None;
     }
-    let end = hit.map_or(spots.until.min(block.len()), |hit| hit.start);
-    spots::context(&block[..end], at, before)
+    let end = hit.map_or(index.until.min(block.len()), |hit| hit.start);
+    line_index::next_context(&block[..end], at, before)
 }
 
 #[cfg(test)]

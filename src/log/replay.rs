@@ -1,120 +1,121 @@
-//! Reads logs that a capture holds: the same lines in the same order as when they were kept.
+//! Reads logs of a capture: the same lines in the same order as when they were recorded.
 
 use super::{
-    Reading, UNKNOWN,
-    intake::{self, Intake, Opening},
-    judge_empty, judge_nodes, judge_window,
-    looks::Looks,
-    note_overlaps, open, pick,
-    reel::Reel,
-    rows::Rejoin,
-    sink::Sink,
+    LogRecorder, ReadFrom, Reading, Sink, UNKNOWN_TIME, coverage, discover,
+    ingest::Ingest,
+    parser_hints,
+    rewrap::Rewrap,
+    sniff::{self, HEAD, LineFormat},
 };
 use crate::{log::options::Moments, syntax::time::Time};
 use std::io::Read as _;
 
-/// How much of a log's beginning is looked at for its first time.
-const HEAD: usize = 64 << 10;
-
-/// A log that was kept.
+/// A recorded log.
 #[derive(Clone, Debug)]
-pub struct Recorded<'a> {
-    /// What it is called in citations.
+pub struct ReplayedLog<'a> {
+    /// Its name in citations.
     pub name: &'a str,
-    /// Whether plegdoctor picked it by itself.
+    /// Whether plegdoctor found it itself.
     pub picked: bool,
-    /// How its reading began.
-    pub from: Opening,
-    /// Where it goes on in the middle of a later line.
+    /// Where its reading began.
+    pub from: ReadFrom,
+    /// Bytes at which it continues in the middle of a later line.
     pub skips: &'a [u64],
     /// Its bytes.
     pub bytes: &'a [u8],
 }
 
-/// Reads logs that were kept, and hands their events to `sink`; with `reel`, keeps them again.
+/// Reads recorded logs, and hands their events to `sink`; with `recorder`, records them again.
 pub fn replay(
-    logs: &[Recorded<'_>],
+    logs: &[ReplayedLog<'_>],
     moments: &Moments,
-    reel: Option<&mut Reel>,
+    recorder: Option<&mut LogRecorder>,
     sink: &mut dyn Sink,
 ) -> Reading {
-    let mut intake = Intake::new(moments, sink);
-    intake.reel = reel;
+    let mut ingest = Ingest::new(moments, sink);
+    ingest.recorder = recorder;
     for (number, log) in logs.iter().enumerate() {
         let later = logs[number + 1..].iter();
-        intake.expect(later.map(|log| log.beginning(moments)).min());
+        let format = log.format();
+        ingest.expect(later.map(|log| log.begins(moments)).min(), format);
         if log.picked {
-            intake.not_before(pick::oldest(moments));
+            ingest.not_before(discover::oldest(moments));
         }
-        let joined = log.joined(&mut intake);
-        let bytes = joined.as_deref().unwrap_or(log.bytes);
-        intake.start(log.name, log.picked, log.from);
+        let rejoined = format.wrapped.and_then(|width| log.rejoined(width));
+        let bytes = rejoined.as_deref().unwrap_or(log.bytes);
+        ingest.start(log.name, log.picked, log.from);
         let mut at = 0;
         for &skip in log.skips {
-            // What a manifest says may make no sense; then all is read.
+            // A manifest may be wrong; then all is read.
             let skip = usize::try_from(skip).unwrap_or(usize::MAX);
             let Some(part) = bytes.get(at..skip) else {
                 continue;
             };
-            intake.block(part);
-            intake.skip();
+            ingest.block(part);
+            ingest.skip();
             at = skip;
         }
-        intake.block(&bytes[at..]);
-        intake.end();
+        ingest.block(&bytes[at..]);
+        ingest.end();
     }
-    judge_empty(moments, &mut intake);
-    judge_nodes(&mut intake);
-    judge_window(moments, &mut intake);
-    note_overlaps(&mut intake);
-    intake.reading
+    coverage::report_all(moments, &mut ingest);
+    ingest.reading
 }
 
-/// Puts logs of which nothing is known but their names and bytes in the order of their first lines' times; one that
-/// tells none stays after the one before it.
-pub fn order(logs: &mut Vec<Recorded<'_>>, moments: &Moments) {
+/// Sorts logs of which only names and bytes are known by their first lines' times; one without a time stays after the
+/// one before it.
+pub fn sort_by_time(logs: &mut Vec<ReplayedLog<'_>>, moments: &Moments) {
     let mut before: Option<Time> = None;
-    let mut dated: Vec<(Option<Time>, Recorded<'_>)> = Vec::new();
+    let mut dated: Vec<(Option<Time>, ReplayedLog<'_>)> = Vec::new();
     for log in logs.drain(..) {
-        let head = &log.bytes[..log.bytes.len().min(HEAD)];
-        before = open::first_time(log.name, head, intake::hints(moments)).or(before);
+        before = log.first_time(moments).or(before);
         dated.push((before, log));
     }
     dated.sort_by_key(|(first, _)| *first);
     logs.extend(dated.into_iter().map(|(_, log)| log));
 }
 
-impl Recorded<'_> {
-    /// Tells `intake` how its beginning looks; returns its bytes put together if its lines are broken.
-    fn joined(&self, intake: &mut Intake<'_>) -> Option<Vec<u8>> {
-        if self.from != Opening::Start {
-            return None;
-        }
-        let head = &self.bytes[..self.bytes.len().min(HEAD)];
-        let looks = Looks::of(head, head.len() < HEAD);
-        intake.looks(looks);
-        let mut joined = Vec::new();
-        let read = Rejoin::new(self.bytes, looks.broken?).read_to_end(&mut joined);
-        read.is_ok().then_some(joined)
+impl ReplayedLog<'_> {
+    fn head(&self) -> &[u8] {
+        let head = usize::try_from(HEAD).unwrap_or(usize::MAX);
+        &self.bytes[..self.bytes.len().min(head)]
     }
 
-    /// Returns when it begins, or a time before all others.
-    fn beginning(&self, moments: &Moments) -> Time {
-        let head = &self.bytes[..self.bytes.len().min(HEAD)];
-        let first = open::first_time(self.name, head, intake::hints(moments));
-        first
-            .filter(|_| self.from != Opening::Unnumbered)
-            .unwrap_or(UNKNOWN)
+    fn format(&self) -> LineFormat {
+        if self.from == ReadFrom::Start {
+            LineFormat::detect(self.head())
+        } else {
+            LineFormat::default()
+        }
+    }
+
+    fn rejoined(&self, width: usize) -> Option<Vec<u8>> {
+        let mut rejoined = Vec::new();
+        let read = Rewrap::new(self.bytes, width).read_to_end(&mut rejoined);
+        read.is_ok().then_some(rejoined)
+    }
+
+    fn first_time(&self, moments: &Moments) -> Option<Time> {
+        sniff::first_time(self.name, self.head(), parser_hints(moments))
+    }
+
+    /// When it begins, or a time before all others.
+    fn begins(&self, moments: &Moments) -> Time {
+        let first = match self.from {
+            ReadFrom::Unnumbered => None,
+            ReadFrom::Start | ReadFrom::Middle => self.first_time(moments),
+        };
+        first.unwrap_or(UNKNOWN_TIME)
     }
 }
 
-impl<'a> From<(&'a str, &'a [u8])> for Recorded<'a> {
-    /// A log of which nothing is known but its name and bytes.
+impl<'a> From<(&'a str, &'a [u8])> for ReplayedLog<'a> {
+    /// A log of which only its name and bytes are known.
     fn from((name, bytes): (&'a str, &'a [u8])) -> Self {
         Self {
             name,
             picked: false,
-            from: Opening::Start,
+            from: ReadFrom::Start,
             skips: &[],
             bytes,
         }

@@ -1,26 +1,27 @@
 //! Reading as the command line asks for it: what the tests share.
 
-mod ahead;
 mod archived;
 mod container;
 mod copied;
+mod discovered;
 mod journal;
 mod named;
 mod packed;
-mod picked;
-mod windowed;
+mod ranged;
 
-use super::{DockerLog, Places, Reading, read_in};
-use crate::io::decompress::Kind;
-pub(super) use crate::io::decompress::tests::pack;
-use crate::{
-    cli::{Cli, Command, LogArgs},
-    kubelet::event::Event,
+use super::{
+    DockerLog, Places, Reading,
+    options::{LogOptions, Moments},
+    read_in,
 };
-use clap::Parser as _;
+use crate::io::decompress::Compression;
+pub(super) use crate::io::decompress::tests::pack;
+use crate::{kubelet::event::Event, syntax::time::Time};
+use chrono::TimeDelta;
 use std::{
     fs,
     io::Write as _,
+    num::NonZeroUsize,
     path::{Path, PathBuf},
     process,
     time::Duration,
@@ -35,16 +36,67 @@ fn stale(day: u8, time: &str) -> String {
     )
 }
 
-/// Returns the arguments that a command line gives.
-fn args(options: &[&str]) -> LogArgs {
-    let line = ["plegdoctor", "diagnose", "--now", NOW];
-    match Cli::try_parse_from(line.iter().chain(options))
-        .unwrap()
-        .command
-    {
-        Command::Diagnose(diagnose) => diagnose.look.log,
-        _ => unreachable!(),
+fn moments() -> Moments {
+    parse(&[]).1
+}
+
+/// Parses the options of a command line that tests use; times are in UTC.
+fn parse(options: &[&str]) -> (LogOptions, Moments) {
+    let mut log = LogOptions {
+        files: Vec::new(),
+        journal: None,
+        journal_from: Vec::new(),
+        container: None,
+        none: false,
+        timeout: Duration::from_secs(10),
+        threads: NonZeroUsize::new(2).unwrap(),
+        now_given: true,
+    };
+    let mut moments = Moments {
+        now: Time::parse_from_rfc3339(NOW).unwrap(),
+        replayed: true,
+        utc_offset: None,
+        since: None,
+        until: None,
+    };
+    let mut words = options.iter();
+    while let Some(word) = words.next() {
+        let (option, inline) = match word.split_once('=') {
+            Some((option, value)) => (option, Some(value)),
+            None => (*word, None),
+        };
+        let mut value = || inline.unwrap_or_else(|| words.next().unwrap()).to_owned();
+        match option {
+            "--log" => log.files.push(value().into()),
+            "--journal" => log.journal = Some(inline.unwrap_or_default().to_owned()),
+            "--journal-from" => log.journal_from.push(value().into()),
+            "--log-container" => log.container = Some(value()),
+            "--no-log" => log.none = true,
+            "--log-timeout" => log.timeout = span(&value()).to_std().unwrap(),
+            "--since" => moments.since = Some(time(&value(), moments.now)),
+            "--until" => moments.until = Some(time(&value(), moments.now)),
+            "--utc-offset" => moments.utc_offset = Some(value().parse().unwrap()),
+            _ => panic!("{option}"),
+        }
     }
+    (log, moments)
+}
+
+fn span(text: &str) -> TimeDelta {
+    match text.strip_suffix('d') {
+        Some(days) => TimeDelta::days(days.parse().unwrap()),
+        None => crate::syntax::duration::parse(text).unwrap(),
+    }
+}
+
+fn time(text: &str, now: Time) -> Time {
+    if text.ends_with(['d', 'h', 'm']) {
+        return now - span(text);
+    }
+    let full = format!("{text}{}Z", &" 00:00:00"[text.len().min(19) - 10..]);
+    Time::parse_from_rfc3339(text)
+        .or_else(|_| Time::parse_from_rfc3339(&full))
+        .unwrap()
 }
 
 /// Reads what is named, and returns the lines cited, each once: `<source>:<line> <time>`.
@@ -80,8 +132,8 @@ fn read_on(root: &Path, options: &[&str], sink: &mut dyn FnMut(Event)) -> anyhow
         asked: true,
         files: None,
     };
-    let args = args(options);
-    read_in(&places, &args.options(), &args.moments()?, docker, sink)
+    let (options, moments) = parse(options);
+    read_in(&places, &options, &moments, docker, sink)
 }
 
 /// Writes a script. Another process does: a file that this one has open for writing cannot be run, and a child

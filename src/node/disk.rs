@@ -9,23 +9,18 @@ use std::{
     time::Duration,
 };
 
-/// A disk, as it was over the moment that it was watched.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Disk {
     /// The kernel's number for it: `254:0`.
     pub device: String,
-    /// Its name: `sda`, `dm-0`.
     pub name: String,
-    /// For which share of the moment at least one request was in flight, in per cent. On a disk that serves many at
-    /// a time, such as NVMe, 100 % is no want by itself.
+    /// For which share of the moment at least one request was in flight, in per cent. On a disk that serves many at a
+    /// time, such as NVMe, 100 % is no want by itself.
     pub busy: f64,
-    /// How many requests were in flight at the mean.
     pub queue: f64,
-    /// Requests (reads, writes and flushes) that were finished meanwhile.
     pub finished: u64,
     /// How long these had taken at the mean; `None` if there were none.
     pub wait: Option<Duration>,
-    /// Requests in flight at the moment's end.
     pub in_flight: u64,
     /// The folders of the runtime and the kubelet that it holds: `/var/lib/docker`.
     pub holds: Vec<String>,
@@ -34,22 +29,16 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// Returns whether it finished nothing of what it had to do.
     pub fn is_stuck(&self) -> bool {
         self.finished == 0 && self.in_flight > 0 && self.queue > 0.0
     }
 }
 
-/// What was read of the disks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// `/proc/diskstats`.
     pub before: String,
-    /// The same, later.
     pub after: String,
-    /// How much later.
     pub elapsed: Duration,
-    /// `mountinfo` of the machine's first process.
     pub mounts: String,
     /// The names of the disks right below each mapped one (`/sys/dev/block/MAJOR:MINOR/slaves`), by its name.
     pub below: BTreeMap<String, Vec<String>>,
@@ -58,18 +47,13 @@ pub struct Sample {
 /// A disk's counters; times in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counters {
-    /// Reads, writes and flushes finished.
     finished: u64,
-    /// How long they took in all.
     took: u64,
     in_flight: u64,
-    /// For how long something was in flight.
     busy: u64,
-    /// The same, times the number in flight.
     queued: u64,
 }
 
-/// One line of `/proc/diskstats`.
 struct Line<'a> {
     device: String,
     name: &'a str,
@@ -83,7 +67,6 @@ pub fn is_mapped(name: &str) -> bool {
         .any(|prefix| name.strip_prefix(prefix).is_some_and(begins_with_digit))
 }
 
-/// Returns number and name of each mapped disk.
 pub fn mapped(diskstats: &str) -> Vec<(String, String)> {
     let lines = diskstats.lines().filter_map(line);
     lines
@@ -92,8 +75,8 @@ pub fn mapped(diskstats: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Returns the disks that did something, or hold one of these folders; partitions count with their disk. Empty if the
-/// moment has no length.
+/// The disks that did something, or hold one of these folders; partitions count with their disk. Empty if the moment
+/// has no length.
 pub fn disks(sample: &Sample, folders: &BTreeSet<String>) -> Vec<Disk> {
     let before: BTreeMap<String, Counters> = sample
         .before
@@ -124,8 +107,8 @@ pub fn disks(sample: &Sample, folders: &BTreeSet<String>) -> Vec<Disk> {
         .collect()
 }
 
-/// Returns the folders in which the runtime and the kubelet keep their data: as their words tell, or else the mounts of
-/// their containers' layers (a file of settings may have moved them), or else as usual.
+/// The folders in which the runtime and the kubelet keep their data: as their words tell, or else the mounts of their
+/// containers' layers (a file of settings may have moved them), or else as usual.
 pub fn data_folders<'a>(
     mounts: &str,
     daemons: impl Iterator<Item = &'a Process>,
@@ -152,8 +135,8 @@ pub fn data_folders<'a>(
     folders
 }
 
-/// Returns whose layers an overlay mount is made of, and in which folder they are: `<folder>/overlay2/<layer>/merged`
-/// is where Docker mounts, `upperdir=<folder>/io.containerd.snapshotter.v1.overlayfs/…` what containerd does.
+/// Whose layers an overlay mount is made of, and in which folder they are: `<folder>/overlay2/<layer>/merged` is where
+/// Docker mounts, `upperdir=<folder>/io.containerd.snapshotter.v1.overlayfs/…` what containerd does.
 fn layers(line: &str) -> Option<(Role, String)> {
     let (head, tail) = line.split_once(" - overlay ")?;
     let before = |path: &str, inner: &str| Some(path[..path.find(inner)?].to_owned());
@@ -167,7 +150,6 @@ fn layers(line: &str) -> Option<(Role, String)> {
     })
 }
 
-/// Returns the whole disks that a folder is on, each with the mapped disk above it.
 fn disks_of(
     folder: &str,
     sample: &Sample,
@@ -203,7 +185,7 @@ fn disks_of(
     found
 }
 
-/// Returns number and source of the mount that a folder is on: the last one of the longest point above it.
+/// Number and source of the mount that a folder is on: the last one of the longest point above it.
 fn mount_of(folder: &str, mounts: &str) -> Option<(String, String)> {
     let above = |point: &str| {
         folder == point
@@ -218,8 +200,8 @@ fn mount_of(folder: &str, mounts: &str) -> Option<(String, String)> {
         .map(|mount| (mount.device, mount.source))
 }
 
-/// Returns the whole disk that a partition is of, itself if it is none (block/partitions/core.c: `sda1`, but
-/// `nvme0n1p1` after a digit).
+/// The whole disk that a partition is of, itself if it is none (block/partitions/core.c: `sda1`, but `nvme0n1p1` after
+/// a digit).
 fn whole_disk<'a>(name: &'a str, names: &BTreeSet<&str>) -> &'a str {
     let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
     if stem.len() == name.len() {
@@ -233,7 +215,6 @@ fn whole_disk<'a>(name: &'a str, names: &BTreeSet<&str>) -> &'a str {
     }
 }
 
-/// Returns the disk of a line, over the moment since `before`.
 fn over(line: &Line, before: &Counters, elapsed: Duration) -> Option<Disk> {
     let after = &line.counters;
     let millis = elapsed.as_secs_f64() * 1000.0;
@@ -245,12 +226,11 @@ fn over(line: &Line, before: &Counters, elapsed: Duration) -> Option<Disk> {
     let took = since(after.took, before.took);
     let stuck = finished == 0 && before.in_flight.min(after.in_flight) > 0;
     // Some kernels (5.0 to 5.11) count time only when a request begins or ends.
-    let (busy, queue) = match stuck {
-        true => (100.0, count(after.in_flight)),
-        false => (
-            (since(after.busy, before.busy) / millis * 100.0).min(100.0),
-            since(after.queued, before.queued) / millis,
-        ),
+    let (busy, queue) = if stuck {
+        (100.0, count(after.in_flight))
+    } else {
+        let busy = since(after.busy, before.busy) / millis * 100.0;
+        (busy.min(100.0), since(after.queued, before.queued) / millis)
     };
     Some(Disk {
         device: line.device.clone(),

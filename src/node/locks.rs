@@ -7,22 +7,20 @@ use super::Process;
 pub struct FileLock {
     /// The process that took it. One that it made may hold it after its end.
     pub holder: u32,
-    /// That process's name, if it was seen.
     pub comm: Option<String>,
     /// The processes that the kernel lets wait for it. Who only tries again and again is not among them.
     pub waiters: Vec<u32>,
 }
 
 impl FileLock {
-    /// Returns whether a process has it or waits for it.
     pub fn concerns(&self, process: &Process) -> bool {
         self.holder == process.pid || self.waiters.contains(&process.pid)
     }
 }
 
-/// Returns the locks by `flock`. Below each stand those who wait for it, with the same number, an arrow and, of some
-/// kernels, a deeper indent. Of locks that belong to no process (`-1`), or to one of another PID namespace, the kernel
-/// shows no number.
+/// The locks by `flock`. Below each stand those who wait for it, with the same number, an arrow and, of some kernels, a
+/// deeper indent. Of locks that belong to no process (`-1`), or to one of another PID namespace, the kernel shows no
+/// number.
 pub fn flocks(text: &str) -> Vec<FileLock> {
     let mut locks: Vec<FileLock> = Vec::new();
     let mut above = None;

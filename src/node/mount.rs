@@ -3,12 +3,10 @@
 use crate::syntax::id::PodUid;
 use std::path::Path;
 
-/// A mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
     /// The kernel's number for it, `0:51`; the second half names a FUSE connection.
     pub device: String,
-    /// Where, with blanks and the like as they are.
     pub point: String,
     /// The file system's type: `nfs4`, `fuse.bindfs`.
     pub fs_type: String,
@@ -16,13 +14,11 @@ pub struct Mount {
     pub source: String,
     /// Whether a server stands behind it: over a network, or a process (FUSE).
     pub remote: bool,
-    /// The pod whose volume it is.
     pub uid: Option<PodUid>,
     /// The process in whose mount namespace it is; `None` for that of the machine's first process.
     pub within: Option<u32>,
 }
 
-/// File systems with a server behind them.
 const REMOTE: &[&str] = &[
     "nfs",
     "nfs4",
@@ -42,7 +38,7 @@ const REMOTE: &[&str] = &[
 ];
 
 impl Mount {
-    /// Returns whether who sleeps in that function of the kernel may wait for this mount's server.
+    /// Whether who sleeps in that function of the kernel may wait for this mount's server.
     pub fn is_waited_for_in(&self, wchan: &str) -> bool {
         let wchan = wchan.trim_start_matches('_');
         let begins = |names: &[&str]| names.iter().any(|name| wchan.starts_with(name));
@@ -57,14 +53,14 @@ impl Mount {
         }
     }
 
-    /// Returns the number of its FUSE connection, below `/sys/fs/fuse/connections`.
+    /// The number of its FUSE connection, below `/sys/fs/fuse/connections`.
     pub fn fuse_connection(&self) -> Option<&str> {
         let fuse = self.fs_type == "fuse" || self.fs_type.starts_with("fuse.");
         let (_, minor) = self.device.split_once(':')?;
         fuse.then_some(minor)
     }
 
-    /// Returns the server's name: `10.0.0.5` of `10.0.0.5:/export`, `files` of `//files/share`; for FUSE its source.
+    /// The server's name: `10.0.0.5` of `10.0.0.5:/export`, `files` of `//files/share`; for FUSE its source.
     pub fn server(&self) -> &str {
         if let Some(rest) = self.source.strip_prefix("//") {
             return rest.split('/').next().unwrap_or(rest);
@@ -76,8 +72,8 @@ impl Mount {
     }
 }
 
-/// Returns the mount that a path is on, by the longest mount point that is a folder of the path. Names are compared:
-/// what links lead elsewhere is not seen.
+/// The mount that a path is on, by the longest mount point that is a folder of the path. Names are compared: what links
+/// lead elsewhere is not seen.
 pub fn holding<'a>(mounts: &'a [Mount], path: &str) -> Option<&'a Mount> {
     let path = Path::new(path);
     // Of two at one place the later one hides the earlier.
@@ -87,7 +83,7 @@ pub fn holding<'a>(mounts: &'a [Mount], path: &str) -> Option<&'a Mount> {
         .max_by_key(|mount| Path::new(&mount.point).components().count())
 }
 
-/// Returns the mounts of a `mountinfo` (`proc_pid_mountinfo(5)`); lines that make no sense are left out.
+/// The mounts of a `mountinfo` (`proc_pid_mountinfo(5)`); lines that make no sense are left out.
 pub fn mountinfo(text: &str) -> Vec<Mount> {
     text.lines().filter_map(line).collect()
 }
@@ -112,22 +108,19 @@ fn line(line: &str) -> Option<Mount> {
     })
 }
 
-/// A mount among others of a namespace, by the kernel's numbers for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spot {
+pub struct MountPoint {
     /// Its number: no two mounts have one at a time, whatever namespace they are in.
     pub id: u64,
-    /// The number of the mount that it lies on.
     pub parent: u64,
-    /// Where, with blanks and the like as they are.
     pub point: String,
 }
 
-/// Returns the places of the mounts of a `mountinfo`; lines that make no sense are left out.
-pub fn spots(text: &str) -> Vec<Spot> {
+/// The places of the mounts of a `mountinfo`; lines that make no sense are left out.
+pub fn mount_points(text: &str) -> Vec<MountPoint> {
     let spot = |line: &str| {
         let mut fields = line.split(' ');
-        Some(Spot {
+        Some(MountPoint {
             id: fields.next()?.parse().ok()?,
             parent: fields.next()?.parse().ok()?,
             point: point(line)?,
@@ -136,27 +129,26 @@ pub fn spots(text: &str) -> Vec<Spot> {
     text.lines().filter_map(spot).collect()
 }
 
-/// Returns the number of the mount that is seen at `path`, of several that are stacked there the upper one; `None` if
-/// there is none, or if it can't be told (one lies below another mount that hides its folder).
-pub fn top(spots: &[Spot], path: &str) -> Option<u64> {
+/// The number of the mount that is seen at `path`, of several that are stacked there the upper one; `None` if there is
+/// none, or if it can't be told (one lies below another mount that hides its folder).
+pub fn top(spots: &[MountPoint], path: &str) -> Option<u64> {
     let at = || spots.iter().filter(|spot| spot.point == path);
     let mut free = at().filter(|spot| !at().any(|upper| upper.parent == spot.id));
     let first = free.next()?;
     free.next().is_none().then_some(first.id)
 }
 
-/// Returns where the mount of a line of `mountinfo` is.
 pub(super) fn point(line: &str) -> Option<String> {
     line.split(' ').nth(4).map(unescaped)
 }
 
-/// Returns the pod of a path in the kubelet's folder: `/var/lib/kubelet/pods/<uid>/volumes/…`.
+/// The pod of a path in the kubelet's folder: `/var/lib/kubelet/pods/<uid>/volumes/…`.
 fn pod_of(path: &str) -> Option<PodUid> {
     let (_, rest) = path.split_once("/pods/")?;
     PodUid::parse(rest.split('/').next()?)
 }
 
-/// Returns a field as it is: the kernel writes blank, tab, newline, backslash and `#` as `\040` and so on.
+/// A field as it is: the kernel writes blank, tab, newline, backslash and `#` as `\040` and so on.
 fn unescaped(field: &str) -> String {
     let bytes = field.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());

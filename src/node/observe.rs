@@ -1,4 +1,4 @@
-//! This machine, as the kernel tells it; only this file and its folder read `/proc` and `/sys`.
+//! This machine, as the kernel shows it; only this file and its folder read `/proc` and `/sys`.
 //!
 //! Nothing here waits for a sick process. What the kernel answers by itself (`stat`, `wchan`, `stack`, `mountinfo`)
 //! is read in a thread that is left behind when time is up; what takes locks that a sick process may hold
@@ -6,21 +6,22 @@
 //!
 //! Every fact comes through `files::Tree`, so that a capture keeps it and a replay sees the same.
 
+mod background;
 mod disks;
-pub mod glance;
-mod holders;
+pub mod helper;
+pub mod leftover_layers;
 mod locks;
-pub mod one;
+mod mount_namespaces;
 mod pressure;
+mod proc_scan;
+pub mod process;
 pub mod programs;
-pub mod reader;
-pub mod remains;
+pub mod quick_check;
+mod resample;
 mod settings;
 mod systemd;
 mod tasks;
 mod versions;
-mod walk;
-mod watch;
 
 use crate::io::files::Tree;
 use crate::{
@@ -40,15 +41,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Where the kernel tells the host's name.
 const HOSTNAME: &str = "/proc/sys/kernel/hostname";
 /// For how long this machine is looked at; on a well one it takes the second that its disks are watched.
-pub const PATIENCE: Duration = Duration::from_secs(3);
+pub const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How long mounts and pressures may take, however long the processes took.
-const AT_LEAST: Duration = Duration::from_millis(300);
+const MIN_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// Returns this host's name, as `uname -n` prints it.
+/// This host's name, as `uname -n` prints it.
 ///
 /// # Errors
 /// The file cannot be read: `/proc` is not there.
@@ -57,65 +57,72 @@ pub fn name() -> anyhow::Result<String> {
     Ok(name.trim_end().to_owned())
 }
 
-/// Returns what can be seen of the machine `tree` within `patience`; what can't; and, as notes, what this place does not
-/// show to anybody, so that it is no gap.
-pub fn look(tree: &Tree, patience: Duration) -> (Host, Vec<Gap>, Vec<String>) {
-    let until = Instant::now() + patience;
+/// What can be seen of the machine `tree` within `timeout`; what can't; and, as notes, what is hidden here from anyone,
+/// so that it is no gap.
+pub fn scan(tree: &Tree, timeout: Duration) -> (Host, Vec<Gap>, Vec<String>) {
+    let until = Instant::now() + timeout;
     let (mut gaps, mut notes) = (Vec::new(), Vec::new());
+    let kernel = tree.text("proc/sys/kernel/osrelease").ok();
     let mut host = Host {
         root: tree.root().display().to_string(),
-        kernel: tree
-            .text("proc/sys/kernel/osrelease")
-            .ok()
-            .map(|text| text.trim_end().to_owned()),
+        kernel: kernel.map(|text| text.trim_end().to_owned()),
         ..Host::default()
     };
     let uptime = tree.text("proc/uptime").ok();
     let uptime = uptime.as_deref().and_then(parse::uptime);
-    // What takes a moment goes on beside the rest.
-    let (disks, bus) = (disks::watch(tree), systemd::ask(tree));
-    let seen = tasks::look(tree, uptime, until, &mut host, &mut gaps);
-    look_at_programs(tree, until, &mut host, &mut gaps);
-    notes.extend(shy(tree, geteuid().is_root()));
+    // What takes a moment runs beside the rest.
+    let (disks, systemd) = (disks::watch(tree), systemd::ask(tree));
+    let seen = tasks::scan(tree, uptime, until, &mut host, &mut gaps);
+    let (versions, unasked) = versions::scan(tree, &host.processes, until);
+    let (settings, unread) = settings::scan(tree, &host.processes, until);
+    (host.versions, host.kubelet_settings) = (versions, settings);
+    gaps.extend(unasked.into_iter().chain(unread));
+    notes.extend(needs_root(tree, geteuid().is_root()));
     // Not nothing where the processes took all the time.
-    let until = until.max(Instant::now() + AT_LEAST);
-    let complaints = (&mut gaps, &mut notes);
-    holders::look(tree, &seen.stats, until, &mut host, complaints);
-    let until = until.max(Instant::now() + AT_LEAST);
-    let complaints = (&mut gaps, &mut notes);
-    look_around(tree, uptime, (until, &seen.cgroups), &mut host, complaints);
-    let unseen = [
-        disks::fill(disks, tree, until.max(Instant::now() + AT_LEAST), &mut host),
-        systemd::fill(bus, &mut host),
-    ];
-    for unseen in unseen.into_iter().flatten() {
-        unseen.tell(&mut gaps, &mut notes);
+    let extended = || until.max(Instant::now() + MIN_TIMEOUT);
+    let unobserved = (&mut gaps, &mut notes);
+    mount_namespaces::scan(tree, &seen.stats, extended(), &mut host, unobserved);
+    let unobserved = (&mut gaps, &mut notes);
+    scan_machine(
+        tree,
+        uptime,
+        (extended(), &seen.cgroups),
+        &mut host,
+        unobserved,
+    );
+    let disks = disks::fill(&disks, tree, extended(), &mut host);
+    let systemd = systemd::fill(&systemd, &mut host);
+    for unobserved in disks.into_iter().chain(systemd) {
+        unobserved.report(&mut gaps, &mut notes);
     }
     (host, gaps, notes)
 }
 
-/// Returns the note that others' processes do not tell where in the kernel they sleep, but to root.
-fn shy(tree: &Tree, root: bool) -> Option<String> {
-    let note = "left out where in the kernel processes sleep (wchan, stack): only root may read that of all";
-    (tree.is_live() && !root).then(|| note.to_owned())
+/// The kernel shows where other users' processes sleep to root alone.
+fn needs_root(tree: &Tree, is_root: bool) -> Option<String> {
+    let note = "skipped kernel wait channels and stacks (wchan, stack): needs root";
+    (tree.is_live() && !is_root).then(|| note.to_owned())
 }
 
-/// What is seen of the machine as a whole.
 enum Part {
     Pressure(Pressure),
     Locks(Option<Vec<FileLock>>),
     Kernel(Vec<KernelLine>),
-    Unseen(Unseen),
+    Unobserved(Unobserved),
 }
 
-/// What was not seen: something that should be, or what this place does not show to anybody.
-enum Unseen {
+/// What was not seen: something that should be, or what is hidden here from anyone.
+enum Unobserved {
     Gap(Gap),
     Note(String),
 }
 
-impl Unseen {
-    fn tell(self, gaps: &mut Vec<Gap>, notes: &mut Vec<String>) {
+impl Unobserved {
+    fn gap(what: &str, why: impl Into<String>) -> Self {
+        Self::Gap(Gap::new(what, why))
+    }
+
+    fn report(self, gaps: &mut Vec<Gap>, notes: &mut Vec<String>) {
         match self {
             // One file may be read for two reasons.
             Self::Gap(gap) if gaps.contains(&gap) => {}
@@ -125,8 +132,8 @@ impl Unseen {
     }
 }
 
-/// Fills in pressures, locks and the kernel's words.
-fn look_around(
+/// Fills in pressures, locks and the kernel's messages.
+fn scan_machine(
     tree: &Tree,
     uptime: Option<Duration>,
     (until, cgroups): (Instant, &BTreeMap<u32, String>),
@@ -138,16 +145,16 @@ fn look_around(
         .filter(|process| process.role.is_daemon())
         .map(|process| (process.pid, cgroups.get(&process.pid).cloned()))
         .collect();
-    let filters = host.processes.iter().filter(|it| it.role == Role::Iptables);
-    let filters: Vec<u32> = filters.map(|process| process.pid).collect();
+    let iptables = host.processes.iter().filter(|it| it.role == Role::Iptables);
+    let iptables: Vec<u32> = iptables.map(|process| process.pid).collect();
     let tree = tree.clone();
-    let ended = deadline::pump(
+    let ended = deadline::read_until_deadline(
         until,
         move |to| {
             // Nobody listens any more where a send fails.
-            drop(to.send(Part::Pressure(pressure::look(&tree, &daemons))));
-            if !filters.is_empty() {
-                drop(to.send(Part::Locks(locks::look(&tree, &filters))));
+            drop(to.send(Part::Pressure(pressure::scan(&tree, &daemons))));
+            if !iptables.is_empty() {
+                drop(to.send(Part::Locks(locks::scan(&tree, &iptables))));
             }
             drop(to.send(kernel(&tree, uptime)));
         },
@@ -156,9 +163,9 @@ fn look_around(
                 Part::Pressure(pressure) => host.pressure = pressure,
                 Part::Locks(locks) => host.locks = locks,
                 Part::Kernel(lines) => host.kernel_lines = lines,
-                Part::Unseen(unseen) => {
+                Part::Unobserved(unobserved) => {
                     host.kernel_messages_unread = true;
-                    unseen.tell(gaps, notes);
+                    unobserved.report(gaps, notes);
                 }
             }
             true
@@ -173,14 +180,6 @@ fn look_around(
     }
 }
 
-/// Fills in versions and the kubelet's settings.
-fn look_at_programs(tree: &Tree, until: Instant, host: &mut Host, gaps: &mut Vec<Gap>) {
-    let (versions, unasked) = versions::look(tree, &host.processes, until);
-    let (settings, unread) = settings::look(tree, &host.processes, until);
-    (host.versions, host.kubelet_settings) = (versions, settings);
-    gaps.extend(unasked.into_iter().chain(unread));
-}
-
 fn kernel(tree: &Tree, uptime: Option<Duration>) -> Part {
     match pressure::kernel_lines(tree, uptime) {
         Ok(lines) => Part::Kernel(lines),
@@ -188,26 +187,26 @@ fn kernel(tree: &Tree, uptime: Option<Duration>) -> Part {
         Err(_) if !tree.is_live() => Part::Kernel(Vec::new()),
         Err(error) => {
             let file = tree.path("dev/kmsg");
-            Part::Unseen(unseen("the kernel's messages", &file, &error))
+            Part::Unobserved(unobserved("the kernel's messages", &file, &error))
         }
     }
 }
 
 /// What may be missing without harm, for it adds to what is found and is no state: within a container the files are not
 /// there, and a user may not read them. Everything else that can't be read is a gap.
-fn unseen(what: &str, file: &Path, error: &io::Error) -> Unseen {
+fn unobserved(what: &str, file: &Path, error: &io::Error) -> Unobserved {
     let file = file.display();
     match error.kind() {
-        ErrorKind::NotFound | ErrorKind::PermissionDenied => Unseen::Note(format!(
-            "left out {what}: {file}: {error} (root may read it on the host)"
+        ErrorKind::NotFound | ErrorKind::PermissionDenied => Unobserved::Note(format!(
+            "skipped {what}: {file}: {error} (root can read it on the host)"
         )),
-        _ => Unseen::Gap(Gap::new(what.to_owned(), format!("{file}: {error}"))),
+        _ => Unobserved::gap(what, format!("{file}: {error}")),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Unseen;
+    use super::Unobserved;
     use crate::io::files::Tree;
     use std::{
         fs,
@@ -221,15 +220,16 @@ mod tests {
     fn messages_that_a_place_does_not_have_or_show_are_a_note_and_other_errors_a_gap() {
         let file = Path::new("/dev/kmsg");
         for kind in [ErrorKind::NotFound, ErrorKind::PermissionDenied] {
-            let Unseen::Note(note) = super::unseen("the kernel's messages", file, &kind.into())
+            let Unobserved::Note(note) =
+                super::unobserved("the kernel's messages", file, &kind.into())
             else {
                 panic!("{kind:?}");
             };
             assert!(note.contains("the kernel's messages: /dev/kmsg"), "{note}");
         }
         let error = io::Error::from(ErrorKind::TimedOut);
-        let part = super::unseen("the kernel's messages", file, &error);
-        assert!(matches!(part, Unseen::Gap(_)));
+        let part = super::unobserved("the kernel's messages", file, &error);
+        assert!(matches!(part, Unobserved::Gap(_)));
     }
 
     #[test]
@@ -238,19 +238,19 @@ mod tests {
         fs::create_dir_all(root.path().join("proc/1")).unwrap();
         fs::write(root.path().join("proc/1/mountinfo"), "").unwrap();
         std::os::unix::fs::symlink("1", root.path().join("proc/self")).unwrap();
-        let (_, gaps, notes) = super::look(&Tree::at(root.path()), Duration::from_secs(3));
+        let (_, gaps, notes) = super::scan(&Tree::at(root.path()), Duration::from_secs(3));
         assert!(gaps.is_empty(), "{gaps:?}");
-        let told = |note: &String| note.contains("dev/kmsg");
-        assert!(notes.iter().any(told), "{notes:?}");
+        let skipped = |note: &String| note.contains("dev/kmsg");
+        assert!(notes.iter().any(skipped), "{notes:?}");
     }
 
     #[test]
-    fn who_is_not_root_is_told_what_the_kernel_hides() {
+    fn without_root_a_note_says_what_the_kernel_hides() {
         let live = &Tree::at(Path::new("/"));
-        assert!(super::shy(live, false).unwrap().contains("wchan"));
-        assert_eq!(super::shy(live, true), None);
+        assert!(super::needs_root(live, false).unwrap().contains("wchan"));
+        assert_eq!(super::needs_root(live, true), None);
         let recorded = tempfile::tempdir().unwrap();
-        assert_eq!(super::shy(&Tree::at(recorded.path()), false), None);
+        assert_eq!(super::needs_root(&Tree::at(recorded.path()), false), None);
     }
 
     #[test]

@@ -5,33 +5,25 @@ use super::State;
 use crate::syntax::id::{ContainerId, PodUid};
 use std::time::Duration;
 
-/// The kernel's ticks in a second, as user space sees them (`USER_HZ`): 100 on every architecture that runs
-/// Kubernetes.
+/// The kernel's ticks in a second, as user space sees them (`USER_HZ`): 100 on every architecture that runs Kubernetes.
 const TICKS: u64 = 100;
 /// The flag of a kernel thread (`PF_KTHREAD`, include/linux/sched.h).
 const KERNEL_THREAD: u64 = 0x0020_0000;
-/// Words kept of a command line, and letters of each.
 const WORDS: usize = 128;
 const LETTERS: usize = 4096;
 
-/// A task's `stat`, the fields that serve.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stat {
-    /// Its number.
     pub pid: u32,
-    /// Its name.
     pub comm: String,
-    /// What it does.
     pub state: State,
-    /// Its parent's number.
     pub ppid: u32,
-    /// Whether it is a thread of the kernel.
     pub kernel: bool,
     /// When it was started, in ticks since boot.
     pub start_ticks: u64,
 }
 
-/// Returns what a `stat` says. The name stands in brackets and may hold anything, brackets too.
+/// What a `stat` says. The name stands in brackets and may hold anything, brackets too.
 pub fn stat(text: &str) -> Option<Stat> {
     let (head, rest) = text.rsplit_once(')')?;
     let (pid, comm) = head.split_once('(')?;
@@ -47,19 +39,18 @@ pub fn stat(text: &str) -> Option<Stat> {
     })
 }
 
-/// Returns how old what was started at `start_ticks` is, `uptime` after boot.
+/// How old what was started at `start_ticks` is, `uptime` after boot.
 pub fn age(start_ticks: u64, uptime: Duration) -> Duration {
     let start = Duration::from_millis(start_ticks.saturating_mul(1000 / TICKS));
     uptime.saturating_sub(start)
 }
 
-/// Returns how long the kernel has been up, from `/proc/uptime`.
 pub fn uptime(text: &str) -> Option<Duration> {
     let seconds: f64 = text.split_ascii_whitespace().next()?.parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// Returns how much time of a processor the task has taken, in its own code and in the kernel, from its `stat`.
+/// How much time of a processor the task has taken, in its own code and in the kernel, from its `stat`.
 pub fn processor_time(text: &str) -> Option<Duration> {
     let (_, rest) = text.rsplit_once(')')?;
     let mut fields = rest.split_ascii_whitespace().skip(11);
@@ -68,38 +59,37 @@ pub fn processor_time(text: &str) -> Option<Duration> {
     Some(Duration::from_millis(ticks.saturating_mul(1000 / TICKS)))
 }
 
-/// Returns who traces the task, from its `status`; 0 for nobody.
+/// What follows `name` in the first line that begins with it.
+pub(super) fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+    Some(rest.trim())
+}
+
+/// Who traces the task, from its `status`; 0 for nobody.
 pub fn tracer(text: &str) -> Option<u32> {
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("TracerPid:"))?;
-    line.trim().parse().ok()
+    field(text, "TracerPid:")?.parse().ok()
 }
 
-/// Returns how often the task has gone to sleep by itself, from its `status`: if that stays the same, so did its sleep.
+/// How often the task has gone to sleep by itself, from its `status`: if that stays the same, so did its sleep.
 pub fn sleeps(text: &str) -> Option<u64> {
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
-    line.trim().parse().ok()
+    field(text, "voluntary_ctxt_switches:")?.parse().ok()
 }
 
-/// Returns whether the task is stopped, by its `status`; not told is no.
+/// Whether the task is stopped, by its `status`; not told is no.
 pub fn is_stopped(text: &str) -> bool {
-    let state = text.lines().find_map(|line| line.strip_prefix("State:"));
-    let letter = state.and_then(|state| state.trim().chars().next());
+    let letter = field(text, "State:").and_then(|state| state.chars().next());
     letter
         .and_then(State::from_letter)
         .is_some_and(State::is_stopped)
 }
 
-/// Returns the function that a `wchan` names; `None` for a task that does not sleep (`0`).
+/// The function that a `wchan` names; `None` for a task that does not sleep (`0`).
 pub fn wchan(text: &str) -> Option<String> {
     let name = text.trim();
     (!name.is_empty() && name != "0").then(|| name.chars().take(64).collect())
 }
 
-/// Returns the functions of a `stack`, the innermost first: `[<0>] do_wait+0x60/0xf0` is `do_wait`.
+/// The functions of a `stack`, the innermost first: `[<0>] do_wait+0x60/0xf0` is `do_wait`.
 pub fn stack(text: &str) -> Vec<String> {
     let function = |line: &str| {
         let name = line.split_once("] ").map_or(line, |(_, name)| name).trim();
@@ -113,7 +103,6 @@ pub fn stack(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the words of a `cmdline`.
 pub fn cmdline(bytes: &[u8]) -> Vec<String> {
     bytes
         .strip_suffix(b"\0")
@@ -124,8 +113,8 @@ pub fn cmdline(bytes: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// Returns the pod and the container that a `cgroup` names, in the forms of the kubelet's cgroupfs and systemd
-/// drivers: `/kubepods/burstable/pod<uid>/<id>`, `/kubepods-burstable-pod<uid with _>.slice/docker-<id>.scope`.
+/// The pod and the container that a `cgroup` names, in the forms of the kubelet's cgroupfs and systemd drivers:
+/// `/kubepods/burstable/pod<uid>/<id>`, `/kubepods-burstable-pod<uid with _>.slice/docker-<id>.scope`.
 pub fn cgroup(text: &str) -> (Option<PodUid>, Option<ContainerId>) {
     let (mut uid, mut id) = (None, None);
     for part in text.lines().flat_map(|line| line.split('/')) {

@@ -1,65 +1,48 @@
 //! What the machine is short of: memory, tasks, open files, and time (pressure stall information).
 
+use super::parse::field;
 use std::time::Duration;
 
 /// The machine's pressures; what its kernel does not tell is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pressure {
-    /// Stalls for lack of a processor.
     pub cpu: Option<Stall>,
-    /// Stalls on disks.
     pub io: Option<Stall>,
-    /// Stalls for lack of memory.
     pub memory: Option<Stall>,
-    /// The load average over a minute.
     pub load: Option<f64>,
-    /// All tasks (threads) there are.
     pub tasks: Option<u64>,
-    /// How many there may be.
     pub tasks_limit: Option<u64>,
-    /// Memory, in bytes.
     pub memory_total: Option<u64>,
     /// Memory that could be used without swapping, in bytes.
     pub memory_available: Option<u64>,
     /// Processes killed for lack of memory since boot, those over a container's own limit included.
     pub oom_kills: Option<u64>,
-    /// The limits of the daemons.
     pub daemons: Vec<DaemonLimits>,
 }
 
 /// Pressure stall information (Documentation/accounting/psi.rst): shares of the last ten seconds, in per cent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stall {
-    /// At least one task waited.
     pub some: f64,
     /// All tasks that had something to do waited; not told for processors by old kernels.
     pub full: Option<f64>,
 }
 
-/// A daemon's own limits and how far it has used them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DaemonLimits {
-    /// Its number.
     pub pid: u32,
-    /// Tasks in its cgroup.
     pub tasks: Option<u64>,
     /// How many there may be; `None` for no limit.
     pub tasks_limit: Option<u64>,
-    /// Files that it has open.
     pub files: Option<u64>,
-    /// How many it may have.
     pub files_limit: Option<u64>,
 }
 
-/// Returns what a file of `/proc/pressure` says.
 pub fn stall(text: &str) -> Option<Stall> {
     let average = |kind: &str| -> Option<f64> {
-        let line = text.lines().find_map(|line| line.strip_prefix(kind))?;
-        let words = line.split_ascii_whitespace();
-        let share = words
-            .filter_map(|word| word.strip_prefix("avg10="))
-            .next()?;
-        share.parse().ok()
+        let mut words = field(text, kind)?.split_ascii_whitespace();
+        let share = words.find_map(|word| word.strip_prefix("avg10="));
+        share?.parse().ok()
     };
     Some(Stall {
         some: average("some ")?,
@@ -67,7 +50,7 @@ pub fn stall(text: &str) -> Option<Stall> {
     })
 }
 
-/// Returns the load average and the number of tasks, from `/proc/loadavg`: `12.33 10.29 8.62 11/404 22448`.
+/// The load average and the number of tasks, from `/proc/loadavg`: `12.33 10.29 8.62 11/404 22448`.
 pub fn loadavg(text: &str) -> (Option<f64>, Option<u64>) {
     let mut words = text.split_ascii_whitespace();
     let load = words.next().and_then(|word| word.parse().ok());
@@ -77,41 +60,29 @@ pub fn loadavg(text: &str) -> (Option<f64>, Option<u64>) {
     (load, tasks)
 }
 
-/// Returns a value of `/proc/meminfo`, in bytes.
 pub fn meminfo(text: &str, name: &str) -> Option<u64> {
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    let value = field(text, &format!("{name}:"))?;
+    let kilobytes: u64 = value.strip_suffix("kB")?.trim().parse().ok()?;
     kilobytes.checked_mul(1024)
 }
 
-/// Returns a value of `/proc/vmstat`.
 pub fn vmstat(text: &str, name: &str) -> Option<u64> {
-    text.lines().find_map(|line| {
-        line.strip_prefix(name)?
-            .strip_prefix(' ')?
-            .trim()
-            .parse()
-            .ok()
-    })
+    field(text, &format!("{name} "))?.parse().ok()
 }
 
-/// Returns a file with a number alone in it; `max` is none.
+/// A file with a number alone in it; `max` is none.
 pub fn number(text: &str) -> Option<u64> {
     text.trim().parse().ok()
 }
 
-/// Returns the soft limit of open files, from `/proc/PID/limits`.
+/// The soft limit of open files, from `/proc/PID/limits`.
 pub fn open_files(text: &str) -> Option<u64> {
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("Max open files"))?;
-    line.split_ascii_whitespace().next()?.parse().ok()
+    let limits = field(text, "Max open files")?;
+    limits.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// Returns the folder of a task's `pids` controller, below the cgroups' mount, from its `cgroup`: `pids/PATH` of
-/// version 1, else version 2's path.
+/// The folder of a task's `pids` controller, below the cgroups' mount, from its `cgroup`: `pids/PATH` of version 1,
+/// else version 2's path.
 pub fn pids_folder(text: &str) -> Option<String> {
     let find = |wanted: fn(&str) -> bool| {
         text.lines().find_map(|line| {
@@ -129,18 +100,13 @@ pub fn pids_folder(text: &str) -> Option<String> {
         .or_else(|| find(str::is_empty))
 }
 
-/// Something that the kernel said and that matters here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelLine {
-    /// What kind of thing.
     pub kind: KernelKind,
-    /// How long ago, if that can be told.
     pub ago: Option<Duration>,
-    /// Its words.
     pub text: String,
 }
 
-/// What the kernel says that matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KernelKind {
     /// A task has been in uninterruptible sleep for minutes (kernel/hung_task.c).
@@ -149,7 +115,6 @@ pub enum KernelKind {
     SilentServer,
     /// The machine ran out of memory (mm/oom_kill.c).
     OutOfMemory,
-    /// A container ran into its own memory limit.
     ContainerLimit,
     /// A network device can't be removed (net/core/dev.c).
     NetDevice,
@@ -157,7 +122,6 @@ pub enum KernelKind {
     DiskError,
 }
 
-/// What tells each kind, the more special before the less.
 const KINDS: &[(&str, KernelKind)] = &[
     ("blocked for more than", KernelKind::HungTask),
     ("not responding", KernelKind::SilentServer),
@@ -168,13 +132,12 @@ const KINDS: &[(&str, KernelKind)] = &[
     ("I/O error", KernelKind::DiskError),
 ];
 
-/// Returns what the kernel means by `text`, if it matters here.
 pub(crate) fn kernel_words(text: &str) -> Option<KernelKind> {
     let (_, kind) = KINDS.iter().find(|(words, _)| text.contains(words))?;
     Some(*kind)
 }
 
-/// Returns the server that answers again, by the kernel's words (net/sunrpc/clnt.c): `nfs: server 10.0.0.5 OK`.
+/// The server that answers again, by the kernel's words (net/sunrpc/clnt.c): `nfs: server 10.0.0.5 OK`.
 pub(crate) fn answering(text: &str) -> Option<&str> {
     let (_, server) = text.lines().next()?.split_once(": server ")?;
     server.strip_suffix(" OK")
@@ -183,8 +146,8 @@ pub(crate) fn answering(text: &str) -> Option<&str> {
 /// How much later than the uptime a line may be that came while the rest was read.
 const MEANWHILE: Duration = Duration::from_secs(5);
 
-/// Returns what matters of a record of `/dev/kmsg` (`6,339,5140900,-;TEXT`), read `uptime` after boot. A stamp that is
-/// later than that is of another boot, or clock, and dates nothing.
+/// What matters of a record of `/dev/kmsg` (`6,339,5140900,-;TEXT`), read `uptime` after boot. A stamp that is later
+/// than that is of another boot, or clock, and dates nothing.
 pub fn kernel_line(record: &str, uptime: Option<Duration>) -> Option<KernelLine> {
     let (head, text) = record.split_once(';')?;
     let mut fields = head.split(',');
@@ -202,8 +165,8 @@ pub fn kernel_line(record: &str, uptime: Option<Duration>) -> Option<KernelLine>
     })
 }
 
-/// Returns the server that answers again, if a record of `/dev/kmsg` tells of one (net/sunrpc/clnt.c): what the kernel
-/// said of its silence before is over.
+/// The server that answers again, if a record of `/dev/kmsg` tells of one (net/sunrpc/clnt.c): what the kernel said of
+/// its silence before is over.
 pub fn answers(record: &str) -> Option<&str> {
     let (head, text) = record.split_once(';')?;
     let who = head.split(',').next()?.parse::<u32>().ok()? >> 3;
@@ -211,7 +174,6 @@ pub fn answers(record: &str) -> Option<&str> {
 }
 
 impl KernelLine {
-    /// Returns whether it says that this server does not answer.
     pub fn is_silence_of(&self, server: &str) -> bool {
         let named = self.text.split_once(": server ");
         let rest = named.and_then(|(_, rest)| rest.strip_prefix(server));

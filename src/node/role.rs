@@ -2,48 +2,33 @@
 //! runtime may be a wrapper with any name.
 
 use super::Process;
-use crate::syntax::id::ContainerId;
+use crate::syntax::{id::ContainerId, json::json_words};
 
-/// What a process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
-    /// Docker's daemon.
     Dockerd,
-    /// containerd.
     Containerd,
-    /// The kubelet.
     Kubelet,
     /// What keeps a container for containerd (or for an old Docker).
     Shim,
-    /// A run of the OCI runtime.
     OciRuntime(OciCommand),
-    /// A network plugin.
     CniPlugin,
-    /// A run of iptables, whoever called it.
     Iptables,
-    /// None of these.
     Other,
 }
 
 impl Role {
-    /// Returns whether it is one of the daemons that a node's containers depend on.
     pub fn is_daemon(self) -> bool {
         matches!(self, Self::Dockerd | Self::Containerd | Self::Kubelet)
     }
 }
 
-/// What the OCI runtime was called for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OciCommand {
-    /// `create`
     Create,
-    /// `start`
     Start,
-    /// `kill`
     Kill,
-    /// `delete`
     Delete,
-    /// `exec`
     Exec,
     /// `state`, `ps`, `pause`, `resume`, `update`, …
     Other,
@@ -51,20 +36,10 @@ pub enum OciCommand {
     Init,
 }
 
-impl OciCommand {
-    /// Returns the command's word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Create => "create",
-            Self::Start => "start",
-            Self::Kill => "kill",
-            Self::Delete => "delete",
-            Self::Exec => "exec",
-            Self::Other => "call",
-            Self::Init => "init",
-        }
-    }
-}
+json_words!(OciCommand, word {
+    Create => "create", Start => "start", Kill => "kill", Delete => "delete", Exec => "exec", Other => "call",
+    Init => "init",
+});
 
 /// The OCI runtime's commands as shims call them (containerd/go-runc runc.go). `events` runs for as long as someone
 /// watches, `run` for the container's life: no shim calls them, and neither would be a hang.
@@ -80,7 +55,6 @@ const COMMANDS: &[(&str, OciCommand)] = &[
     ("resume", OciCommand::Other),
     ("update", OciCommand::Other),
 ];
-/// Folders of network plugins, the kubelet's and the distributions'.
 const CNI_FOLDERS: &[&str] = &["/cni/bin/", "/lib/cni/", "/libexec/cni/", "/lib64/cni/"];
 
 /// iptables' programs that take its lock, as the kernel cuts their names: 15 bytes. Those by nftables take none.
@@ -95,13 +69,12 @@ const IPTABLES: &[&str] = &[
     "xtables-legacy-",
 ];
 
-/// Returns whether a process is a run of iptables.
 pub fn is_iptables(comm: &str) -> bool {
     IPTABLES.contains(&comm)
 }
 
-/// Returns whether a process's words are worth reading: a daemon's, or what one of them called. `parent` is the
-/// parent's role. The rest are workloads, whose words are nobody's business.
+/// Whether a process's words are worth reading: a daemon's, or what one of them called. `parent` is the parent's role.
+/// The rest are workloads, whose words are nobody's business.
 pub fn is_worth_asking(comm: &str, parent: Role) -> bool {
     const NAMES: &[&str] = &[
         "dockerd",
@@ -116,7 +89,6 @@ pub fn is_worth_asking(comm: &str, parent: Role) -> bool {
         || parent != Role::Other
 }
 
-/// Returns what a process is, from its name alone, where its words could not be read.
 pub fn by_name(comm: &str, parent: Role) -> Role {
     match comm {
         "dockerd" | "dockerd-current" => Role::Dockerd,
@@ -129,7 +101,7 @@ pub fn by_name(comm: &str, parent: Role) -> Role {
     }
 }
 
-/// Returns what a process is, from its name, its words and its parent's role, and the container that its words name.
+/// What a process is, from its name, its words and its parent's role, and the container that its words name.
 pub fn by_words(comm: &str, words: &[String], parent: Role) -> (Role, Option<ContainerId>) {
     let program = words.first().map_or(comm, |path| base(path));
     if comm.starts_with("runc:[") {
@@ -174,8 +146,8 @@ fn is_caller(parent: Role) -> bool {
     )
 }
 
-/// Returns the command and container of a call to an OCI runtime: `… --root DIR --log FILE … kill … <id> 9`. A call
-/// names its container in full; what does not is a workload with options of the same names.
+/// The command and container of a call to an OCI runtime: `… --root DIR --log FILE … kill … <id> 9`. A call names its
+/// container in full; what does not is a workload with options of the same names.
 fn oci_call(words: &[String]) -> Option<(OciCommand, ContainerId)> {
     let options = words.iter().position(|word| {
         ["--root", "--log", "--systemd-cgroup"]
@@ -201,8 +173,8 @@ fn oci_call(words: &[String]) -> Option<(OciCommand, ContainerId)> {
     Some((command, id))
 }
 
-/// Returns the one container that the OCI runtimes called by this process may work on, if it keeps a single one: a
-/// shim of Docker's. (containerd's shims for the kubelet keep a whole pod.)
+/// The one container that the OCI runtimes called by this process may work on, if it keeps a single one: a shim of
+/// Docker's. (containerd's shims for the kubelet keep a whole pod.)
 pub fn only_container(caller: &Process) -> Option<&ContainerId> {
     let mut words = caller.command.iter().flatten();
     let docker = |word: &String| word == "moby" || word.contains("/moby/") || word == "docker-runc";
@@ -210,15 +182,15 @@ pub fn only_container(caller: &Process) -> Option<&ContainerId> {
     (caller.role == Role::Shim && words.any(docker)).then_some(id)
 }
 
-/// Returns whether a process that looks like an OCI runtime's is a workload, by the containers that its own cgroup and
-/// its caller's name: a runtime runs in the cgroup of the one that called it; only its `init` moves.
+/// Whether a process that looks like an OCI runtime's is a workload, by the containers that its own cgroup and its
+/// caller's name: a runtime runs in the cgroup of the one that called it; only its `init` moves.
 pub fn is_workload(role: Role, own: Option<&ContainerId>, callers: Option<&ContainerId>) -> bool {
     let command = matches!(role, Role::OciRuntime(command) if command != OciCommand::Init);
     command && own.is_some() && own != callers
 }
 
-/// Returns whether such a process's words may be kept: a runtime's `init` has but two, and one that calls itself that
-/// may be anybody.
+/// Whether such a process's words may be kept: a runtime's `init` has but two, and one that calls itself that may be
+/// anybody.
 pub fn may_keep_words(role: Role, words: &[String]) -> bool {
     role != Role::OciRuntime(OciCommand::Init) || matches!(words, [_, word] if word == "init")
 }
@@ -227,8 +199,8 @@ fn takes_value(word: &str) -> bool {
     ["--root", "--log", "--log-format", "--rootless", "--criu"].contains(&word)
 }
 
-/// Returns the container that a shim keeps: `-id ID` (containerd 1.2 and later), `-workdir …/ID` (its first shims),
-/// or the first word (docker-containerd-shim).
+/// The container that a shim keeps: `-id ID` (containerd 1.2 and later), `-workdir …/ID` (its first shims), or the
+/// first word (docker-containerd-shim).
 fn shim_container(words: &[String]) -> Option<ContainerId> {
     let value = |names: &[&str]| {
         let at = words

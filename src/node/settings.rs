@@ -12,7 +12,6 @@ use std::{collections::BTreeMap, time::Duration};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Settings {
-    /// Its file, as its words name it.
     pub file: Option<String>,
     /// How long most calls to the runtime may take: `--runtime-request-timeout`, `runtimeRequestTimeout`.
     pub runtime_request_timeout: Option<Duration>,
@@ -50,7 +49,6 @@ const LONGEST: usize = 512;
 const DEEPEST: usize = 64;
 
 impl Settings {
-    /// Returns what these words set; the file that they name is still to be read.
     pub fn of_words(words: &[String]) -> Self {
         let flag = |name: &str| flag(words, name);
         let number = |name: &str| flag(name)?.parse().ok();
@@ -69,17 +67,15 @@ impl Settings {
         }
     }
 
-    /// Returns them as they are written down.
     pub fn written(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Returns what was written down so.
     pub fn read(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 
-    /// Returns whether files beside the one that is named may set more (`--config-dir`, since 1.28).
+    /// Whether files beside the one that is named may set more (`--config-dir`, since 1.28).
     pub fn has_more_files(words: &[String]) -> bool {
         flag(words, "--config-dir").is_some()
     }
@@ -107,7 +103,6 @@ impl Settings {
     }
 }
 
-/// Returns the value of a flag: the last one counts.
 fn flag(words: &[String], name: &str) -> Option<String> {
     let value = |(at, word): (usize, &String)| match word.strip_prefix(name)? {
         "" => words.get(at + 1).cloned(),
@@ -118,7 +113,7 @@ fn flag(words: &[String], name: &str) -> Option<String> {
     (!last.is_empty() && last.len() <= LONGEST).then_some(last)
 }
 
-/// Returns the gate of `--feature-gates=A=true,EventedPLEG=false`.
+/// The gate of `--feature-gates=A=true,EventedPLEG=false`.
 fn gate(words: &[String]) -> Option<bool> {
     let gates = flag(words, "--feature-gates")?;
     let value = |gate: &str| {
@@ -135,15 +130,13 @@ fn span(text: &str) -> Option<Duration> {
     duration::parse(text)?.to_std().ok()
 }
 
-/// Where in a file one is.
 enum Level {
-    /// In a map, behind this key if there is one.
     Map(Option<String>),
     List,
 }
 
-/// Returns the settings that a kubelet's file (YAML, or JSON, which is YAML) holds, with the gate under its own name;
-/// `None` if it is neither. Nothing is built of it, so that it may be as odd and as deep as it likes.
+/// The settings that a kubelet's file (YAML, or JSON, which is YAML) holds, with the gate under its own name; `None` if
+/// it is neither. Nothing is built of it, so that it may be as odd and as deep as it likes.
 pub fn file(text: &str) -> Option<BTreeMap<String, String>> {
     let mut found = BTreeMap::new();
     let mut levels: Vec<Level> = Vec::new();
@@ -186,7 +179,6 @@ fn scalar(levels: &mut [Level], value: &str, found: &mut BTreeMap<String, String
     }
 }
 
-/// Ends a key with its value, or makes what was no text a key.
 fn done(levels: &mut [Level]) {
     if let Some(Level::Map(key)) = levels.last_mut() {
         *key = match key.take() {

@@ -10,32 +10,24 @@ use super::{
 };
 use std::time::Duration;
 
-/// What was heard of systemd.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Systemd {
-    /// How it answered when it was asked for its version.
     pub bus: Bus,
-    /// What its process does.
     pub state: Option<State>,
-    /// The function of the kernel that it sleeps in, if it tells.
     pub wchan: Option<String>,
     /// Which share of one processor it took while it was silent, in per cent.
     pub busy: Option<f64>,
 }
 
-/// How systemd answered over the bus.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bus {
-    /// After that time, with its version if that makes sense.
     Answered(Duration, Option<Version>),
-    /// Not in that time.
     Silent(Duration),
-    /// With an error, its own or the bus's.
     Failed(String),
 }
 
 impl Bus {
-    /// Returns what is written down of an answer: `answered 0.012 s "252.38-1"`, `silent 3.000`, `failed WORDS`.
+    /// What is written down of an answer: `answered 0.012 s "252.38-1"`, `silent 3.000`, `failed WORDS`.
     pub fn written(&self) -> String {
         match self {
             Self::Answered(took, version) => {
@@ -47,7 +39,6 @@ impl Bus {
         }
     }
 
-    /// Returns what was written down so.
     pub fn read(text: &str) -> Option<Self> {
         let (how, rest) = text.trim().split_once(' ')?;
         let (time, more) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -60,7 +51,7 @@ impl Bus {
         })
     }
 
-    /// Returns the version in what `busctl get-property` prints: `s "252.38-1~deb12u1"`.
+    /// The version in what `busctl get-property` prints: `s "252.38-1~deb12u1"`.
     pub fn version(printed: &str) -> Option<Version> {
         let (_, quoted) = printed.trim().split_once('"')?;
         // `systemd 219` says the first that had the property, `v249` some after.
@@ -70,7 +61,7 @@ impl Bus {
 }
 
 impl Systemd {
-    /// Returns what was heard: how the bus answered, and the `stat` of the first process before and after.
+    /// What was heard: how the bus answered, and the `stat` of the first process before and after.
     pub fn heard(bus: Bus, before: &str, after: &str, wchan: Option<&str>) -> Self {
         let stat: Option<Stat> = parse::stat(after);
         let worked = parse::processor_time(before).zip(parse::processor_time(after));

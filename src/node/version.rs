@@ -6,11 +6,10 @@ use std::{
     hash::{Hash, Hasher},
 };
 
-/// A version such as `20.10.24+dfsg1`, `v1.20.2-eks-7c9bda`, `1.0.0-rc93`, `5.15.63-flatcar`.
-///
-/// Ordered by its numbers; then what comes before a release (`rc`, `beta`, …) before it; then what a distribution
-/// appended after it, itself by its numbers: `1.0.0-rc93 < 1.0.0 < 1.0.0-1 < 1.0.0-2 < 1.0.1`. So all of 5.4.214,
-/// whoever packed it, is `>= 5.4.214` and `< 5.4.215`.
+/// A version such as `20.10.24+dfsg1`, `v1.20.2-eks-7c9bda`, `1.0.0-rc93`, `5.15.63-flatcar`.  Ordered by its numbers;
+/// then what comes before a release (`rc`, `beta`, …) before it; then what a distribution appended after it, itself by
+/// its numbers: `1.0.0-rc93 < 1.0.0 < 1.0.0-1 < 1.0.0-2 < 1.0.1`. So all of 5.4.214, whoever packed it, is `>= 5.4.214`
+/// and `< 5.4.215`.
 #[derive(Clone, Debug)]
 pub struct Version {
     text: String,
@@ -19,7 +18,6 @@ pub struct Version {
     appended: Vec<Part>,
 }
 
-/// What comes before a release, the earlier first, and its number: `rc93`, `alpha.1`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Before {
     stage: usize,
@@ -33,16 +31,14 @@ enum Part {
     Number(u64),
 }
 
-/// The stages before a release, in their order.
 const STAGES: &[&str] = &["dev", "alpha", "beta", "pre", "rc"];
 /// What distributions append to a release that they pack: Debian, Ubuntu, Red Hat, Fedora, Amazon.
 const DISTRIBUTIONS: &[&str] = &["ds", "dfsg", "deb", "ubuntu", "el", "fc", "amzn"];
-/// Longest text that is one, and most parts of it.
 const LONGEST: usize = 128;
 const MOST: usize = 32;
 
 impl Version {
-    /// Returns the version that `text` is: numbers with dots, behind a `v` or not, and what is appended.
+    /// The version that `text` is: numbers with dots, behind a `v` or not, and what is appended.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         if text.len() > LONGEST {
@@ -64,22 +60,20 @@ impl Version {
         })
     }
 
-    /// Returns it as it was written.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Returns its numbers: 1, 4, 4 of `1.4.4-1`.
     pub fn numbers(&self) -> &[u64] {
         &self.numbers
     }
 
-    /// Returns whether it is that release or that candidate of one, whatever was appended: `1.4.4-1` is of `1.4.4`.
+    /// Whether it is that release or that candidate of one, whatever was appended: `1.4.4-1` is of `1.4.4`.
     pub fn is_of(&self, release: &Self) -> bool {
         self.release() == release.release()
     }
 
-    /// Returns whether it carries a distribution's mark, whose packager may have mended what its number does not show:
+    /// Whether it carries a distribution's mark, whose packager may have mended what its number does not show:
     /// `20.10.24+dfsg1`, `1.6.20~ds1`, `219-78.el7_9.9`, `241-7~deb10u8`. A plain count of packages, as in `1.4.4-1`,
     /// is none.
     pub fn is_distributions(&self) -> bool {
@@ -88,7 +82,7 @@ impl Version {
         )
     }
 
-    /// Returns what decides first. `1.4` and `1.4.0` are one.
+    /// What decides first. `1.4` and `1.4.0` are one.
     fn release(&self) -> (&[u64], bool, Option<&Before>) {
         let zeros = self.numbers.iter().rev().take_while(|&&number| number == 0);
         let significant = self.numbers.len() - zeros.count();
@@ -100,7 +94,6 @@ impl Version {
     }
 }
 
-/// Returns the numbers that `text` begins with, with dots between, and the rest.
 fn numbers(mut text: &str) -> (Vec<u64>, &str) {
     let mut numbers = Vec::new();
     loop {
@@ -124,7 +117,6 @@ fn numbers(mut text: &str) -> (Vec<u64>, &str) {
     }
 }
 
-/// Returns the stage before a release that `rest` begins with, and what follows it.
 fn stage(rest: &str) -> (Option<Before>, &str) {
     let word = rest.trim_start_matches(['-', '~', '.', '_']);
     let found = STAGES.iter().enumerate().find_map(|(stage, name)| {

@@ -6,31 +6,36 @@
 //! one of them does. What to remove was decided before; what is looked at here is whether a container is still what
 //! it was, right before its removal, and whether its pod is, before the first removal and every ten seconds.
 
-mod audit;
-mod child;
+pub mod audit;
+mod command;
 mod daemon;
-mod deed;
+mod daemon_error;
+mod execute;
+mod executor;
 mod interrupt;
-mod lookout;
 pub mod mount;
-mod pinned;
+mod pidfd;
 mod process;
-mod reason;
 mod removal;
+mod revalidate;
 mod unit;
 
 pub use audit::{Audit, Clock};
-pub use deed::{Done, Hands, machine};
+pub use execute::Execution;
+pub use executor::{Executor, machine};
 pub use interrupt::Interrupts;
-pub use lookout::Look;
+pub use revalidate::Replan;
 
 use crate::{
-    finding::plan::{Ending, Fate, Plan, Target},
+    finding::{
+        outcome::{Outcome, Status},
+        plan::{Plan, Target},
+    },
     runtime::docker::Docker,
     syntax::id::ContainerId,
 };
-use lookout::Lookout;
 use removal::Attempt;
+use revalidate::Revalidation;
 use std::{
     collections::{HashMap, VecDeque},
     sync::{
@@ -41,41 +46,35 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often it is looked whether the user wants to stop.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL: Duration = Duration::from_millis(50);
 
-/// How to remove.
 #[derive(Clone, Debug)]
-pub struct Orders {
+pub struct RemoveOptions {
     /// The daemon; its inspects have their own deadline.
     pub docker: Docker,
-    /// How many removals at a time.
     pub jobs: usize,
-    /// How long to wait for each removal.
     pub timeout: Duration,
     /// How long one attempt may take in all: a last resort, above all deadlines within it.
     pub patience: Duration,
-    /// Where to record what is done.
     pub audit: Option<Arc<Audit>>,
 }
 
 /// Removes what is planned. Returns what became of each target, in the plan's order, and what else has to be said.
-///
-/// `look` plans anew: what that spares is left alone. `ended` is called as each target ends. After the first
-/// interrupt nothing more is sent, and `stopping` is called; after the second, what is in flight is not waited for.
+/// `replan` plans anew: what that spares is left alone. `ended` is called as each target ends. After the first interrupt
+/// nothing more is sent, and `stopping` is called; after the second, what is in flight is not waited for.
 pub fn remove(
     plan: &Plan,
-    orders: &Orders,
-    look: Look,
+    options: &RemoveOptions,
+    replan: Replan,
     interrupts: &Interrupts,
-    ended: &mut dyn FnMut(&Target, &Ending),
+    ended: &mut dyn FnMut(&Target, &Outcome),
     stopping: &dyn Fn(),
-) -> (Vec<Ending>, Vec<String>) {
-    let mut run = Run::new(plan, orders);
+) -> (Vec<Outcome>, Vec<String>) {
+    let mut run = Run::new(plan, options);
     if plan.can_be_overtaken() {
-        match Lookout::start(look) {
-            Ok(lookout) => run.lookout = Some(lookout),
-            Err(error) => run.stop(&format!("can't start a thread: {error}")),
+        match Revalidation::start(replan) {
+            Ok(started) => run.revalidation = Some(started),
+            Err(error) => run.stop(&format!("cannot start a thread: {error}")),
         }
     }
     loop {
@@ -83,39 +82,35 @@ pub fn remove(
             stopping();
             run.stop("interrupted");
         }
-        run.look(ended);
+        run.revalidate(ended);
         run.send_more(ended);
-        if run.is_over() {
+        if run.is_finished() {
             break;
         }
         if interrupts.count() > 1 {
-            run.give_up(|_| true, "interrupted before it was answered", ended);
+            run.give_up(|_| true, "interrupted while unanswered", ended);
             break;
         }
-        if let Ok((index, attempt)) = run.attempts.recv_timeout(LOOK) {
-            run.take(index, attempt, ended);
+        if let Ok((index, attempt)) = run.attempts.recv_timeout(POLL) {
+            run.ingest(index, attempt, ended);
         }
-        let patience = orders.patience;
-        run.give_up(|since| since.elapsed() > patience, "not answered", ended);
+        let patience = options.patience;
+        run.give_up(|since| since.elapsed() > patience, "unanswered", ended);
     }
     run.finish()
 }
 
-/// A plan half carried out.
 struct Run<'a> {
     plan: &'a Plan,
-    orders: &'a Orders,
+    options: &'a RemoveOptions,
     /// Who looks whether the plan holds; none where nothing in it depends on a pod.
-    lookout: Option<Lookout>,
+    revalidation: Option<Revalidation>,
     /// For each sandbox in the plan, its containers in the plan.
     members: HashMap<usize, Vec<usize>>,
-    endings: Vec<Option<Ending>>,
+    outcomes: Vec<Option<Outcome>>,
     waiting: VecDeque<usize>,
-    /// What is being removed, and since when.
-    flying: HashMap<usize, Instant>,
-    /// Slots that an unanswered call keeps.
+    in_flight: HashMap<usize, Instant>,
     lost: usize,
-    /// Why nothing more is sent.
     stopped: Option<String>,
     notes: Vec<String>,
     reports: Sender<(usize, Attempt)>,
@@ -123,16 +118,16 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(plan: &'a Plan, orders: &'a Orders) -> Self {
+    fn new(plan: &'a Plan, options: &'a RemoveOptions) -> Self {
         let (reports, attempts) = mpsc::channel();
         Self {
             plan,
-            orders,
-            lookout: None,
+            options,
+            revalidation: None,
             members: members(&plan.targets),
             waiting: (0..plan.targets.len()).collect(),
-            endings: vec![None; plan.targets.len()],
-            flying: HashMap::new(),
+            outcomes: vec![None; plan.targets.len()],
+            in_flight: HashMap::new(),
             lost: 0,
             stopped: None,
             notes: Vec::new(),
@@ -142,18 +137,18 @@ impl<'a> Run<'a> {
     }
 
     /// Looks again if it is time to, and leaves alone what the look spares.
-    fn look(&mut self, ended: &mut dyn FnMut(&Target, &Ending)) {
+    fn revalidate(&mut self, ended: &mut dyn FnMut(&Target, &Outcome)) {
         if self.stopped.is_some() || self.waiting.is_empty() {
             return;
         }
-        match self.lookout.as_mut().and_then(Lookout::poll) {
+        match self.revalidation.as_mut().and_then(Revalidation::poll) {
             None => {}
             Some(Err(why)) => self.stop(&why),
             Some(Ok(later)) => {
                 let mut overtaken = self.plan.overtaken(&later);
                 for index in std::mem::take(&mut self.waiting) {
                     match overtaken[index].take() {
-                        Some(ending) => self.end(index, ending, ended),
+                        Some(outcome) => self.end(index, outcome, ended),
                         None => self.waiting.push_back(index),
                     }
                 }
@@ -161,20 +156,21 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Returns whether removals may be sent now.
     fn may_send(&self) -> bool {
-        self.stopped.is_none() && self.lookout.as_ref().is_none_or(Lookout::is_fresh)
+        self.stopped.is_none()
+            && self
+                .revalidation
+                .as_ref()
+                .is_none_or(Revalidation::is_fresh)
     }
 
-    /// Returns whether nothing is in flight and nothing will be.
-    fn is_over(&self) -> bool {
+    fn is_finished(&self) -> bool {
         let waits = !self.waiting.is_empty() && self.stopped.is_none() && !self.may_send();
-        self.flying.is_empty() && !waits
+        self.in_flight.is_empty() && !waits
     }
 
-    /// Starts as many removals as there are free slots and targets whose turn has come.
-    fn send_more(&mut self, ended: &mut dyn FnMut(&Target, &Ending)) {
-        while self.may_send() && self.flying.len() + self.lost < self.orders.jobs {
+    fn send_more(&mut self, ended: &mut dyn FnMut(&Target, &Outcome)) {
+        while self.may_send() && self.in_flight.len() + self.lost < self.options.jobs {
             let Some(at) = self.waiting.iter().position(|&it| self.is_ready(it)) else {
                 break;
             };
@@ -185,26 +181,24 @@ impl<'a> Run<'a> {
                 Some(member) => {
                     let short = self.plan.targets[member].id.short();
                     let why = format!("not sent: its container {short} is still there");
-                    self.end(index, Ending::because(Fate::Planned, why), ended);
+                    self.end(index, Outcome::because(Status::Planned, why), ended);
                 }
                 None => self.start(index, ended),
             }
         }
     }
 
-    /// Returns whether all of a sandbox's containers have ended.
     fn is_ready(&self, index: usize) -> bool {
         self.members_of(index)
             .iter()
-            .all(|&member| self.endings[member].is_some())
+            .all(|&member| self.outcomes[member].is_some())
     }
 
-    /// Returns a container of the sandbox that is not gone.
     fn left_in(&self, index: usize) -> Option<usize> {
         let left = |member: &usize| {
-            self.endings[*member]
+            self.outcomes[*member]
                 .as_ref()
-                .is_some_and(|it| !it.fate.is_gone())
+                .is_some_and(|it| !it.status.is_gone())
         };
         self.members_of(index).iter().copied().find(left)
     }
@@ -213,38 +207,38 @@ impl<'a> Run<'a> {
         self.members.get(&index).map_or(&[], Vec::as_slice)
     }
 
-    fn start(&mut self, index: usize, ended: &mut dyn FnMut(&Target, &Ending)) {
+    fn start(&mut self, index: usize, ended: &mut dyn FnMut(&Target, &Outcome)) {
         let target = self.plan.targets[index].clone();
-        let (orders, reports) = (self.orders.clone(), self.reports.clone());
+        let (options, reports) = (self.options.clone(), self.reports.clone());
         let started = thread::Builder::new()
             .name("removal".to_owned())
             .spawn(move || {
-                let attempt = removal::attempt(&orders, &target);
+                let attempt = removal::attempt(&options, &target);
                 // Nobody listens any more if this one was given up.
                 let _ = reports.send((index, attempt));
             });
         match started {
             Ok(_) => {
-                self.flying.insert(index, Instant::now());
+                self.in_flight.insert(index, Instant::now());
             }
             Err(error) => {
-                let why = format!("can't start a thread for it: {error}");
-                self.end(index, Ending::because(Fate::Failed, why), ended);
+                let why = format!("cannot start a thread for it: {error}");
+                self.end(index, Outcome::because(Status::Failed, why), ended);
             }
         }
     }
 
-    fn take(&mut self, index: usize, attempt: Attempt, ended: &mut dyn FnMut(&Target, &Ending)) {
-        if self.flying.remove(&index).is_none() {
+    fn ingest(&mut self, index: usize, attempt: Attempt, ended: &mut dyn FnMut(&Target, &Outcome)) {
+        if self.in_flight.remove(&index).is_none() {
             return;
         }
         self.lost += usize::from(attempt.keeps_slot);
         self.notes.extend(attempt.note);
-        self.end(index, attempt.ending, ended);
+        self.end(index, attempt.outcome, ended);
         if let Some(why) = attempt.stop {
             self.stop(&why);
-        } else if self.lost >= self.orders.jobs {
-            self.stop(&format!("{} calls are left unanswered", self.lost));
+        } else if self.lost >= self.options.jobs {
+            self.stop(&format!("{} calls stay unanswered", self.lost));
         }
     }
 
@@ -253,21 +247,21 @@ impl<'a> Run<'a> {
         &mut self,
         too_long: impl Fn(Instant) -> bool,
         why: &str,
-        ended: &mut dyn FnMut(&Target, &Ending),
+        ended: &mut dyn FnMut(&Target, &Outcome),
     ) {
         let mut late: Vec<usize> = self
-            .flying
+            .in_flight
             .iter()
             .filter(|&(_, &since)| too_long(since))
             .map(|(&index, _)| index)
             .collect();
         late.sort_unstable();
         for index in late {
-            let ending = Ending::because(Fate::Unanswered, format!("{why}; it may still happen"));
+            let outcome = Outcome::because(Status::Unproven, format!("{why}; it may still happen"));
             let target = &self.plan.targets[index];
             // Its own thread may never come to that.
-            let recorded = match &self.orders.audit {
-                Some(audit) => audit.result(target, &ending),
+            let recorded = match &self.options.audit {
+                Some(audit) => audit.result(target, &outcome),
                 None => Ok(()),
             };
             let attempt = Attempt {
@@ -275,38 +269,37 @@ impl<'a> Run<'a> {
                 note: recorded
                     .err()
                     .map(|error| format!("the audit is incomplete: {error:#}")),
-                ..Attempt::from(ending)
+                ..Attempt::from(outcome)
             };
-            self.take(index, attempt, ended);
+            self.ingest(index, attempt, ended);
         }
     }
 
-    fn end(&mut self, index: usize, ending: Ending, ended: &mut dyn FnMut(&Target, &Ending)) {
-        ended(&self.plan.targets[index], &ending);
-        self.endings[index] = Some(ending);
+    fn end(&mut self, index: usize, outcome: Outcome, ended: &mut dyn FnMut(&Target, &Outcome)) {
+        ended(&self.plan.targets[index], &outcome);
+        self.outcomes[index] = Some(outcome);
     }
 
     fn stop(&mut self, why: &str) {
         self.stopped.get_or_insert_with(|| why.to_owned());
     }
 
-    fn finish(mut self) -> (Vec<Ending>, Vec<String>) {
-        let why = self.stopped.as_deref().unwrap_or("its turn never came");
+    fn finish(mut self) -> (Vec<Outcome>, Vec<String>) {
+        let why = self.stopped.as_deref().unwrap_or("not reached");
         if self.stopped.is_some() && !self.waiting.is_empty() {
             self.notes.push(format!("stopped early: {why}"));
         }
         self.notes.dedup();
-        let not_sent = Ending::because(Fate::Planned, format!("not sent: {why}"));
-        let endings = self
-            .endings
+        let not_sent = Outcome::because(Status::Planned, format!("not sent: {why}"));
+        let outcomes = self
+            .outcomes
             .into_iter()
-            .map(|ending| ending.unwrap_or_else(|| not_sent.clone()))
+            .map(|outcome| outcome.unwrap_or_else(|| not_sent.clone()))
             .collect();
-        (endings, self.notes)
+        (outcomes, self.notes)
     }
 }
 
-/// Returns the containers of each sandbox, by their places in the plan.
 fn members(targets: &[Target]) -> HashMap<usize, Vec<usize>> {
     // A node in trouble has thousands of either: comparing each with each would be felt.
     let mut by_sandbox: HashMap<&ContainerId, Vec<usize>> = HashMap::new();

@@ -1,15 +1,15 @@
 //! What `diagnose --fix` goes through, and what became of it, as values: the steps in their order, which is next,
-//! and the record of each deed.
+//! and the record of each action.
 //!
 //! Nothing here acts, asks or waits. Steps come from the remedies of active findings alone; after each the node is
-//! looked at again, and the next comes from what that look shows.
+//! observed again, and the next comes from what that shows.
 
 use crate::{
     evidence::Evidence,
     finding::{
         Confidence, Finding, Risk, Severity,
         action::Action,
-        outcome::{Asked, Deed, Ending, Fate},
+        outcome::{ActionRecord, Asked, Outcome, Status},
     },
     kubelet::{Kubelet, Seen},
     node::DEFAULT_ROOT,
@@ -20,56 +20,46 @@ use crate::{
 use chrono::TimeDelta;
 use std::collections::BTreeSet;
 
-/// A remedy to carry out: what is shown, asked and done in one go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The finding that it is against.
     pub finding: &'static str,
-    /// What it does, imperative.
     pub title: String,
-    /// How sure the finding is.
     pub confidence: Confidence,
-    /// What it may cost.
     pub risk: Risk,
-    /// … in words.
     pub cost: String,
-    /// All that it does; never empty.
     pub actions: Vec<Action>,
 }
 
 impl Step {
-    /// Returns how harsh the harshest of its actions is.
     fn harshness(&self) -> u8 {
         let all = self.actions.iter().map(Action::harshness);
         all.max().unwrap_or_default()
     }
 
-    /// Returns whether something is restarted.
     pub fn restarts(&self) -> bool {
         self.actions.iter().any(Action::restarts)
     }
 
-    /// Returns whether something would be restarted on the word of one source alone: a person may decide that. All
-    /// other actions see for themselves, right before, that they fit.
+    /// Whether something would be restarted on the word of one source alone: a person may decide that. All other
+    /// actions see for themselves, right before, that they fit.
     pub fn is_guess(&self) -> bool {
         self.restarts() && self.confidence != Confidence::Confirmed
     }
 
-    /// Returns whether it may be begun with before the node had its time to recover from `before`: not what restarts,
-    /// nor what costs more.
+    /// Whether it may be begun with before the node had its time to recover from `before`: not what restarts, nor what
+    /// costs more.
     pub fn is_as_mild_as(&self, before: &Self) -> bool {
         self.risk <= before.risk && !self.restarts()
     }
 
-    /// Returns the record of one of its actions.
-    pub fn deed(
+    pub fn record(
         &self,
         action: &Action,
         asked: Asked,
         (started, ended): (Time, Time),
-        ending: Ending,
-    ) -> Deed {
-        Deed {
+        outcome: Outcome,
+    ) -> ActionRecord {
+        ActionRecord {
             finding: self.finding,
             title: self.title.clone(),
             risk: self.risk,
@@ -78,13 +68,13 @@ impl Step {
             asked,
             started,
             ended,
-            ending,
+            outcome,
         }
     }
 }
 
-/// Returns the steps against what is wrong now, the mildest first: by risk, then by what is restarted, then by rule,
-/// then in the remedies' order; each action once, for the surest of the findings that ask for a restart.
+/// The steps against what is wrong now, the mildest first: by risk, then by what is restarted, then by rule, then in
+/// the remedies' order; each action once, for the surest of the findings that ask for a restart.
 pub fn steps(report: &Report) -> Vec<Step> {
     let mut steps: Vec<Step> = report
         .findings
@@ -117,7 +107,7 @@ fn steps_of(finding: &Finding) -> impl Iterator<Item = Step> + '_ {
     })
 }
 
-/// Returns whether the report is of this machine: its processes were looked at, so a log of another was not joined.
+/// Whether the report is of this machine: its processes were looked at, so a log of another was not joined.
 fn is_of_this_machine(report: &Report) -> bool {
     report
         .host
@@ -134,9 +124,9 @@ const STANDS_EVENTED: TimeDelta = TimeDelta::minutes(6);
 /// them heals nothing.
 const ENDS: usize = 3;
 
-/// Returns the first step that still has something to do, without what was settled before.
+/// The first step that still has something to do, without what was settled before.
 pub fn next(report: &Report, settled: &BTreeSet<Action>) -> Option<Step> {
-    let in_vain = |action: &Action| {
+    let is_futile = |action: &Action| {
         let Action::EndProcess(own) = action else {
             return false;
         };
@@ -145,12 +135,12 @@ pub fn next(report: &Report, settled: &BTreeSet<Action>) -> Option<Step> {
     };
     steps(report).into_iter().find_map(|mut step| {
         step.actions
-            .retain(|action| !settled.contains(action) && !in_vain(action));
+            .retain(|action| !settled.contains(action) && !is_futile(action));
         (!step.actions.is_empty()).then_some(step)
     })
 }
 
-/// Returns what of a step is still asked for, and as surely, by a later look; `None` if nothing is.
+/// What of a step is still asked for, and as surely, by a later look; `None` if nothing is.
 pub fn still(report: &Report, step: &Step) -> Option<Step> {
     let now = steps(report);
     let asked = |action: &&Action| {
@@ -164,20 +154,20 @@ pub fn still(report: &Report, step: &Step) -> Option<Step> {
     })
 }
 
-/// Returns the removals that failed before, if a mount was detached now: that may have been in their way.
-pub fn again(now: &[Deed], before: &[Deed]) -> Vec<Action> {
-    let detached = |deed: &Deed| {
-        matches!(deed.action, Action::DetachMount { .. }) && deed.ending.fate == Fate::Done
+/// The removals that failed before, if a mount was detached now: that may have been in their way.
+pub fn again(now: &[ActionRecord], before: &[ActionRecord]) -> Vec<Action> {
+    let detached = |record: &ActionRecord| {
+        matches!(record.action, Action::DetachMount { .. }) && record.outcome.status == Status::Done
     };
-    let failed = |deed: &&Deed| {
-        let removal = matches!(deed.action, Action::RemoveContainer { .. });
-        removal && deed.ending.fate == Fate::Failed && now.iter().any(detached)
+    let failed = |record: &&ActionRecord| {
+        let removal = matches!(record.action, Action::RemoveContainer { .. });
+        removal && record.outcome.status == Status::Failed && now.iter().any(detached)
     };
     let failed = before.iter().filter(failed);
-    failed.map(|deed| deed.action.clone()).collect()
+    failed.map(|record| record.action.clone()).collect()
 }
 
-/// Returns whether the relist stood still, so that its being at work later is worth telling.
+/// Whether the relist stood still, so that its being at work later is worth telling.
 pub fn relist_stood(evidence: &Evidence) -> bool {
     let mut incidents = evidence.log.iter().flat_map(|log| &log.incidents);
     let stands = |kubelet: &Kubelet| {
@@ -188,12 +178,12 @@ pub fn relist_stood(evidence: &Evidence) -> bool {
     evidence.kubelet.as_ref().is_some_and(stands) || incidents.any(|incident| incident.ongoing)
 }
 
-/// Returns whether nothing is wrong (any more), so that nothing else must be done.
+/// Whether nothing is wrong (any more), so that nothing else must be done.
 pub fn is_well(report: &Report) -> bool {
     matches!(report.verdict, Verdict::Healthy | Verdict::Recovered)
 }
 
-/// Returns when the relist was seen at work after `time`, and by what: the kubelet's metrics, else its log.
+/// When the relist was seen at work after `time`, and by what: the kubelet's metrics, else its log.
 pub fn relist_after(evidence: &Evidence, time: Time) -> Option<(Time, &'static str)> {
     let metrics = evidence
         .kubelet

@@ -2,13 +2,13 @@
 
 use super::{
     Style,
-    plain::{cut, paragraph, visible},
+    layout::{cut, paragraph, visible},
 };
 use crate::{
     finding::{
         Risk,
         action::Action,
-        outcome::{Deed, Fate},
+        outcome::{ActionRecord, Status},
     },
     remedy::fix::{self, Step},
     report::{Report, Verdict},
@@ -19,7 +19,7 @@ use std::{
     time::Duration,
 };
 
-/// Deeds of one kind and end that are told one by one; JSON has all.
+/// ActionRecords of one kind and end that are told one by one; JSON has all.
 const EACH: usize = 5;
 
 /// Writes what a step does and costs. All of it, however long: what is not shown is not done.
@@ -33,12 +33,13 @@ pub fn step(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     // Of the others it is looked at right before whether they fit.
-    let suspected = match step.is_guess() {
-        true => " (only suspected)",
-        false => "",
+    let suspected = if step.is_guess() {
+        " (only suspected)"
+    } else {
+        ""
     };
     let title = format!(
-        "{} [{}], against {}{suspected}",
+        "{} [{}], for {}{suspected}",
         step.title,
         risk(step.risk),
         step.finding
@@ -46,21 +47,21 @@ pub fn step(
     write!(out, "\n{}", paragraph(&visible(&title), 0, style.width))?;
     for action in &step.actions {
         // Never wrapped: it must survive being copied.
-        writeln!(out, "  {}", visible(&action.told()))?;
+        writeln!(out, "  {}", visible(&action.describe()))?;
     }
     let cost = format!("cost: {}", step.cost);
     write!(out, "{}", paragraph(&visible(&cost), 2, style.width))?;
     let kills = |action: &Action| matches!(action, Action::EndProcess(_));
     if step.actions.iter().any(kills) {
         let first = format!(
-            "first: one inspect more is kept open for {}; if it is answered, nothing is ended",
+            "first: another inspect is sent; nothing is killed unless it stays unanswered for {}",
             duration::spoken(confirm_after)
         );
         write!(out, "{}", paragraph(&first, 2, style.width))?;
     }
     if step.restarts() {
         let first = format!(
-            "first: one more look, {} or more after the one that asked for it; if it is not needed any more, nothing is restarted",
+            "first: a second check, at least {} after the first; nothing is restarted unless it still asks for it",
             duration::spoken(confirm_after)
         );
         write!(out, "{}", paragraph(&first, 2, style.width))?;
@@ -81,25 +82,25 @@ pub fn write(
     let paint = |text: &str, code: &str| style.paint(text, code);
     if report.actions.is_empty() {
         let why = match fix::is_well(report) {
-            true => "nothing is to be done.",
-            false => "plegdoctor can do nothing of the above by itself.",
+            true => "none needed.",
+            false => "plegdoctor can carry out none of the steps above.",
         };
         return writeln!(out, "\n{}  {why}", paint("Actions", "1"));
     }
     writeln!(out, "\n{}", paint("Actions", "1"))?;
     let mut alike = 0;
-    for (at, deed) in report.actions.iter().enumerate() {
+    for (at, record) in report.actions.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|at| report.actions.get(at));
-        alike = match before.is_some_and(|before| is_alike(before, deed)) {
+        alike = match before.is_some_and(|before| is_alike(before, record)) {
             true => alike + 1,
             false => 0,
         };
         let last = report
             .actions
             .get(at + 1)
-            .is_none_or(|next| !is_alike(deed, next));
+            .is_none_or(|next| !is_alike(record, next));
         if alike < EACH {
-            one(deed, &paint, style, out)?;
+            one(record, &paint, style, out)?;
         } else if last {
             writeln!(
                 out,
@@ -111,11 +112,11 @@ pub fn write(
     for note in notes {
         write!(out, "{}", paragraph(&visible(note), 2, style.width))?;
     }
-    // Else it is as was told above.
-    let tried = |deed: &Deed| {
-        use Fate::{AboveRisk, Declined, Interrupted, Planned, Suspected};
+    // Else it is as shown above.
+    let tried = |record: &ActionRecord| {
+        use Status::{AboveRisk, Declined, Interrupted, Planned, Suspected};
         !matches!(
-            deed.ending.fate,
+            record.outcome.status,
             AboveRisk | Declined | Interrupted | Planned | Suspected
         )
     };
@@ -139,56 +140,56 @@ pub fn write(
     Ok(())
 }
 
-fn is_alike(one: &Deed, other: &Deed) -> bool {
+fn is_alike(one: &ActionRecord, other: &ActionRecord) -> bool {
     one.title == other.title
         && one.finding == other.finding
-        && one.ending.fate == other.ending.fate
+        && one.outcome.status == other.outcome.status
         && one.action.word() == other.action.word()
 }
 
 fn one(
-    deed: &Deed,
+    record: &ActionRecord,
     paint: &dyn Fn(&str, &str) -> String,
     style: Style,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let (word, color) = match deed.ending.fate {
-        Fate::Done => ("done", "32"),
-        Fate::Unproven => ("tried, not proved", "33"),
-        Fate::Failed => ("failed", "31"),
-        Fate::Changed => ("not done, it has changed", "33"),
-        Fate::NotNeeded => ("not needed", "32"),
-        Fate::Declined => ("not confirmed", "2"),
-        Fate::AboveRisk => ("not done, above --max-risk", "2"),
-        Fate::Suspected => (
-            "not done, only suspected: --yes restarts nothing for that",
+    let (word, color) = match record.outcome.status {
+        Status::Done => ("done", "32"),
+        Status::Unproven => ("tried, not proved", "33"),
+        Status::Failed => ("failed", "31"),
+        Status::Changed => ("not done: the target changed", "33"),
+        Status::NotNeeded => ("not needed", "32"),
+        Status::Declined => ("not confirmed", "2"),
+        Status::AboveRisk => ("not done: above --max-risk", "2"),
+        Status::Suspected => (
+            "not done: only suspected, and --yes does not restart for that",
             "33",
         ),
-        Fate::Interrupted => ("not done, interrupted", "33"),
-        Fate::Planned => ("would be done", "36"),
+        Status::Interrupted => ("not done: interrupted", "33"),
+        Status::Planned => ("would be done", "36"),
     };
     writeln!(
         out,
         "  {} [{}] · {}",
-        visible(&deed.title),
-        risk(deed.risk),
+        visible(&record.title),
+        risk(record.risk),
         paint(word, color)
     )?;
     // Never wrapped: it must survive being copied. Of a process the number does; its words were shown before.
-    let told = visible(&deed.action.told());
+    let told = visible(&record.action.describe());
     let room = usize::from(style.width).saturating_sub(4);
-    match deed.action {
+    match record.action {
         Action::EndProcess(_) => writeln!(out, "    {}", cut(&told, room))?,
         _ => writeln!(out, "    {told}")?,
     }
-    let ending = &deed.ending;
-    let cost = Some(&deed.cost).filter(|_| !ending.fate.acted());
+    let outcome = &record.outcome;
+    let cost = Some(&record.cost).filter(|_| !outcome.status.has_acted());
     for (head, text) in [
         ("cost    ", cost),
-        ("before  ", ending.before.as_ref()),
-        ("after   ", ending.after.as_ref()),
-        ("proof   ", ending.proof.as_ref()),
-        ("why     ", ending.reason.as_ref()),
+        ("before  ", outcome.before.as_ref()),
+        ("after   ", outcome.after.as_ref()),
+        ("proof   ", outcome.proof.as_ref()),
+        ("why     ", outcome.reason.as_ref()),
     ] {
         if let Some(text) = text {
             let text = paragraph(&visible(text), 4 + head.len(), style.width);

@@ -3,11 +3,12 @@
 //! All that is planned is shown, however long: what is not shown is not removed. Names come from whoever made the
 //! containers, so whatever could command a terminal is made visible.
 
-pub mod json;
-
-use super::plain::{laid_out, paragraph, visible};
+use super::layout::{laid_out, paragraph, visible};
 use crate::{
-    finding::plan::{Cleaned, Fate, Plan, Spared, Target, Unseen},
+    finding::{
+        outcome::Status,
+        plan::{CleanResult, Plan, Spared, Target, Unseen},
+    },
     runtime::ContainerKind,
     syntax::{duration, time::Time},
 };
@@ -18,7 +19,7 @@ use std::{
 };
 
 /// How many pods are named, and how many containers that are left alone; the rest is counted.
-const NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 
 /// Writes what is going to be removed as of `now`, what goes with it, and what stays.
 ///
@@ -47,19 +48,19 @@ pub fn plan(plan: &Plan, now: Time, width: u16, out: &mut dyn Write) -> io::Resu
 ///
 /// # Errors
 /// What `out` says.
-pub fn results(cleaned: &Cleaned, width: u16, out: &mut dyn Write) -> io::Result<()> {
-    if cleaned.dry_run || cleaned.plan.targets.is_empty() {
-        return notes(cleaned, width, out);
+pub fn results(result: &CleanResult, width: u16, out: &mut dyn Write) -> io::Result<()> {
+    if result.dry_run || result.plan.targets.is_empty() {
+        return notes(result, width, out);
     }
     writeln!(out)?;
-    if let Some(ending) = cleaned.untried() {
-        let why = ending.reason.as_deref().unwrap_or("not tried");
+    if let Some(outcome) = result.untried() {
+        let why = outcome.reason.as_deref().unwrap_or("not tried");
         return writeln!(out, "Nothing was removed: {}.", visible(why));
     }
-    for (target, ending) in cleaned.results() {
-        let word = match ending.fate {
-            Fate::Planned => "not tried",
-            fate => fate.word(),
+    for (target, outcome) in result.results() {
+        let word = match outcome.status {
+            Status::Planned => "not tried",
+            status => status.removal_word(),
         };
         let whole = match target.role {
             ContainerKind::Other => name(target),
@@ -68,24 +69,23 @@ pub fn results(cleaned: &Cleaned, width: u16, out: &mut dyn Write) -> io::Result
         let whole = paragraph(&whole, 26, width);
         let id = target.id.short();
         write!(out, "{word:<10}  {id}  {}", whole.trim_start())?;
-        if let Some(reason) = &ending.reason {
+        if let Some(reason) = &outcome.reason {
             write!(out, "{}", paragraph(&visible(reason), 12, width))?;
         }
     }
     writeln!(out)?;
-    notes(cleaned, width, out)?;
-    writeln!(out, "{}", sum(cleaned))
+    notes(result, width, out)?;
+    writeln!(out, "{}", sum(result))
 }
 
 /// Writes what else has to be said.
-fn notes(cleaned: &Cleaned, width: u16, out: &mut dyn Write) -> io::Result<()> {
-    for note in &cleaned.notes {
+fn notes(result: &CleanResult, width: u16, out: &mut dyn Write) -> io::Result<()> {
+    for note in &result.notes {
         write!(out, "{}", paragraph(&visible(note), 0, width))?;
     }
     Ok(())
 }
 
-/// Lays out the targets.
 fn table(targets: &[Target], now: Time, width: u16) -> String {
     let mut table = Table::new();
     table
@@ -115,7 +115,6 @@ fn pod(target: &Target) -> String {
         .map_or_else(|| "-".to_owned(), |pod| visible(&pod.to_string()))
 }
 
-/// Returns what a target is called where its pod is told beside it.
 fn name(target: &Target) -> String {
     match (target.role, &target.label) {
         (ContainerKind::Sandbox, _) => "(sandbox)".to_owned(),
@@ -133,10 +132,13 @@ fn consequences(plan: &Plan) -> String {
         .map(|pod| visible(&pod.to_string()))
         .collect();
     let lost = match (logs.len(), pods.len()) {
-        (0, _) => "No logs go with them.".to_owned(),
-        (count, 0) => format!("The logs of {} go with them.", counted(count, "container")),
+        (0, _) => "No logs are deleted.".to_owned(),
+        (count, 0) => format!(
+            "The logs of {} are deleted, too.",
+            counted(count, "container")
+        ),
         (count, _) => format!(
-            "The logs of {} go with them; kubectl logs won't show them any more for {}.",
+            "The logs of {} are deleted, too; kubectl logs will not show them any more for {}.",
             counted(count, "container"),
             some(&pods)
         ),
@@ -144,9 +146,8 @@ fn consequences(plan: &Plan) -> String {
     format!("{lost} Volumes are kept.")
 }
 
-/// Names the first few, and counts the rest.
 fn some(names: &BTreeSet<String>) -> String {
-    let first: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
+    let first: Vec<&str> = names.iter().take(MAX_NAMED).map(String::as_str).collect();
     match names.len() - first.len() {
         0 => first.join(", "),
         more => format!("{} and {}", first.join(", "), counted(more, "other pod")),
@@ -163,56 +164,55 @@ fn spared(plan: &Plan) -> String {
         .iter()
         .map(|(why, count)| {
             let why = match why {
-                Spared::LivePod => "of living pods (--include-live-pods takes them)",
-                Spared::NoPod => "of no pod (--include-non-pods takes them)",
+                Spared::LivePod => "of running pods (--include-live-pods removes them)",
+                Spared::NoPod => "of no pod (--include-non-pods removes them)",
                 Spared::MayStart => "created less than 10 minutes ago",
-                Spared::Young => "too young for --older-than",
-                Spared::InUse => "holding a container that stays",
-                Spared::Ambiguous => "whose id is another container's name",
+                Spared::Young => "too recent for --older-than",
+                Spared::InUse => "in use by a container that stays",
+                Spared::Ambiguous => "whose ID is also another container's name",
             };
             format!("{count} {why}")
         })
         .collect();
-    format!("Spared: {}.", each.join(", "))
+    format!("Kept: {}.", each.join(", "))
 }
 
-/// Names what could not be seen.
 fn unseen(unseen: &[Unseen], width: u16, out: &mut dyn Write) -> io::Result<()> {
     if unseen.is_empty() {
         return Ok(());
     }
     let them = counted(unseen.len(), "container");
     let intro = format!(
-        "Left alone: {them} that could not be inspected. What the list calls them proves nothing."
+        "Left alone: {them} that could not be inspected. The listed state is not reliable."
     );
     write!(out, "{}", paragraph(&intro, 0, width))?;
-    for it in unseen.iter().take(NAMED) {
+    for it in unseen.iter().take(MAX_NAMED) {
         let name = format!("{}  {}", it.id.short(), visible(&it.name));
         let why = format!("listed as {}; {}", it.listed_state, it.why());
         write!(out, "{}", paragraph(&name, 2, width))?;
         write!(out, "{}", paragraph(&visible(&why), 16, width))?;
     }
-    match unseen.len().saturating_sub(NAMED) {
+    match unseen.len().saturating_sub(MAX_NAMED) {
         0 => Ok(()),
         more => writeln!(out, "  and {}", counted(more, "other")),
     }
 }
 
 /// Returns the last line: how many went, how many are left.
-fn sum(cleaned: &Cleaned) -> String {
-    let all = cleaned.endings.len();
-    let removed = cleaned.count(Fate::Removed);
-    let others: Vec<String> = Fate::ALL
+fn sum(result: &CleanResult) -> String {
+    let all = result.outcomes.len();
+    let removed = result.count(Status::Done);
+    let others: Vec<String> = Status::OF_REMOVALS
         .iter()
-        .filter(|&&fate| fate != Fate::Removed && cleaned.count(fate) > 0)
-        .map(|&fate| {
-            let words = match fate {
-                Fate::Gone => "already gone",
-                Fate::Changed => "changed and not touched",
-                Fate::Planned => "not tried",
-                other => other.word(),
+        .filter(|&&status| status != Status::Done && result.count(status) > 0)
+        .map(|&status| {
+            let words = match status {
+                Status::NotNeeded => "already gone",
+                Status::Changed => "changed, not touched",
+                Status::Planned => "not tried",
+                other => other.removal_word(),
             };
-            format!("{} {words}", cleaned.count(fate))
+            format!("{} {words}", result.count(status))
         })
         .collect();
     let of = format!("Removed {removed} of {}", counted(all, "container"));
@@ -223,7 +223,6 @@ fn sum(cleaned: &Cleaned) -> String {
     }
 }
 
-/// Returns a number with its noun.
 fn counted(count: usize, noun: &str) -> String {
     match count {
         1 => format!("1 {noun}"),

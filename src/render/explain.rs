@@ -4,7 +4,7 @@ pub mod markdown;
 
 use super::{
     Style,
-    plain::{brief, cut, cut_middle, paragraph, visible},
+    layout::{brief, cut, cut_middle, paragraph, visible},
 };
 use crate::{
     explain::{
@@ -98,7 +98,6 @@ fn texts(topic: &Topic, style: Style, out: &mut dyn Write) -> io::Result<()> {
     texts.iter().try_for_each(|text| writeln!(out, "  {text}"))
 }
 
-/// A title with a full stop.
 fn sentence(title: &str) -> String {
     format!("{title}.")
 }
@@ -180,7 +179,6 @@ fn command(command: &str, style: Style, out: &mut dyn Write) -> io::Result<()> {
     lines.try_for_each(|line| writeln!(out, "      {}", style.paint(line, "36")))
 }
 
-/// Writes the lines of one message, with what each holds.
 fn lines(message: &PastedMessage, style: Style, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n{}", style.paint("What the line holds", "1"))?;
     for Example { event, sentences } in &message.examples {

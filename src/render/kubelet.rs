@@ -1,16 +1,14 @@
 //! What the kubelet itself said, in a few lines for people.
 
 use crate::{
-    kubelet::{Age, Health, Kubelet, Metrics, Operation, Seen, Spread},
+    kubelet::{Age, Health, Kubelet, Metrics, Operation, Quantiles, Seen},
     rules::took,
     syntax::duration,
 };
 use chrono::TimeDelta;
 
-/// Types of operation named; JSON has all.
-const OPERATIONS: usize = 3;
+const MAX_OPERATIONS: usize = 3;
 
-/// Returns what was looked at of the kubelet, and what it says: an item each.
 pub(super) fn items(kubelet: &Kubelet) -> Vec<String> {
     let mut items = Vec::new();
     if let (Some(source), Some(metrics)) = (&kubelet.source, &kubelet.metrics) {
@@ -24,21 +22,21 @@ pub(super) fn items(kubelet: &Kubelet) -> Vec<String> {
         let up = up.map_or_else(String::new, |age| {
             format!(", up for {}", duration::human(age))
         });
-        let told = parts.join("; ");
+        let details = parts.join("; ");
         items.push(format!(
-            "the kubelet{version}'s metrics at {}{up}: {told}",
+            "kubelet{version} metrics at {}{up}: {details}",
             source.name
         ));
     }
-    let told = || kubelet.health.iter().filter(|it| it.well.is_some());
-    if told().count() > 1 && told().all(|it| it.well == Some(true)) {
-        let names: Vec<_> = told().map(name).collect();
+    let answered = || kubelet.health.iter().filter(|it| it.well.is_some());
+    if answered().count() > 1 && answered().all(|it| it.well == Some(true)) {
+        let names: Vec<_> = answered().map(name).collect();
         items.push(format!(
-            "the kubelet's health checks at {}: well",
+            "kubelet health checks at {}: OK",
             names.join(" and ")
         ));
     } else {
-        items.extend(told().map(health));
+        items.extend(answered().map(health));
     }
     items
 }
@@ -49,20 +47,21 @@ fn seen(kubelet: &Kubelet, metrics: &Metrics) -> Option<String> {
         (Some(Age::AtLeast(age)), _) if age > TimeDelta::zero() => {
             let age = duration::human(age);
             return Some(format!(
-                "the last relist that listed began {age} or more before they were saved"
+                "last successful relist began at least {age} before they were saved"
             ));
         }
         (_, Some(Seen::Never)) => return Some("no relist has succeeded yet".to_owned()),
         _ => return None,
     };
-    Some(format!("the last relist that listed began {age} ago"))
+    Some(format!("last successful relist began {age} ago"))
 }
 
-fn spread(what: &str, spread: &Spread) -> String {
+fn spread(what: &str, spread: &Quantiles) -> String {
     let (half, most) = (spread.quantile(0.5), spread.quantile(0.99));
-    let since = match spread.is_recent() {
-        true => "of the last 10 minutes",
-        false => "since its start",
+    let since = if spread.is_recent() {
+        "in the last 10 minutes"
+    } else {
+        "since startup"
     };
     format!(
         "{what} ({:.0} {since}): median {half}, 99th percentile {most}",
@@ -70,7 +69,6 @@ fn spread(what: &str, spread: &Spread) -> String {
     )
 }
 
-/// Returns which calls to the runtime failed most.
 fn failures(metrics: &Metrics) -> Option<String> {
     let mut failed: Vec<(&String, &Operation)> = metrics
         .operations
@@ -80,12 +78,12 @@ fn failures(metrics: &Metrics) -> Option<String> {
     failed.sort_by(|a, b| b.1.errors.total_cmp(&a.1.errors));
     let named: Vec<_> = failed
         .iter()
-        .take(OPERATIONS)
+        .take(MAX_OPERATIONS)
         .map(|(kind, operation)| {
             format!("{:.0} of {:.0} {kind}", operation.errors, operation.calls)
         })
         .collect();
-    (!named.is_empty()).then(|| format!("calls that failed since its start: {}", named.join(", ")))
+    (!named.is_empty()).then(|| format!("failed calls since startup: {}", named.join(", ")))
 }
 
 fn name(health: &Health) -> &str {
@@ -96,10 +94,10 @@ fn name(health: &Health) -> &str {
 fn health(health: &Health) -> String {
     let (name, took) = (name(health), took(&health.probe));
     let failed: Vec<_> = health.failed().map(|check| check.name.as_str()).collect();
-    let told = match health.well {
-        Some(true) => "well".to_owned(),
-        _ if failed.is_empty() => "not well".to_owned(),
-        _ => format!("not well: {}", failed.join(", ")),
+    let state = match health.well {
+        Some(true) => "OK".to_owned(),
+        _ if failed.is_empty() => "failing".to_owned(),
+        _ => format!("failing: {}", failed.join(", ")),
     };
-    format!("the kubelet's health check at {name}: {told}, in {took}")
+    format!("kubelet health check at {name}: {state}, in {took}")
 }

@@ -1,9 +1,9 @@
 //! `probe` for people: each call with its time, and what a relist of the kubelet would take.
 
-use super::plain::{laid_out, paragraph, visible};
+use super::layout::{self, laid_out, paragraph, visible};
 use crate::{
     io::probe::Outcome,
-    kubelet::spread::human,
+    kubelet::histogram::human,
     rules::{count, probe_text, took},
     runtime::{
         Call, Container, ContainerKind, Runtime,
@@ -11,7 +11,7 @@ use crate::{
         relist::Relist,
     },
 };
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets::NOTHING};
+use comfy_table::{Cell, CellAlignment};
 use std::{
     io::{self, Write},
     time::Duration,
@@ -33,7 +33,7 @@ pub fn write(runtime: &Runtime, rows: usize, width: u16, out: &mut dyn Write) ->
         .as_deref()
         .map(|version| format!(" {version}"));
     let head = format!(
-        "{answered} of {} answered, by Docker{} at {}",
+        "{answered} of {} answered by Docker{} at {}",
         count(calls.len(), "call"),
         version.unwrap_or_default(),
         runtime.endpoint,
@@ -49,21 +49,14 @@ pub fn write(runtime: &Runtime, rows: usize, width: u16, out: &mut dyn Write) ->
     write!(out, "\n{}", table(&calls, rows, width))?;
     let hidden = calls.len().saturating_sub(rows);
     if hidden > 0 {
-        writeln!(
-            out,
-            "({hidden} that answered no slower are left out; --all shows them)"
-        )?;
+        writeln!(out, "({hidden} more, none slower; --all shows them)")?;
     }
     relist(runtime, &runtime.relist(), width, out)
 }
 
 fn table(calls: &[CallResult<'_>], rows: usize, width: u16) -> String {
-    let mut table = Table::new();
-    table
-        .load_style(NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(width)
-        .set_header(["CALL", "CONTAINER", "NAME", "LISTED AS", "TIME"]);
+    let head = ["CALL", "CONTAINER", "NAME", "LISTED AS", "TIME"];
+    let mut table = layout::table(head, width);
     for call in calls.iter().take(rows) {
         let of = |text: fn(&Container) -> String| call.container.map(text).unwrap_or_default();
         table.add_row([
@@ -73,9 +66,6 @@ fn table(calls: &[CallResult<'_>], rows: usize, width: u16) -> String {
             Cell::new(of(|container| visible(container.listed_state.as_str()))),
             Cell::new(visible(&time(call))).set_alignment(CellAlignment::Right),
         ]);
-    }
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 2));
     }
     let (call, id, time) = (0, 1, 4);
     laid_out(&mut table, &[call, id, time], width)
@@ -100,12 +90,12 @@ fn name(container: &Container) -> String {
 fn time(call: &CallResult<'_>) -> String {
     match call.probe.outcome {
         Outcome::Answered if call.probe.error.is_none() => took(call.probe),
-        Outcome::Gone if call.container.is_some() => "gone since".to_owned(),
+        Outcome::Gone if call.container.is_some() => "removed meanwhile".to_owned(),
         Outcome::NotProbed => call
             .probe
             .error
             .clone()
-            .unwrap_or_else(|| "not asked".to_owned()),
+            .unwrap_or_else(|| "not made".to_owned()),
         _ => match &call.probe.error {
             Some(error) if call.probe.outcome != Outcome::TimedOut => error.clone(),
             _ => probe_text(call.probe),
@@ -114,21 +104,21 @@ fn time(call: &CallResult<'_>) -> String {
 }
 
 fn relist(runtime: &Runtime, relist: &Relist, width: u16, out: &mut dyn Write) -> io::Result<()> {
-    let told = |whole: bool, time: Duration| {
+    let duration = |whole: bool, time: Duration| {
         let least = if whole { "" } else { "at least " };
         format!("{least}{}", human(time.as_secs_f64()))
     };
-    let lasts = |time| told(relist.is_whole(), time);
+    let lasts = |time| duration(relist.is_whole(), time);
     let mut lines = vec![(
-        told(relist.listed, relist.lists),
-        "where no pod changed: a list of sandboxes and one of containers".to_owned(),
+        duration(relist.listed, relist.lists),
+        "if no pod changed: one list of sandboxes and one of containers".to_owned(),
     )];
     if let Some(pod) = &relist.slowest {
         let name = pod.name.as_ref().map(|name| format!(" {name}"));
         lines.push((
             lasts(relist.one_changed()),
             format!(
-                "where only pod{} changed, the slowest: and the status of {}",
+                "if only pod{} changed (the slowest): also the status of {}",
                 name.unwrap_or_default(),
                 count(pod.containers, "container")
             ),
@@ -136,13 +126,13 @@ fn relist(runtime: &Runtime, relist: &Relist, width: u16, out: &mut dyn Write) -
         lines.push((
             lasts(relist.all_changed()),
             format!(
-                "where all changed, as at a start: {} of {}, one after the other",
+                "if all pods changed, as at startup: {} of {}, one after the other",
                 count(relist.asked, "status").replace("statuss", "statuses"),
                 count(relist.pods, "pod")
             ),
         ));
     }
-    writeln!(out, "\nA relist of the kubelet takes")?;
+    writeln!(out, "\nA kubelet relist takes")?;
     let wide = lines
         .iter()
         .map(|(time, _)| time.chars().count())
@@ -154,23 +144,20 @@ fn relist(runtime: &Runtime, relist: &Relist, width: u16, out: &mut dyn Write) -
     }
     let mut words = Vec::new();
     if relist.slowest.is_none() && runtime.probe(Call::List).outcome == Outcome::Answered {
-        words.push("No container here is a pod's: the kubelet asks for none.".to_owned());
+        words.push("No container belongs to a pod, so the kubelet inspects none.".to_owned());
     }
     if relist.unanswered > 0 {
         words.push(format!(
-            "{} no answer: a relist that makes such a call waits for the kubelet's own time-out, 2 minutes by default.",
-            match relist.unanswered {
-                1 => "1 of these calls gave".to_owned(),
-                calls => format!("{calls} of these calls gave"),
-            }
+            "{} of these calls did not respond: a relist that makes such a call waits for the kubelet's own timeout, 2 minutes by default.",
+            relist.unanswered
         ));
     }
     if relist.unknown > 0 {
         let unknown = count(relist.unknown, "call");
-        words.push(format!("How long {unknown} would take is not known."));
+        words.push(format!("The duration of {unknown} is unknown."));
     }
     words.push(
-        "After 3 minutes without a list the PLEG is unhealthy. Ours were asked 16 at a time, which makes each slower than one after the other; two filtered lists for each changed pod are not counted."
+        "After 3 minutes without a successful list the PLEG is unhealthy. These calls were made 16 at a time, so each is slower than in a relist, which makes one after the other; a relist's two filtered lists for each changed pod are not counted."
             .to_owned(),
     );
     write!(out, "{}", paragraph(&words.join(" "), 0, width))

@@ -1,12 +1,13 @@
 //! The report for people: readable at 80 columns, in a pipe, without colour.
 
 mod cells;
-mod judged;
+mod exclusions;
 mod timeline;
 
 use super::{
-    Style, looked,
-    plain::{brief, cut, cut_middle, laid_out, paragraph, visible},
+    Style,
+    layout::{self, brief, cut, cut_middle, laid_out, paragraph, visible},
+    sources,
 };
 use crate::{
     finding::{Confidence, Finding, Remedy, Risk, Severity},
@@ -18,17 +19,17 @@ use crate::{
 };
 use cells::{inspected, listed, name};
 use chrono::TimeDelta;
-use comfy_table::{Attribute, Cell, ContentArrangement, Table, presets::NOTHING};
+use comfy_table::{Attribute, Cell, Table};
 use std::io::{self, Write};
 
 /// Citations shown for each finding; JSON has all.
-const CITATIONS: usize = 5;
+const MAX_CITATIONS: usize = 5;
 /// Containers shown; JSON has all that matter.
-const CONTAINERS: usize = 40;
+const MAX_CONTAINERS: usize = 40;
 /// Logs shown, and what could not be seen; JSON has all.
-const ITEMS: usize = 40;
+const MAX_ITEMS: usize = 40;
 /// Columns that a quoted line needs.
-const QUOTE: usize = 20;
+const MIN_QUOTE: usize = 20;
 /// Columns of the lag's bar.
 const BAR: i64 = 16;
 
@@ -44,9 +45,9 @@ pub fn write(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<(
     }
     page.incidents(out)?;
     page.timeline(out)?;
-    page.judged(out)?;
+    page.exclusions(out)?;
     page.containers(out)?;
-    page.looked_at(out)?;
+    page.sources(out)?;
     page.more(out)
 }
 
@@ -91,7 +92,7 @@ impl Page<'_> {
             Confidence::Confirmed => "confirmed",
             Confidence::Suspected => "suspected",
         };
-        let over = if finding.active { "" } else { " · over" };
+        let over = if finding.active { "" } else { " · resolved" };
         let dot = self.paint("●", if finding.active { color } else { "2" });
         writeln!(
             out,
@@ -113,12 +114,12 @@ impl Page<'_> {
         let Some(Role::Consequence { of }) = role else {
             return self.remedies(&finding.remedies, out);
         };
-        // What follows from another finding is mended there; here nobody shall restart anything for it.
+        // A symptom is no reason to restart anything: its cause is fixed elsewhere.
         let is_safe = |remedy: &&Remedy| remedy.risk == Risk::Safe;
         let safe: Vec<Remedy> = finding.remedies.iter().filter(is_safe).cloned().collect();
         self.remedies(&safe, out)?;
         if safe.len() < finding.remedies.len() {
-            let text = format!("Anything harsher only if it stays once {of} is mended.");
+            let text = format!("Go further only if this persists after {of} is fixed.");
             write!(out, "{}", paragraph(&text, 4, self.style.width))?;
         }
         Ok(())
@@ -129,7 +130,7 @@ impl Page<'_> {
             Some(line) => format!("{}:{line}", base(&citation.source)),
             None => citation.source.to_string(),
         };
-        let places: Vec<_> = citations.iter().take(CITATIONS).map(place).collect();
+        let places: Vec<_> = citations.iter().take(MAX_CITATIONS).map(place).collect();
         let widest = places
             .iter()
             .map(|place| place.chars().count())
@@ -146,7 +147,7 @@ impl Page<'_> {
             let width = usize::from(self.style.width);
             let mut room = width.saturating_sub(start.chars().count());
             // Where little room is left for it, the text stands below.
-            if room < QUOTE {
+            if room < MIN_QUOTE {
                 room = width.saturating_sub(6);
                 write!(out, "{}\n      ", start.trim_end())?;
             } else {
@@ -158,7 +159,7 @@ impl Page<'_> {
                 cut_middle(&visible(&brief(&citation.text)), room)
             )?;
         }
-        match citations.len().saturating_sub(CITATIONS) {
+        match citations.len().saturating_sub(MAX_CITATIONS) {
             0 => Ok(()),
             more => writeln!(out, "    … and {more} more (--format json has all)"),
         }
@@ -232,7 +233,7 @@ impl Page<'_> {
         if hidden > 0 {
             writeln!(
                 out,
-                "  ({hidden} earlier ones are left out; --format json has all)"
+                "  ({hidden} earlier outages not shown; --format json has all)"
             )
         } else {
             Ok(())
@@ -244,7 +245,7 @@ impl Page<'_> {
             return Ok(());
         }
         let mut table = self.table(&["Containers", "name", "listed as", "inspect", "took"]);
-        for container in self.report.containers.iter().take(CONTAINERS) {
+        for container in self.report.containers.iter().take(MAX_CONTAINERS) {
             let asked = !matches!(container.probe.outcome, Outcome::Gone | Outcome::NotProbed);
             let took = asked.then(|| rules::took(&container.probe));
             table.add_row([
@@ -261,27 +262,24 @@ impl Page<'_> {
             "\n{}",
             laid_out(&mut table, &[id, took], self.style.width)
         )?;
-        match self.report.containers.len().saturating_sub(CONTAINERS) {
+        match self.report.containers.len().saturating_sub(MAX_CONTAINERS) {
             0 => Ok(()),
-            more => writeln!(
-                out,
-                "  ({more} more are left out; --format json has them all)"
-            ),
+            more => writeln!(out, "  ({more} more not shown; --format json has all)"),
         }
     }
 
-    fn looked_at(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn sources(&self, out: &mut dyn Write) -> io::Result<()> {
         let report = self.report;
-        let mut looked: Vec<String> = report
+        let mut items: Vec<String> = report
             .sources
             .iter()
             .map(|source| self.source(source))
             .collect();
-        hide(&mut looked);
-        looked.extend(looked::items(report));
-        looked.extend(report.notes.iter().cloned());
-        if looked.is_empty() {
-            looked.push("nothing".to_owned());
+        hide(&mut items);
+        items.extend(sources::items(report));
+        items.extend(report.notes.iter().cloned());
+        if items.is_empty() {
+            items.push("nothing".to_owned());
         }
         let mut gaps: Vec<_> = report.gaps.iter().map(ToString::to_string).collect();
         hide(&mut gaps);
@@ -289,7 +287,7 @@ impl Page<'_> {
             gaps.push("nothing".to_owned());
         }
         writeln!(out)?;
-        self.listed("Looked at", &looked, out)?;
+        self.listed("Looked at", &items, out)?;
         self.listed("Not seen ", &gaps, out)
     }
 
@@ -319,20 +317,20 @@ impl Page<'_> {
     fn source(&self, source: &crate::kubelet::summary::Source) -> String {
         let span = match source.first.zip(source.last) {
             Some((first, last)) => format!(", {} to {}", self.clock(first), self.clock(last)),
-            None if !source.of_kubelet => ", none of the kubelet's".to_owned(),
-            None => ", without times".to_owned(),
+            None if !source.of_kubelet => ", none from the kubelet".to_owned(),
+            None => ", no timestamps".to_owned(),
         };
         let picked = if source.picked {
-            "; picked by plegdoctor: its last 24 h, of at most 1 GiB"
+            "; found automatically: last 24 h, at most 1 GiB"
         } else {
             ""
         };
-        // A klog line has neither; where no other line tells them they are a guess.
-        let guessed = if source.guessed_times {
-            "; year and zone by --now"
-        } else {
-            ""
-        };
+        // A klog line has neither year nor zone.
+        let first = source.first.filter(|_| source.guessed_times);
+        let guessed = first.map_or_else(String::new, |first| {
+            let assumed = first.format("%Y, UTC%:z");
+            format!("; log has no year or zone: assumed {assumed}")
+        });
         format!(
             "{} ({} lines, {} bytes{span}{guessed}{picked})",
             source.name, source.lines, source.bytes
@@ -340,27 +338,19 @@ impl Page<'_> {
     }
 
     fn table(&self, head: &[&str]) -> Table {
-        let mut table = Table::new();
-        table
-            .load_style(NOTHING)
-            .set_content_arrangement(ContentArrangement::Dynamic)
-            .set_width(self.style.width)
-            .set_header(
-                head.iter()
-                    .map(|cell| Cell::new(cell).add_attribute(Attribute::Bold)),
-            );
+        let head = head
+            .iter()
+            .map(|cell| Cell::new(cell).add_attribute(Attribute::Bold));
+        let mut table = layout::table(head, self.style.width);
         if self.style.color {
             table.enforce_styling();
         } else {
             table.force_no_tty();
         }
-        for column in table.column_iter_mut() {
-            column.set_padding((0, 2));
-        }
         table
     }
 
-    /// Returns a moment as the log writes it, with the day where it is not today.
+    /// A moment as the log writes it, with the day where it is not today.
     fn clock(&self, time: Time) -> String {
         let today = self
             .report
@@ -384,9 +374,9 @@ impl Page<'_> {
 
 /// Leaves out what is too much to read, and says how much that is.
 fn hide(items: &mut Vec<String>) {
-    let more = items.len().saturating_sub(ITEMS);
+    let more = items.len().saturating_sub(MAX_ITEMS);
     if more > 0 {
-        items.truncate(ITEMS);
+        items.truncate(MAX_ITEMS);
         items.push(format!("… and {more} more (--format json has all)"));
     }
 }
@@ -407,7 +397,7 @@ fn shape(incident: &Incident) -> String {
     }
 }
 
-/// Returns the lag over time as a bar: eighths of the peak. Between two lines the lag rises a second each second,
+/// The lag over time as a bar: eighths of the peak. Between two lines the lag rises a second each second,
 /// from the moment that the last good relist began.
 fn bar(incident: &Incident) -> String {
     const STEPS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -444,9 +434,9 @@ mod tests {
             hide(&mut items);
             items
         };
-        assert_eq!(items(ITEMS).len(), ITEMS);
+        assert_eq!(items(MAX_ITEMS).len(), MAX_ITEMS);
         let shown = items(5000);
-        assert_eq!(shown.len(), ITEMS + 1);
-        assert_eq!(shown[ITEMS], "… and 4960 more (--format json has all)");
+        assert_eq!(shown.len(), MAX_ITEMS + 1);
+        assert_eq!(shown[MAX_ITEMS], "… and 4960 more (--format json has all)");
     }
 }

@@ -25,7 +25,6 @@ enum Reason {
     SaidToRun,
 }
 
-/// Returns the containers that matter, the accused first.
 pub(super) fn that_matter(evidence: &Evidence, findings: &[Finding]) -> Vec<Container> {
     let Some(runtime) = &evidence.runtime else {
         return Vec::new();
@@ -74,7 +73,7 @@ fn is_said_to_run(container: &Container) -> bool {
     container.is_only_stored() && stored.is_some_and(|stored| stored.state.running)
 }
 
-/// Returns the containers that the log's errors name and that Docker does not have any more.
+/// The containers that the log's errors name and that Docker does not have any more.
 fn gone(log: &Log, runtime: &Runtime) -> Vec<Container> {
     if runtime.probe(Call::List).outcome != Outcome::Answered {
         return Vec::new();
@@ -106,6 +105,5 @@ fn gone(log: &Log, runtime: &Runtime) -> Vec<Container> {
 
 /// A call about something that is not there is an everyday race with its removal.
 fn is_worth_a_look(group: &Group) -> bool {
-    let class = group.first.error.as_ref().map(|error| error.class);
-    !matches!(class, None | Some(ErrorClass::NotFound))
+    !matches!(group.first.error_class(), None | Some(ErrorClass::NotFound))
 }

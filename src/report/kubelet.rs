@@ -12,22 +12,20 @@ use crate::{
 const SAVE: &str =
     "kubectl get --raw /api/v1/nodes/NODE/proxy/metrics > FILE, then --kubelet-metrics FILE";
 
-/// Where only a kubelet of this machine listens.
 const OWN_PORT: &str = "//127.0.0.1:10248/";
 
-/// Returns what could not be seen of the kubelet: gaps, and notes.
 pub(super) fn unseen(evidence: &Evidence) -> (Vec<Gap>, Vec<String>) {
     let (mut gaps, mut notes) = (Vec::new(), Vec::new());
     let Some(kubelet) = &evidence.kubelet else {
         return (gaps, notes);
     };
     let process = process(evidence);
-    if let Some(note) = nobody(kubelet, process) {
+    if let Some(note) = no_kubelet(kubelet, process) {
         notes.push(note);
         return (gaps, notes);
     }
     if let Some(source) = &kubelet.source {
-        match of_metrics(source) {
+        match metrics_gap(source) {
             Some(Ok(gap)) => gaps.push(gap),
             Some(Err(note)) => notes.push(note),
             None => {}
@@ -40,7 +38,7 @@ pub(super) fn unseen(evidence: &Evidence) -> (Vec<Gap>, Vec<String>) {
         if beside && source.is_some_and(|source| source.probe.outcome != Outcome::Answered) {
             continue;
         }
-        match of_health(health, process) {
+        match health_gap(health, process) {
             Some(Ok(gap)) => gaps.push(gap),
             Some(Err(note)) => notes.push(note),
             None => {}
@@ -50,15 +48,14 @@ pub(super) fn unseen(evidence: &Evidence) -> (Vec<Gap>, Vec<String>) {
     (gaps, notes)
 }
 
-/// Returns the kubelet's process, if one is seen. (A Rancher node's runs in a container.)
 fn process(evidence: &Evidence) -> Option<&Process> {
     let processes = evidence.host.iter().flat_map(|host| &host.processes);
     let mut kubelets = processes.filter(|process| process.role == Role::Kubelet);
     kubelets.next()
 }
 
-/// Returns the note that there is no kubelet to ask: it has no process that is seen, and listens nowhere.
-fn nobody(kubelet: &Kubelet, process: Option<&Process>) -> Option<String> {
+/// The note that there is no kubelet to ask: it has no process that is seen, and listens nowhere.
+fn no_kubelet(kubelet: &Kubelet, process: Option<&Process>) -> Option<String> {
     let refused = |outcome| outcome == Outcome::Refused;
     let source = kubelet.source.as_ref();
     let silent = source.is_some_and(|source| !source.named && refused(source.probe.outcome))
@@ -67,17 +64,16 @@ fn nobody(kubelet: &Kubelet, process: Option<&Process>) -> Option<String> {
             .iter()
             .all(|health| refused(health.probe.outcome));
     (silent && process.is_none()).then(|| {
-        "no kubelet: none runs that can be seen, and none listens on its ports 10248 and 10255"
-            .to_owned()
+        "no kubelet found: no process is visible, and ports 10248 and 10255 are closed".to_owned()
     })
 }
 
-fn of_metrics(source: &Source) -> Option<Result<Gap, String>> {
+fn metrics_gap(source: &Source) -> Option<Result<Gap, String>> {
     let (name, probe) = (&source.name, &source.probe);
     match probe.outcome {
         Outcome::Answered => None,
         Outcome::Refused if !source.named => Some(Err(format!(
-            "left out the kubelet's metrics: {name}: {} (that port is off by default; {SAVE})",
+            "skipped kubelet metrics: {name}: {} (this port is off by default; {SAVE})",
             probe_text(probe)
         ))),
         _ => Some(Ok(Gap::new(
@@ -87,37 +83,37 @@ fn of_metrics(source: &Source) -> Option<Result<Gap, String>> {
     }
 }
 
-fn of_health(health: &Health, process: Option<&Process>) -> Option<Result<Gap, String>> {
+fn health_gap(health: &Health, process: Option<&Process>) -> Option<Result<Gap, String>> {
     if health.well.is_some() {
         return None;
     }
     let (name, probe) = (&health.source, &health.probe);
-    let told = probe_text(probe);
+    let text = probe_text(probe);
     match (probe.outcome, process) {
         (Outcome::Refused, Some(process)) => Some(Err(format!(
-            "the kubelet runs (process {}), and its health check is not there: {name}: {told} (it is just starting, or --healthz-port is 0)",
+            "the kubelet runs (process {}), but its health check port is closed: {name}: {text} (still starting, or --healthz-port is 0)",
             process.pid
         ))),
-        (Outcome::Refused, None) => Some(Err(format!(
-            "left out the kubelet's health check: {name}: {told}"
-        ))),
-        // A finding by itself.
+        (Outcome::Refused, None) => {
+            Some(Err(format!("skipped kubelet health check: {name}: {text}")))
+        }
+        // A finding of its own.
         (Outcome::TimedOut, _) if name.contains(OWN_PORT) => None,
         _ => Some(Ok(Gap::new(
             "the kubelet's health check",
-            format!("{name}: {told}"),
+            format!("{name}: {text}"),
         ))),
     }
 }
 
-/// Returns the gap that the metrics are those of another node than the log's.
+/// The gap that the metrics are those of another node than the log's.
 fn other_node(evidence: &Evidence, kubelet: &Kubelet) -> Option<Gap> {
     let theirs = kubelet.metrics.as_ref()?.node.as_deref()?;
     let own = evidence.log.as_ref()?.node.as_deref()?;
     (theirs != own).then(|| {
         Gap::new(
             format!("the kubelet's metrics of {own}"),
-            format!("those that were given are of the node {theirs}"),
+            format!("the given metrics are from node {theirs}"),
         )
     })
 }
@@ -127,16 +123,16 @@ mod tests {
     use super::*;
     use crate::{
         io::probe::Probe,
-        kubelet::{Answer, What},
+        kubelet::{Answer, Query},
         node::{Host, State},
     };
     use std::time::Duration;
 
-    fn answer(what: What, outcome: Outcome, named: bool) -> Answer {
+    fn answer(what: Query, outcome: Outcome, named: bool) -> Answer {
         let source = match what {
-            What::Health => "http://127.0.0.1:10248/healthz?verbose",
-            What::HealthByMetrics => "http://127.0.0.1:10255/healthz?verbose",
-            What::Metrics | What::SavedMetrics => "http://127.0.0.1:10255/metrics",
+            Query::Health => "http://127.0.0.1:10248/healthz?verbose",
+            Query::HealthByMetrics => "http://127.0.0.1:10255/healthz?verbose",
+            Query::Metrics | Query::SavedMetrics => "http://127.0.0.1:10255/metrics",
         };
         Answer {
             what,
@@ -152,7 +148,7 @@ mod tests {
         }
     }
 
-    fn told(answers: Vec<Answer>, kubelet_runs: bool) -> (Vec<Gap>, Vec<String>) {
+    fn text(answers: Vec<Answer>, kubelet_runs: bool) -> (Vec<Gap>, Vec<String>) {
         let now = chrono::DateTime::UNIX_EPOCH.fixed_offset();
         let process = Process::new((812, 1), "kubelet", Role::Kubelet, State::Sleeping);
         unseen(&Evidence {
@@ -172,12 +168,12 @@ mod tests {
     #[test]
     fn where_no_kubelet_is_that_is_one_note() {
         let refused = |what| answer(what, Outcome::Refused, false);
-        let all = [What::Metrics, What::HealthByMetrics, What::Health].map(refused);
-        let (gaps, notes) = told(all.to_vec(), false);
+        let all = [Query::Metrics, Query::HealthByMetrics, Query::Health].map(refused);
+        let (gaps, notes) = text(all.to_vec(), false);
         assert_eq!((gaps.len(), notes.len()), (0, 1), "{notes:?}");
         assert!(notes[0].starts_with("no kubelet"), "{notes:?}");
-        // One that runs is told to have its ports closed.
-        let (gaps, notes) = told(all.to_vec(), true);
+        // One that runs is text to have its ports closed.
+        let (gaps, notes) = text(all.to_vec(), true);
         assert_eq!((gaps.len(), notes.len()), (0, 2), "{notes:?}");
         assert!(notes[0].contains("kubectl get --raw"), "{notes:?}");
         assert!(notes[1].contains("(process 812)"), "{notes:?}");
@@ -185,11 +181,11 @@ mod tests {
 
     #[test]
     fn a_closed_read_only_port_is_a_note_and_everything_else_a_gap() {
-        let well = answer(What::Health, Outcome::Answered, false);
+        let well = answer(Query::Health, Outcome::Answered, false);
         let with = |outcome, named| {
-            let metrics = answer(What::Metrics, outcome, named);
-            let beside = answer(What::HealthByMetrics, outcome, named);
-            told(vec![metrics, beside, well.clone()], true)
+            let metrics = answer(Query::Metrics, outcome, named);
+            let beside = answer(Query::HealthByMetrics, outcome, named);
+            text(vec![metrics, beside, well.clone()], true)
         };
         let (gaps, notes) = with(Outcome::Refused, false);
         assert_eq!((gaps.len(), notes.len()), (0, 1), "{gaps:?} {notes:?}");

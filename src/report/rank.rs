@@ -17,24 +17,18 @@ use std::cmp::Reverse;
 /// What a finding is to the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The cause; of a trouble that is over, if nothing is wrong now.
+    /// The cause: of the last resolved trouble, if nothing is wrong now.
     Primary,
-    /// It is how another one shows: mend that, and this goes, too.
-    Consequence {
-        /// The other one's rule.
-        of: &'static str,
-    },
-    /// It makes another one likelier or worse, which has a cause of its own nevertheless.
-    Feeds {
-        /// The other one's rule.
-        what: &'static str,
-    },
+    /// A symptom of another one: fixing that clears this.
+    Consequence { of: &'static str },
+    /// It makes another one likelier or worse, without being its cause.
+    Feeds { what: &'static str },
     /// Another trouble: of another time, or that neither follows from the cause nor leads to it.
     Separate,
 }
 
 impl Role {
-    /// Returns whether it belongs to the trouble of another finding without being its cause.
+    /// Whether it belongs to the trouble of another finding without being its cause.
     pub fn contributes(&self) -> bool {
         matches!(self, Self::Consequence { .. } | Self::Feeds { .. })
     }
@@ -59,7 +53,7 @@ pub(super) fn rank(findings: &mut Vec<Finding>, outages: &[Incident]) -> Vec<Rol
             role => own.push((finding, role)),
         }
     }
-    // What follows from what follows, and what feeds another trouble, is told as such, too.
+    // What follows from what follows, and what feeds another trouble, is named as such, too.
     for index in 0..others.len() {
         let (finding, _) = &others[index];
         let candidates = own.iter().map(|(it, _)| it);
@@ -92,7 +86,7 @@ pub(super) fn rank(findings: &mut Vec<Finding>, outages: &[Incident]) -> Vec<Rol
     roles
 }
 
-/// Returns the finding that is behind `first`, if another one is, and so on: the last of that chain.
+/// The finding that is behind `first`, if another one is, and so on: the last of that chain.
 fn root<'a>(findings: &'a [Finding], first: &'a Finding) -> &'a Finding {
     let mut cause = first;
     // Each step goes to another finding; two that name each other end it.
@@ -108,7 +102,6 @@ fn root<'a>(findings: &'a [Finding], first: &'a Finding) -> &'a Finding {
     cause
 }
 
-/// Returns what `finding` is to `cause`.
 fn role(cause: &Finding, finding: &Finding) -> Role {
     if is_behind(cause, finding) {
         Role::Consequence { of: cause.id }
@@ -127,7 +120,7 @@ fn feeds(finding: &Finding, cause: &Finding) -> bool {
     rules::is_aggravating(finding, cause) && at_one_time(cause, finding)
 }
 
-/// Whether both hold now, or the log tells of both at one time.
+/// Whether both hold now, or the log shows both at one time.
 fn at_one_time(a: &Finding, b: &Finding) -> bool {
     let near = |&(from, to): &(_, _)| {
         let mut others = b.spans.iter();
@@ -159,7 +152,7 @@ fn share(a: &Finding, b: &Finding) -> bool {
             || apart(!ids.is_empty(), !their_ids.is_empty(), id))
 }
 
-/// Whether it is only worth knowing. Such a thing may hold now and is still no answer where something was wrong.
+/// Such a thing may hold now and still be no answer where something was wrong.
 fn is_remark(finding: &Finding) -> bool {
     finding.severity == Severity::Info
 }

@@ -2,7 +2,7 @@
 //! the kubelet that started anew, a task of the kernel that hung, the first call that timed out, the first stale line,
 //! NodeNotReady, recovery.
 //!
-//! Of each the first is told, the last, and how many: the fold keeps no more of equal messages. Before an outage it
+//! Each with its first, its last, and how many: the fold keeps no more of equal messages. Before an outage it
 //! looks back to the end of the one before, and no further than half a day.
 
 use crate::{
@@ -19,9 +19,9 @@ use crate::{
 use chrono::TimeDelta;
 use std::{sync::Arc, time::Duration};
 
-/// What has its place in an outage's story. Of two at the same time the first in this order is told first.
+/// What has its place in an outage's story. Of two at the same time the first in this order comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum What {
+pub enum MomentKind {
     /// The machine ran out of memory, by the kubelet or the kernel.
     OutOfMemory,
     /// A command in a container, a probe mostly, timed out.
@@ -44,7 +44,6 @@ pub enum What {
     TooLarge,
     /// A daemon of the runtime started.
     DaemonStart,
-    /// The kubelet started.
     KubeletStart,
     /// The last relist that listed began: the lag counts from here.
     LastRelist,
@@ -52,45 +51,38 @@ pub enum What {
     Timeout,
     /// The kubelet called its PLEG unhealthy.
     Stale,
-    /// The node went NotReady.
     NotReady,
-    /// It was over.
     Recovered,
 }
 
 /// One of these, with its place in time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moment {
-    /// What happened.
-    pub what: What,
-    /// When first.
+    pub what: MomentKind,
     pub at: Time,
     /// When last; the same where it happened once.
     pub last: Time,
-    /// How often.
     pub count: u64,
     /// Which daemon, task, server or device; or which message, by its name.
     pub detail: Option<String>,
-    /// What tells it; absent for what follows from other lines.
     pub citation: Option<Citation>,
 }
 
 /// So long before an outage something may be its forerunner.
-const BEFORE: TimeDelta = TimeDelta::hours(12);
+const LOOKBACK: TimeDelta = TimeDelta::hours(12);
 /// A kubelet that started longer before has nothing to do with it.
-const STARTED: TimeDelta = TimeDelta::minutes(30);
-/// So soon after the last stale line the node is told NotReady, if it is: it is reported every 10 s.
-const REPORT: TimeDelta = TimeDelta::seconds(60);
+const START_LOOKBACK: TimeDelta = TimeDelta::minutes(30);
+/// So soon after the last stale line the node is reported NotReady, if it is: it is reported every 10 s.
+const NOT_READY_DELAY: TimeDelta = TimeDelta::seconds(60);
 
-/// Returns the story of each outage, in their order.
-pub(super) fn of_each(evidence: &Evidence) -> Vec<Vec<Moment>> {
+pub(super) fn build(evidence: &Evidence) -> Vec<Vec<Moment>> {
     let Some(log) = &evidence.log else {
         return Vec::new();
     };
     let mut before = None;
     let mut stories = Vec::new();
     for incident in &log.incidents {
-        let from = incident.start - BEFORE;
+        let from = incident.start - LOOKBACK;
         let from = before.map_or(from, |before: Time| before.max(from));
         stories.push(story(evidence, log, incident, from));
         before = Some(incident.end.unwrap_or(incident.last_line));
@@ -100,58 +92,71 @@ pub(super) fn of_each(evidence: &Evidence) -> Vec<Vec<Moment>> {
 
 fn story(evidence: &Evidence, log: &Log, incident: &Incident, from: Time) -> Vec<Moment> {
     let window = (from, incident.last_line);
-    let mut moments: Vec<Moment> = [
-        (What::ExecTimeout, is_exec_timeout as fn(&Event) -> bool),
-        (What::OutOfMemory, out_of_memory(log)),
-        (What::HungTask, |event| event.kind == Kind::HungTask),
-        (What::ServerSilent, |event| event.kind == Kind::ServerSilent),
-        (What::ServerAnswers, |event| {
-            event.kind == Kind::ServerAnswers
-        }),
-        (What::NetdeviceHeld, |event| {
-            event.kind == Kind::NetdeviceHeld
-        }),
-        (What::DiskError, |event| event.kind == Kind::DiskError),
-        (What::DaemonEnd, |event| event.kind == Kind::UnitEnded),
-        (What::Refused, |event| fails(event, ErrorClass::Unavailable)),
-        (What::TooLarge, |event| fails(event, ErrorClass::TooLarge)),
-        (What::Timeout, |event| fails(event, ErrorClass::Deadline)),
+    // The kernel names whom it killed; the kubelet logs the same kills.
+    let named = log.of(&[Kind::OutOfMemory]).next().is_some();
+    let out_of_memory = if named {
+        Kind::OutOfMemory
+    } else {
+        Kind::SystemOom
+    };
+    let of_kind = [
+        (MomentKind::OutOfMemory, out_of_memory),
+        (MomentKind::HungTask, Kind::HungTask),
+        (MomentKind::ServerSilent, Kind::ServerSilent),
+        (MomentKind::ServerAnswers, Kind::ServerAnswers),
+        (MomentKind::NetdeviceHeld, Kind::NetdeviceHeld),
+        (MomentKind::DiskError, Kind::DiskError),
+        (MomentKind::DaemonEnd, Kind::UnitEnded),
     ]
-    .into_iter()
-    .filter_map(|(what, fits)| logged(log, what, fits, window))
-    .collect();
+    .map(|(what, kind)| logged(log, what, &|event| event.kind == kind, window));
+    let failed = [
+        (MomentKind::Refused, ErrorClass::Unavailable),
+        (MomentKind::TooLarge, ErrorClass::TooLarge),
+        (MomentKind::Timeout, ErrorClass::Deadline),
+    ]
+    .map(|(what, class)| logged(log, what, &|event| fails(event, class), window));
+    let exec = logged(log, MomentKind::ExecTimeout, &is_exec_timeout, window);
+    let mut moments: Vec<Moment> = of_kind
+        .into_iter()
+        .chain(failed)
+        .chain([exec])
+        .flatten()
+        .collect();
     moments.extend(logged(
         log,
-        What::NotReady,
-        is_not_ready,
-        (incident.start, incident.last_line + REPORT),
+        MomentKind::NotReady,
+        &is_not_ready,
+        (incident.start, incident.last_line + NOT_READY_DELAY),
     ));
-    // What stands in the log is not told again by the kernel's own buffer.
+    // What stands in the log is not repeated from the kernel's own buffer.
     let logged: Vec<_> = moments.iter().map(|moment| moment.what).collect();
     let kernel = kernel(evidence, window).into_iter();
     moments.extend(kernel.filter(|moment| !logged.contains(&moment.what)));
     moments.extend(daemons(evidence, incident, window));
     let starts = log.starts.iter();
-    let lately = (from.max(incident.start - STARTED), incident.last_line);
+    let lately = (
+        from.max(incident.start - START_LOOKBACK),
+        incident.last_line,
+    );
     moments.extend(kubelet_starts(starts, lately));
-    moments.push(Moment::new(What::LastRelist, incident.start, None));
+    moments.push(Moment::new(MomentKind::LastRelist, incident.start, None));
     moments.push(Moment {
         last: incident.last_line,
         count: incident.lines,
         ..Moment::new(
-            What::Stale,
+            MomentKind::Stale,
             incident.first.time.unwrap_or(incident.start),
             Some(incident.first.clone()),
         )
     });
     let end = incident.end;
-    moments.extend(end.map(|end| Moment::new(What::Recovered, end, None)));
+    moments.extend(end.map(|end| Moment::new(MomentKind::Recovered, end, None)));
     moments.sort_by_key(|moment| (moment.at, moment.what));
     moments
 }
 
 impl Moment {
-    fn new(what: What, at: Time, citation: Option<Citation>) -> Self {
+    fn new(what: MomentKind, at: Time, citation: Option<Citation>) -> Self {
         Self {
             what,
             at,
@@ -162,8 +167,7 @@ impl Moment {
         }
     }
 
-    /// By a line of the log.
-    fn told(what: What, at: Time, event: &Event) -> Self {
+    fn from_event(what: MomentKind, at: Time, event: &Event) -> Self {
         let named = event.detail.clone();
         let named = named.filter(|_| event.kind.is_of_machine());
         Self {
@@ -173,24 +177,24 @@ impl Moment {
     }
 }
 
-/// Returns the first of the log's lines that fit, with the last of its kind and how many there are.
+/// The first of the log's lines that fit, with the last of its kind and how many there are.
 fn logged(
     log: &Log,
-    what: What,
-    fits: fn(&Event) -> bool,
+    what: MomentKind,
+    fits: &dyn Fn(&Event) -> bool,
     (from, to): (Time, Time),
 ) -> Option<Moment> {
-    let mut told: Option<Moment> = None;
+    let mut found: Option<Moment> = None;
     for group in log.groups.iter().filter(|group| fits(&group.first)) {
         let Some((event, last, count)) = within(group, from, to) else {
             continue;
         };
         let Some(at) = event.at else { continue };
-        told = Some(match told.take() {
+        found = Some(match found.take() {
             None => Moment {
                 last,
                 count,
-                ..Moment::told(what, at, event)
+                ..Moment::from_event(what, at, event)
             },
             Some(first) if first.at <= at => Moment {
                 last: first.last.max(last),
@@ -200,14 +204,14 @@ fn logged(
             Some(later) => Moment {
                 last: later.last.max(last),
                 count: later.count + count,
-                ..Moment::told(what, at, event)
+                ..Moment::from_event(what, at, event)
             },
         });
     }
-    told
+    found
 }
 
-/// Returns a group that begins in the window, its last line and how many it has; or, of one that began before, its last
+/// A group that begins in the window, its last line and how many it has; or, of one that began before, its last
 /// line alone, if that is in the window: the others between are not kept.
 fn within(group: &Group, from: Time, to: Time) -> Option<(&Event, Time, u64)> {
     let (first, last) = (group.first.at?, group.last.at?);
@@ -216,14 +220,6 @@ fn within(group: &Group, from: Time, to: Time) -> Option<(&Event, Time, u64)> {
         Some((&group.first, last, group.count))
     } else {
         inside(last).then_some((&group.last, last, 1))
-    }
-}
-
-/// The kernel names whom it killed; the kubelet hears of the same kills.
-fn out_of_memory(log: &Log) -> fn(&Event) -> bool {
-    match log.of(&[Kind::OutOfMemory]).next() {
-        Some(_) => |event| event.kind == Kind::OutOfMemory,
-        None => |event| event.kind == Kind::SystemOom,
     }
 }
 
@@ -256,17 +252,13 @@ fn fails(event: &Event, class: ErrorClass) -> bool {
                 | Kind::RemoveContainerFailed
                 | Kind::GcStopContainerFailed
         );
-    call && event
-        .error
-        .as_ref()
-        .is_some_and(|error| error.class == class)
+    call && event.error_class() == Some(class)
 }
 
-/// Returns what the kernel said in the window.
 fn kernel(evidence: &Evidence, (from, to): (Time, Time)) -> Vec<Moment> {
     let kinds = [
-        (KernelKind::OutOfMemory, What::OutOfMemory),
-        (KernelKind::HungTask, What::HungTask),
+        (KernelKind::OutOfMemory, MomentKind::OutOfMemory),
+        (KernelKind::HungTask, MomentKind::HungTask),
     ];
     let lines = |kind| {
         let host = evidence.host.iter();
@@ -275,7 +267,7 @@ fn kernel(evidence: &Evidence, (from, to): (Time, Time)) -> Vec<Moment> {
             .filter_map(|line| Some((ago(evidence, line.ago?)?, line)))
             .filter(|(at, _)| *at >= from && *at <= to)
     };
-    let told = |(kind, what)| {
+    let moment = |(kind, what)| {
         let (at, first) = lines(kind).min_by_key(|(at, _)| *at)?;
         let last = lines(kind).map(|(at, _)| at).max().unwrap_or(at);
         let citation = Citation {
@@ -291,10 +283,10 @@ fn kernel(evidence: &Evidence, (from, to): (Time, Time)) -> Vec<Moment> {
             ..Moment::new(what, at, Some(citation))
         })
     };
-    kinds.into_iter().filter_map(told).collect()
+    kinds.into_iter().filter_map(moment).collect()
 }
 
-/// Returns the starts of the runtime's daemons in the window, or since an outage that goes on.
+/// The starts of the runtime's daemons in the window, or since an outage that goes on.
 fn daemons(evidence: &Evidence, incident: &Incident, (from, to): (Time, Time)) -> Vec<Moment> {
     let to = if incident.ongoing { evidence.now } else { to };
     let start = |process: &crate::node::Process| {
@@ -302,14 +294,13 @@ fn daemons(evidence: &Evidence, incident: &Incident, (from, to): (Time, Time)) -
         let name = process.comm.clone();
         (at >= from && at <= to).then(|| Moment {
             detail: Some(name),
-            ..Moment::new(What::DaemonStart, at, None)
+            ..Moment::new(MomentKind::DaemonStart, at, None)
         })
     };
     let daemons = rules::daemons(evidence).into_iter();
     daemons.filter_map(start).collect()
 }
 
-/// Returns the moment so long before the look, in the log's zone.
 fn ago(evidence: &Evidence, ago: Duration) -> Option<Time> {
     let log = evidence.log.as_ref();
     let zone = log.and_then(|log| log.last).map(|last| *last.offset());
@@ -319,7 +310,6 @@ fn ago(evidence: &Evidence, ago: Duration) -> Option<Time> {
     now.checked_sub_signed(TimeDelta::from_std(ago).ok()?)
 }
 
-/// Returns the kubelet's starts in the window as one.
 fn kubelet_starts<'a>(
     starts: impl Iterator<Item = &'a Event>,
     (from, to): (Time, Time),
@@ -327,7 +317,7 @@ fn kubelet_starts<'a>(
     let inside = |start: &'a Event| Some((start.at.filter(|at| *at >= from && *at <= to)?, start));
     let mut starts = starts.filter_map(inside);
     let (at, first) = starts.next()?;
-    let moment = Moment::told(What::KubeletStart, at, first);
+    let moment = Moment::from_event(MomentKind::KubeletStart, at, first);
     Some(starts.fold(moment, |moment, (at, _)| Moment {
         last: at,
         count: moment.count + 1,

@@ -23,7 +23,7 @@ use crate::{
     },
     node::{
         Host, Namespace,
-        holder::{Held, Keeper},
+        mount_holder::{HeldMount, MountHolder},
     },
     syntax::citation::Citation,
 };
@@ -59,8 +59,8 @@ const NODES: &[&str] = &[
 /// A namespace that holds mounts of containers in trouble.
 struct Hold<'a> {
     namespace: &'a Namespace,
-    keeper: &'a Keeper,
-    held: Vec<(&'a Trouble<'a>, &'a Held)>,
+    keeper: &'a MountHolder,
+    held: Vec<(&'a Trouble<'a>, &'a HeldMount)>,
 }
 
 fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
@@ -143,7 +143,7 @@ fn tell(
     }
 }
 
-fn subject(keeper: &Keeper) -> Subject {
+fn subject(keeper: &MountHolder) -> Subject {
     Subject {
         kind: SubjectKind::Process,
         id: keeper.container.clone(),
@@ -249,8 +249,8 @@ fn actions(hold: &Hold<'_>) -> Vec<Action> {
     };
     // Where nobody says that a mount is in the way, or Docker was not seen to say that the container has ended, a person
     // may judge.
-    let may = |(trouble, _): &&(&Trouble<'_>, &Held)| trouble.says_busy && trouble.has_ended();
-    let detach = |(_, held): &(&Trouble<'_>, &Held)| Action::DetachMount {
+    let may = |(trouble, _): &&(&Trouble<'_>, &HeldMount)| trouble.says_busy && trouble.has_ended();
+    let detach = |(_, held): &(&Trouble<'_>, &HeldMount)| Action::DetachMount {
         path: held.point.clone(),
         mount: held.mount,
         namespace,
@@ -306,7 +306,7 @@ fn may_detach(host: &Host) -> Option<Remedy> {
 }
 
 /// Returns how old a process is, if the kernel's uptime is known.
-fn age(host: &Host, keeper: &Keeper) -> Option<Duration> {
+fn age(host: &Host, keeper: &MountHolder) -> Option<Duration> {
     host.process(keeper.pid).and_then(|process| process.age)
 }
 

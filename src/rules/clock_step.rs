@@ -19,7 +19,7 @@ use crate::{
     finding::{Severity, Variant},
     kubelet::{
         event::{Event, Kind},
-        summary::{Group, Log, PAUSE, Step},
+        summary::{ClockStep, Group, Log, PAUSE},
     },
     syntax::{duration, time::Time},
 };
@@ -44,7 +44,7 @@ fn evaluate(case: &Case) -> Answer {
         return Answer::Silent;
     };
     let set = set(case, log);
-    if set.is_empty() && log.steps.is_empty() {
+    if set.is_empty() && log.clock_steps.is_empty() {
         return Answer::Silent;
     }
     let failed = reports(case).filter(|it| it.first.at.is_some_and(|at| follows(at, log, &set)));
@@ -54,7 +54,7 @@ fn evaluate(case: &Case) -> Answer {
         true => Severity::Warning,
         false => Severity::Info,
     };
-    let steps = log.steps.iter().take(1);
+    let steps = log.clock_steps.iter().take(1);
     let cited = set.cite(2).into_iter();
     let cited = cited.chain(steps.flat_map(|it| [it.before.clone(), it.after.clone()]));
     let lasts = failed.are_recent(case.evidence, PAUSE) && failed.go_on(case.evidence);
@@ -128,21 +128,21 @@ fn follows(at: Time, log: &Log, set: &LogMatches) -> bool {
         .spans()
         .into_iter()
         .flat_map(|(first, last)| [first, last]);
-    let mut steps = lines.chain(log.steps.iter().filter_map(|step| step.after.time));
+    let mut steps = lines.chain(log.clock_steps.iter().filter_map(|step| step.after.time));
     steps.any(|step| at >= step - NEAR && at - step <= PAUSE)
 }
 
 /// Whether the log's own times and another program speak of one step.
 fn is_agreed(log: &Log, set: &LogMatches) -> bool {
     let spans = set.spans();
-    let is_near = |step: &Step| {
+    let is_near = |step: &ClockStep| {
         let mut moments = [step.before.time, step.after.time].into_iter().flatten();
         moments.any(|at| {
             let near = |time: Time| (at - time).abs() <= NEAR;
             spans.iter().any(|&(first, last)| near(first) || near(last))
         })
     };
-    log.steps.iter().any(is_near)
+    log.clock_steps.iter().any(is_near)
 }
 
 fn title(log: &Log, set: &LogMatches) -> String {
@@ -152,7 +152,7 @@ fn title(log: &Log, set: &LogMatches) -> String {
         .filter_map(seconds);
     let by = by.max_by(|a, b| a.abs().total_cmp(&b.abs()));
     let back = log
-        .steps
+        .clock_steps
         .iter()
         .map(|step| step.by)
         .max()
@@ -177,7 +177,7 @@ fn when(case: &Case, log: &Log, set: &LogMatches) -> String {
             "The programs that keep the machine's clock say that it was set ({lines}, the last at {last})."
         ));
     }
-    if let Some(step) = log.steps.first() {
+    if let Some(step) = log.clock_steps.first() {
         let [before, after] = [&step.before, &step.after].map(|it| clock(case.evidence, it.time));
         let why = match set.is_empty() {
             true => ": the clock was set back, or the log was put together in another order.",

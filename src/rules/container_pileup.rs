@@ -8,13 +8,13 @@ use super::{
         cite,
         list_size::{self, LIMIT, cite_list, stopped},
         on_disk,
-        remedies::{bound_dead_containers, clean_exited},
+        remedies::{RuntimeStack, bound_dead_containers, clean_exited},
         step,
         wording::{count, took},
     },
 };
 use crate::{
-    evidence::{Evidence, runtime_stack::RuntimeStack},
+    evidence::Evidence,
     finding::{Remedy, Severity},
     io::probe::Outcome,
     kubelet::incident::Incident,

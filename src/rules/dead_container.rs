@@ -19,7 +19,7 @@ use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Severity, Subject, Variant},
     kubelet::event::Kind,
-    node::Remains,
+    node::LeftoverLayer,
     runtime::{Container, Runtime, State},
     syntax::{citation::Citation, duration, id::ContainerId},
 };
@@ -168,13 +168,13 @@ fn from_docker(
 }
 
 /// Returns what is left of its layer, if the file system shows that its removal began and did not end.
-fn half_removed<'a>(evidence: &'a Evidence, container: &Container) -> Option<&'a Remains> {
+fn half_removed<'a>(evidence: &'a Evidence, container: &Container) -> Option<&'a LeftoverLayer> {
     let folder = container.inspected.as_ref()?.folder.as_ref()?;
     let mut remains = evidence.host.as_ref()?.remains.iter();
     remains.find(|it| it.folder == *folder && it.is_half_removed())
 }
 
-fn cite_remains(evidence: &Evidence, remains: &Remains) -> Citation {
+fn cite_remains(evidence: &Evidence, remains: &LeftoverLayer) -> Citation {
     let left = match remains.names.as_slice() {
         [] => "nothing is left in it".to_owned(),
         names => format!("only {} left in it", names.join(", ")),

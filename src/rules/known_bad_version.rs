@@ -7,13 +7,14 @@ mod table;
 
 use super::{
     holders, hung_runtime, is_behind, node,
-    remedies::{is_other_than_docker, remedy},
+    remedies::is_other_than_docker,
+    remedies::remedy,
     support::old_form::{Bearing, OldRule as Rule},
 };
 use crate::{
     evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
-    node::{Tool, Version},
+    node::{Component, Version},
     runtime,
     syntax::citation::Citation,
 };
@@ -67,7 +68,7 @@ pub(super) fn support(evidence: &Evidence, findings: &mut [Finding]) {
         let shows = |finding: &&mut Finding| {
             let shows = match release.program {
                 // With Docker it mounts no layers, and has none to unmount.
-                Program::Tool(Tool::Containerd) => is_other_than_docker(evidence),
+                Program::Component(Component::Containerd) => is_other_than_docker(evidence),
                 _ => shows(evidence, finding),
             };
             release.behind.contains(&finding.id) && finding.active && shows
@@ -108,7 +109,7 @@ fn matches(running: &[Running]) -> impl Iterator<Item = (&'static Release, &Runn
 
 /// Returns whether the version of what the release brings is known, so that its own row tells.
 fn is_told_by_another(release: &Release, running: &[Running]) -> bool {
-    let brings = release.brings.map(Program::Tool);
+    let brings = release.brings.map(Program::Component);
     brings.is_some_and(|brings| running.iter().any(|it| it.program == brings))
 }
 
@@ -133,11 +134,14 @@ fn running(evidence: &Evidence) -> Vec<Running> {
         let component = |name: &str| runtime.versions.components.get(name).map(String::as_str);
         for (program, text) in [
             (
-                Program::Tool(Tool::Dockerd),
+                Program::Component(Component::Dockerd),
                 runtime.versions.daemon.as_deref(),
             ),
-            (Program::Tool(Tool::Containerd), component("containerd")),
-            (Program::Tool(Tool::Runc), component("runc")),
+            (
+                Program::Component(Component::Containerd),
+                component("containerd"),
+            ),
+            (Program::Component(Component::Runc), component("runc")),
             (Program::Kernel, runtime.versions.kernel.as_deref()),
         ] {
             learn(program, text, &|text| Citation {
@@ -155,7 +159,7 @@ fn running(evidence: &Evidence) -> Vec<Running> {
         });
         for (tool, version) in host.versions.iter() {
             let call = format!("{} --version", tool.name());
-            learn(Program::Tool(tool), Some(version.as_str()), &|text| {
+            learn(Program::Component(tool), Some(version.as_str()), &|text| {
                 holders::cite(evidence, call.as_str(), text.to_owned())
             });
         }
@@ -163,8 +167,8 @@ fn running(evidence: &Evidence) -> Vec<Running> {
     for (name, event) in evidence.log.iter().flat_map(|log| &log.versions) {
         let program = match name.as_str() {
             "kernel" => Program::Kernel,
-            "docker" => Program::Tool(Tool::Dockerd),
-            "containerd" => Program::Tool(Tool::Containerd),
+            "docker" => Program::Component(Component::Dockerd),
+            "containerd" => Program::Component(Component::Containerd),
             _ => continue,
         };
         let detail = event.detail.as_deref();
@@ -254,13 +258,13 @@ fn certainty(release: &Release, version: &Version) -> String {
 fn remedies(release: &Release, program: Program) -> Vec<Remedy> {
     let see = match program {
         Program::Kernel => "uname -r",
-        Program::Tool(Tool::Systemd) => {
+        Program::Component(Component::Systemd) => {
             "systemctl --version | head -1; rpm -q systemd || dpkg -s systemd"
         }
-        Program::Tool(Tool::Dockerd) => "docker version --format '{{.Server.Version}}'",
-        Program::Tool(Tool::Containerd) => "containerd --version",
-        Program::Tool(Tool::Runc) => "runc --version",
-        Program::Tool(Tool::Kubelet) => "kubelet --version",
+        Program::Component(Component::Dockerd) => "docker version --format '{{.Server.Version}}'",
+        Program::Component(Component::Containerd) => "containerd --version",
+        Program::Component(Component::Runc) => "runc --version",
+        Program::Component(Component::Kubelet) => "kubelet --version",
     };
     vec![
         remedy(

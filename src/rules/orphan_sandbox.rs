@@ -14,7 +14,7 @@ use crate::{
         event::{ErrorClass, ErrorTail, Event, Kind},
         summary::{Group, Log},
     },
-    runtime::{Container, stored::Life},
+    runtime::{Container, on_disk::Liveness},
     syntax::{citation::Citation, id::ContainerId},
 };
 use chrono::TimeDelta;
@@ -98,12 +98,12 @@ fn in_docker(evidence: &Evidence, log: &Log) -> Vec<Left> {
     // What is only written down counts where its process is seen, for else it may be long gone.
     let there = |container: &Container| {
         let stored = container.disk.as_ref();
-        stored.is_some_and(|stored| stored.life == Life::There)
+        stored.is_some_and(|stored| stored.life == Liveness::There)
     };
     let orphan = |container: &&Container| {
         // By UID only: a pod of the same name may have taken its place (StatefulSets).
         let uid = container.uid.as_ref()?;
-        let removal = log.removal_of(None, Some(uid), None)?;
+        let removal = log.deletion_of(None, Some(uid), None)?;
         let of_pod = containers.iter().filter(|c| c.uid.as_ref() == Some(uid));
         let grace = of_pod
             .filter_map(|c| grace(c))
@@ -160,7 +160,7 @@ fn stuck_in_log(evidence: &Evidence, log: &Log, group: &Group) -> Option<Left> {
     if listed.is_some_and(|runtime| runtime.find(id).is_none()) {
         return None;
     }
-    let removal = log.removal_of(event.pod.as_ref(), event.uid.as_ref(), event.at)?;
+    let removal = log.deletion_of(event.pod.as_ref(), event.uid.as_ref(), event.at)?;
     let lines = Lines(vec![group]);
     let mut citations = vec![removal.citation.clone()];
     citations.extend(lines.cite(2));

@@ -98,12 +98,12 @@ fn from_outage(case: &Case, incident: &Incident, number: usize) -> Draft {
 /// How the lag went, and what that alone shows.
 fn shape(evidence: &Evidence, incident: &Incident) -> String {
     let since = clock(evidence, Some(incident.start));
-    let (peak, teeth) = (duration::human(incident.peak_lag), &incident.teeth);
+    let (peak, peaks) = (duration::human(incident.peak_lag), &incident.peaks);
     match incident.shape {
-        Shape::Sawtooth if teeth.count > 0 => format!(
+        Shape::Sawtooth if peaks.count > 0 => format!(
             "From {since} on relists repeatedly took longer than 3 minutes; the lag reached {peak} and fell back {}, from {}. So the lists work, and the status calls after them take too long: one that hangs takes 4 minutes each time, many slow ones or a slow disk take any time.",
-            times(teeth.count.into()),
-            heights(teeth)
+            times(peaks.count.into()),
+            heights(peaks)
         ),
         Shape::Growing if incident.list_errors == 0 && !incident.never => format!(
             "No relist succeeded from {since} on; the lag reached {peak} and did not fall back. No call that timed out explains that much: the list, or one status call, waits without an end."

@@ -22,7 +22,7 @@ use crate::{
     io::probe::Outcome,
     kubelet::event::ErrorClass,
     node::Role,
-    runtime::stored::{Disk, Life, Stored},
+    runtime::on_disk::{Disk, Liveness, OnDiskState},
 };
 use again::Again;
 use chrono::TimeDelta;
@@ -147,7 +147,7 @@ fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
             true => explain_behind(evidence, &logged, active),
             false => {
                 let moment = match (refused.is_some() || goes_on, comes_again) {
-                    (true, _) => Moment::Down,
+                    (true, _) => Moment::RuntimeOutage,
                     (false, true) => Moment::Between,
                     (false, false) => Moment::Over,
                 };
@@ -233,7 +233,7 @@ fn is_dockers(logged: &Lines) -> bool {
 /// When we look.
 #[derive(Clone, Copy)]
 enum Moment {
-    Down,
+    RuntimeOutage,
     /// It runs, and will end again.
     Between,
     Over,
@@ -268,7 +268,7 @@ fn explain(
     }
     text.extend(again.map(|again| again.told(evidence)));
     let why = match moment {
-        Moment::Down => {
+        Moment::RuntimeOutage => {
             "Without a runtime the kubelet cannot list any container, so its relist fails and the node goes NotReady. Running containers may go on, but nobody looks after them."
         }
         Moment::Between => {
@@ -288,8 +288,11 @@ fn explain(
 
 /// Returns what becomes of the containers that run on without the daemon, once it is started again: without
 /// live-restore it ends them (moby daemon/daemon.go restore).
-fn left_running(disk: &Disk, stored: &[&Stored]) -> Option<String> {
-    let there = stored.iter().filter(|one| one.life == Life::There).count();
+fn left_running(disk: &Disk, stored: &[&OnDiskState]) -> Option<String> {
+    let there = stored
+        .iter()
+        .filter(|one| one.life == Liveness::There)
+        .count();
     let sentence = match disk.live_restore {
         _ if there == 0 => return None,
         Some(true) => "live-restore is on: it takes them over when it is started again.",

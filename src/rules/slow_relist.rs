@@ -17,7 +17,7 @@ use super::{
 use crate::{
     finding::Severity,
     io::probe::Probe,
-    kubelet::{Age, Kubelet, Spread, spread::human, summary::Log},
+    kubelet::{Age, Kubelet, Quantiles, histogram::human, summary::Log},
     runtime::{Call, Runtime},
     syntax::{citation::Citation, duration},
 };
@@ -128,7 +128,7 @@ fn from_metrics(kubelet: &Kubelet, is_known: bool) -> Option<Slow> {
 
 /// That many are slow, if so: "20 of 1000 relists took more than 5 s since …".
 fn many_are_slow(
-    spread: &Spread,
+    spread: &Quantiles,
     is_known: bool,
     (what, after, late_median): (&str, &str, f64),
     since: &str,

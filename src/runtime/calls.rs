@@ -73,14 +73,11 @@ impl CallResult<'_> {
 impl Runtime {
     /// Returns all calls: those without an answer first, then the slowest.
     pub fn call_results(&self) -> Vec<CallResult<'_>> {
-        let own = self
-            .own_calls()
-            .into_iter()
-            .map(|(call, probe)| CallResult {
-                call,
-                container: None,
-                probe,
-            });
+        let own = self.own_calls().map(|(call, probe)| CallResult {
+            call,
+            container: None,
+            probe,
+        });
         let inspects = self.containers.iter().map(|container| CallResult {
             call: Call::Inspect,
             container: Some(container),

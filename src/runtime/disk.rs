@@ -1,15 +1,15 @@
 //! Reads what Docker wrote of its containers to its disk, for when it does not answer.
 //!
-//! The disk may be dead itself: a child of our own reads (`inside`), and is killed when nothing comes. Only regular
+//! The disk may be dead itself: a child of our own reads (`helper`), and is killed when nothing comes. Only regular
 //! files are read, no link is followed below the data root, and what is huge or makes no sense is counted. What the
-//! files mean is known in `stored`.
+//! files mean is known in `on_disk`.
 
-mod inside;
+mod data_root;
+mod helper;
 mod log;
-mod place;
 mod recorded;
 
-use super::stored::{Disk, Raw};
+use super::on_disk::{Disk, Raw};
 use crate::{
     io::{
         child::{self, Running},
@@ -25,9 +25,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub use inside::write;
+pub use data_root::{DataRoot, data_root};
+pub use helper::write;
 pub use log::{Log, read_log, write_log};
-pub use place::{Place, place};
 pub use recorded::{PART, record, recorded};
 
 /// For how long the files are read; a well disk needs some 50 µs for each container.
@@ -77,7 +77,7 @@ pub struct Reading {
 }
 
 /// Reads the files of these containers, or of all, within `patience`.
-pub fn read(place: &Place, ids: Option<&[ContainerId]>, patience: Duration) -> Reading {
+pub fn read(place: &DataRoot, ids: Option<&[ContainerId]>, patience: Duration) -> Reading {
     let mut reading = Reading::default();
     let mut command = child::reader();
     command.arg("docker").args(place.words()).arg("--");
@@ -96,7 +96,7 @@ pub fn read(place: &Place, ids: Option<&[ContainerId]>, patience: Duration) -> R
         return reading;
     };
     let mut end = false;
-    let ended = deadline::pump_steadily(
+    let ended = deadline::read_until_silent(
         Instant::now() + patience,
         SILENCE,
         move |to| send_lines(stdout, to),
@@ -127,7 +127,7 @@ pub fn read(place: &Place, ids: Option<&[ContainerId]>, patience: Duration) -> R
 }
 
 impl Reading {
-    fn take(&mut self, place: &Place, whole: bool, line: Line) {
+    fn take(&mut self, place: &DataRoot, whole: bool, line: Line) {
         match line {
             Line::Start { root, live_restore } => {
                 self.disk = Some(Disk {
@@ -142,7 +142,7 @@ impl Reading {
         }
     }
 
-    fn unseen(&mut self, place: &Place, why: String) {
+    fn unseen(&mut self, place: &DataRoot, why: String) {
         let root = self.disk.as_ref().map(|disk| disk.root.as_str());
         let what = match root.or(place.root()) {
             Some(root) => format!("Docker's files in {root}"),
@@ -152,7 +152,7 @@ impl Reading {
     }
 
     /// Takes note of what a child that came to its end could not read.
-    fn judge(&mut self, place: &Place, end: &Line) {
+    fn judge(&mut self, place: &DataRoot, end: &Line) {
         let Line::End {
             odd,
             left,

@@ -3,7 +3,6 @@
 use super::time::Time;
 use std::sync::Arc;
 
-/// A line or an answer that proves something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Citation {
     /// File, journal unit, or call (`docker inspect`).
@@ -12,8 +11,6 @@ pub struct Citation {
     pub is_call: bool,
     /// Line in it, from 1; absent for a call, and where the lines before were not read.
     pub line: Option<u64>,
-    /// When.
     pub time: Option<Time>,
-    /// What it says, cut to a bearable length.
     pub text: Arc<str>,
 }

@@ -7,7 +7,7 @@ use chrono::TimeDelta;
 /// What `time.Duration`'s largest value means in a log: never (2^63-1 ns, kubelets up to 1.12).
 pub const NEVER: TimeDelta = TimeDelta::nanoseconds(i64::MAX);
 
-/// Returns the duration that `text` starts with, and how many bytes of `text` it takes.
+/// The duration that `text` starts with, and how many bytes of `text` it takes.
 ///
 /// Takes each unit at most once and in falling order, as Go prints them; `µs` with either mu, and `us`.
 pub fn parse_prefix(text: &str) -> Option<(TimeDelta, usize)> {
@@ -53,7 +53,7 @@ pub fn parse_prefix(text: &str) -> Option<(TimeDelta, usize)> {
     ))
 }
 
-/// Returns the duration that `text` is, with nothing before or after it.
+/// The duration that `text` is, with nothing before or after it.
 pub fn parse(text: &str) -> Option<TimeDelta> {
     if text == "0" {
         return Some(TimeDelta::zero());
@@ -61,12 +61,12 @@ pub fn parse(text: &str) -> Option<TimeDelta> {
     parse_prefix(text).and_then(|(duration, used)| (used == text.len()).then_some(duration))
 }
 
-/// Returns a span of time as `human` does.
+/// A span of time as `human` does.
 pub fn spoken(span: std::time::Duration) -> String {
     human(TimeDelta::from_std(span).unwrap_or(NEVER))
 }
 
-/// Returns `duration` as people write it: `3m57s`, `27h14m`, `3.0s`, `12ms`.
+/// `duration` as people write it: `3m57s`, `27h14m`, `3.0s`, `12ms`.
 pub fn human(duration: TimeDelta) -> String {
     if duration == NEVER {
         return "never".to_owned();
@@ -86,7 +86,6 @@ pub fn human(duration: TimeDelta) -> String {
     }
 }
 
-/// Returns the index after the digits that start at `from`.
 fn digits(bytes: &[u8], from: usize) -> usize {
     from + bytes[from..]
         .iter()
@@ -94,7 +93,6 @@ fn digits(bytes: &[u8], from: usize) -> usize {
         .count()
 }
 
-/// Returns the nanoseconds of the unit that `text` starts with, and its length in bytes.
 fn unit(text: &str) -> Option<(i128, usize)> {
     const UNITS: [(&str, i128); 8] = [
         ("h", 3_600_000_000_000),

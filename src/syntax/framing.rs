@@ -9,7 +9,7 @@ pub mod json;
 mod objects;
 mod text;
 
-pub use entry::{Entry, Gathered, LONGEST};
+pub use entry::{Entry, Gathered, MAX_ENTRY};
 
 use crate::syntax::{
     klog::{self, Header},
@@ -18,30 +18,27 @@ use crate::syntax::{
 use std::borrow::Cow;
 
 /// Deepest nesting that is followed.
-const LAYERS: usize = 5;
+const MAX_LAYERS: usize = 5;
 
-/// Who wrote a line, as its envelope tells.
+/// The writer of a line, by its envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// No envelope names a writer.
     Unnamed,
     /// The kubelet, or the program that it runs in.
     Kubelet(Program),
-    /// The kernel itself.
     Kernel,
     /// systemd, the machine's or a user's.
     Systemd,
-    /// Another program.
     Other,
 }
 
 impl Owner {
-    /// Returns whether the kubelet wrote it, or the program that it runs in.
+    /// Whether the kubelet wrote it, or the program that it runs in.
     pub fn is_kubelet(self) -> bool {
         matches!(self, Self::Kubelet(_))
     }
 
-    /// Returns whether it is known that the kubelet did not write it.
+    /// Whether it is known that the kubelet did not write it.
     pub fn is_another(self) -> bool {
         matches!(self, Self::Kernel | Self::Systemd | Self::Other)
     }
@@ -51,9 +48,8 @@ impl Owner {
 /// `k3s` and `rke2` are server and agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// The kubelet by itself, or what tells nothing of its runtime.
+    /// The plain kubelet, or a unit that shows nothing of its runtime.
     Kubelet,
-    /// k3s, server or agent.
     K3s,
     /// k3s' unit on a worker.
     K3sAgent,
@@ -71,18 +67,14 @@ pub enum Program {
 
 /// A line without its envelopes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Peeled<'a> {
-    /// The outermost time told.
+pub struct Unframed<'a> {
+    /// The outermost time.
     pub stamp: Option<Stamp>,
-    /// The host, where told.
     pub host: Option<Cow<'a, str>>,
-    /// The writer.
     pub owner: Owner,
-    /// What was inside.
     pub message: Cow<'a, [u8]>,
     /// Whether the message goes on in the next line's envelope, without a newline between.
     pub partial: bool,
-    /// Whether there was an envelope at all.
     pub enveloped: bool,
     /// The klog header that the message starts with.
     pub header: Option<Header>,
@@ -99,18 +91,18 @@ struct Layer {
 }
 
 /// Takes all layers off `raw`.
-pub fn peel(raw: &[u8]) -> Peeled<'_> {
-    peel_further(Peeled::bare(Cow::Borrowed(raw)))
+pub fn unframe(raw: &[u8]) -> Unframed<'_> {
+    unframe_rest(Unframed::bare(Cow::Borrowed(raw)))
 }
 
 /// Takes the outermost layer off `raw`, for a line that goes on with a part of a message.
-pub fn peel_outermost(raw: &[u8]) -> Peeled<'_> {
-    let mut peeled = Peeled::bare(Cow::Borrowed(raw));
-    peeled.enveloped = peel_one(&mut peeled);
-    peeled
+pub fn unframe_one(raw: &[u8]) -> Unframed<'_> {
+    let mut unframed = Unframed::bare(Cow::Borrowed(raw));
+    unframed.enveloped = unframe_layer(&mut unframed);
+    unframed
 }
 
-impl<'a> Peeled<'a> {
+impl<'a> Unframed<'a> {
     fn bare(message: Cow<'a, [u8]>) -> Self {
         Self {
             stamp: None,
@@ -125,30 +117,30 @@ impl<'a> Peeled<'a> {
 }
 
 /// Takes off what layers are left.
-pub fn peel_further(mut peeled: Peeled<'_>) -> Peeled<'_> {
+pub fn unframe_rest(mut unframed: Unframed<'_>) -> Unframed<'_> {
     let mut layers = 0;
     loop {
-        peeled.header = klog::header(&peeled.message);
+        unframed.header = klog::header(&unframed.message);
         // What the kernel says is in no further envelope: the time since boot, with which it may begin, is none.
-        let innermost = peeled.owner == Owner::Kernel || layers == LAYERS;
-        if peeled.header.is_some() || innermost || !peel_one(&mut peeled) {
+        let innermost = unframed.owner == Owner::Kernel || layers == MAX_LAYERS;
+        if unframed.header.is_some() || innermost || !unframe_layer(&mut unframed) {
             break;
         }
-        peeled.enveloped = true;
+        unframed.enveloped = true;
         layers += 1;
     }
-    if !peeled.owner.is_another()
-        && peeled.header.is_none()
-        && let Some(start) = klog::find_header(&peeled.message)
-        && !is_record(&peeled.message)
+    if !unframed.owner.is_another()
+        && unframed.header.is_none()
+        && let Some(start) = klog::find_header(&unframed.message)
+        && !is_record(&unframed.message)
     {
-        peeled.message = cut(peeled.message, start);
-        peeled.header = klog::header(&peeled.message);
+        unframed.message = cut(unframed.message, start);
+        unframed.header = klog::header(&unframed.message);
     }
-    if peeled.enveloped && peeled.owner.is_kubelet() {
-        unescape_controls(&mut peeled.message);
+    if unframed.enveloped && unframed.owner.is_kubelet() {
+        unescape_controls(&mut unframed.message);
     }
-    peeled
+    unframed
 }
 
 /// Undoes rsyslog's escapes of control characters, `#012` or `\012`.
@@ -181,49 +173,48 @@ fn unescape_controls(message: &mut Cow<'_, [u8]>) {
     *message = Cow::Owned(out);
 }
 
-/// Returns whether `message` is a whole JSON record, or text in which a header can only be quoted.
+/// Whether `message` is a whole JSON record, or text in which a header can only be quoted.
 fn is_record(message: &[u8]) -> bool {
     (message.starts_with(b"{") && message.ends_with(b"}")) || message.starts_with(b"time=\"")
 }
 
-/// Takes one layer off; returns whether there was one.
-fn peel_one(peeled: &mut Peeled<'_>) -> bool {
-    if peeled.message.starts_with(b"{") {
-        let Some(inner) = objects::open(&peeled.message) else {
+fn unframe_layer(unframed: &mut Unframed<'_>) -> bool {
+    if unframed.message.starts_with(b"{") {
+        let Some(inner) = objects::open(&unframed.message) else {
             return false;
         };
-        peeled.stamp = peeled.stamp.or(inner.stamp);
-        if peeled.host.is_none() {
-            peeled.host = inner.host.map(Cow::Owned);
+        unframed.stamp = unframed.stamp.or(inner.stamp);
+        if unframed.host.is_none() {
+            unframed.host = inner.host.map(Cow::Owned);
         }
-        note_owner(peeled, inner.owner);
-        peeled.partial |= inner.partial;
-        peeled.message = Cow::Owned(inner.message);
+        note_owner(unframed, inner.owner);
+        unframed.partial |= inner.partial;
+        unframed.message = Cow::Owned(inner.message);
         return true;
     }
-    let Some(layer) = text::open(&peeled.message) else {
+    let Some(layer) = text::open(&unframed.message) else {
         return false;
     };
-    peeled.stamp = peeled.stamp.or(layer.stamp);
-    if let (None, Some((from, to))) = (&peeled.host, layer.host) {
-        peeled.host = match &peeled.message {
+    unframed.stamp = unframed.stamp.or(layer.stamp);
+    if let (None, Some((from, to))) = (&unframed.host, layer.host) {
+        unframed.host = match &unframed.message {
             Cow::Borrowed(text) => Some(String::from_utf8_lossy(&text[from..to])),
             Cow::Owned(text) => Some(Cow::Owned(
                 String::from_utf8_lossy(&text[from..to]).into_owned(),
             )),
         };
     }
-    note_owner(peeled, layer.owner);
-    peeled.partial |= layer.partial;
-    let message = std::mem::take(&mut peeled.message);
-    peeled.message = cut(message, layer.len);
+    note_owner(unframed, layer.owner);
+    unframed.partial |= layer.partial;
+    let message = std::mem::take(&mut unframed.message);
+    unframed.message = cut(message, layer.len);
     true
 }
 
 /// The innermost name decides: a container's log file may lie inside another program's envelope.
-fn note_owner(peeled: &mut Peeled<'_>, owner: Owner) {
+fn note_owner(unframed: &mut Unframed<'_>, owner: Owner) {
     if owner != Owner::Unnamed {
-        peeled.owner = owner;
+        unframed.owner = owner;
     }
 }
 
@@ -237,7 +228,7 @@ fn cut(message: Cow<'_, [u8]>, start: usize) -> Cow<'_, [u8]> {
     }
 }
 
-/// Returns who `ident` is: a syslog tag or a systemd unit, without its pid.
+/// Who `ident` is: a syslog tag or a systemd unit, without its pid.
 pub fn owner_of(ident: &[u8]) -> Owner {
     let ident = ident
         .strip_prefix(b"[")

@@ -6,41 +6,38 @@
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
 /// Fewest hex digits that are taken for a container id: what `docker ps` prints.
-const SHORTEST: usize = 12;
-/// Digits of a whole container id.
-const WHOLE: usize = 64;
+const MIN_DIGITS: usize = 12;
+const DIGITS: usize = 64;
 
 /// A container's or sandbox's id: 12 to 64 lower-case hex digits, whole or cut short.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContainerId(Arc<str>);
 
 impl ContainerId {
-    /// Returns the id in `text`, with or without a runtime's prefix (`docker://…`); `None` where there is none.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.split_once("://").map_or(text, |(_, id)| id);
         let hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
-        ((SHORTEST..=WHOLE).contains(&text.len()) && text.bytes().all(hex))
+        ((MIN_DIGITS..=DIGITS).contains(&text.len()) && text.bytes().all(hex))
             .then(|| Self(text.into()))
     }
 
-    /// Returns whether both name the same container, one perhaps cut short.
+    /// Whether both name the same container, one perhaps cut short.
     pub fn matches(&self, other: &Self) -> bool {
         self.0.starts_with(&*other.0) || other.0.starts_with(&*self.0)
     }
 
-    /// Returns the twelve digits that people use.
+    /// The twelve digits that people use.
     pub fn short(&self) -> &str {
-        &self.0[..SHORTEST]
+        &self.0[..MIN_DIGITS]
     }
 
-    /// Returns all digits known.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns whether all 64 digits are known.
+    /// Whether all 64 digits are known.
     pub fn is_whole(&self) -> bool {
-        self.0.len() == WHOLE
+        self.0.len() == DIGITS
     }
 }
 
@@ -61,7 +58,7 @@ impl fmt::Debug for ContainerId {
 pub struct ContainerIds(BTreeSet<ContainerId>);
 
 impl ContainerIds {
-    /// Returns whether one of them names the same container as `id`.
+    /// Whether one of them names the same container as `id`.
     pub fn contains(&self, id: &ContainerId) -> bool {
         // An id cut short sorts right before the whole ids that it begins.
         let after = self.0.range(id..).next();
@@ -72,7 +69,6 @@ impl ContainerIds {
             .any(|known| known.matches(id))
     }
 
-    /// Adds an id.
     pub fn insert(&mut self, id: &ContainerId) {
         self.0.insert(id.clone());
     }
@@ -89,7 +85,6 @@ impl<'a> FromIterator<&'a ContainerId> for ContainerIds {
 pub struct PodUid(Arc<str>);
 
 impl PodUid {
-    /// Returns the UID in `text`; `None` where it has another form.
     pub fn parse(text: &str) -> Option<Self> {
         let hex = |b: u8| b.is_ascii_hexdigit();
         let bytes = text.as_bytes();
@@ -101,7 +96,6 @@ impl PodUid {
         (uuid || (bytes.len() == 32 && bytes.iter().all(|&b| hex(b)))).then(|| Self(text.into()))
     }
 
-    /// Returns it as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -122,14 +116,11 @@ impl fmt::Debug for PodUid {
 /// A pod's namespace and name, in whatever way they were written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PodName {
-    /// The namespace.
     pub namespace: Arc<str>,
-    /// The name.
     pub name: Arc<str>,
 }
 
 impl PodName {
-    /// Returns the pod of that namespace and name.
     pub fn new(namespace: &str, name: &str) -> Self {
         Self {
             namespace: namespace.into(),

@@ -11,13 +11,11 @@ pub use values::{Values, is_open_block};
 use super::time::Yearless;
 
 /// Letter that opens a klog line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Severity {
-    /// `I`
+    #[default]
     Info,
-    /// `W`
     Warning,
-    /// `E`
     Error,
     /// `F`: the kubelet ends after it.
     Fatal,
@@ -26,9 +24,7 @@ pub enum Severity {
 /// A klog text header, `E0314 09:26:53.589793    2261 kubelet.go:1765] `.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Header {
-    /// Its letter.
     pub severity: Severity,
-    /// Its stamp.
     pub stamp: Yearless,
     /// Length in bytes: where the message starts.
     pub len: usize,
@@ -37,9 +33,8 @@ pub struct Header {
 /// Bytes of letter and stamp: `E0314 09:26:53.589793`.
 const STAMP: usize = 21;
 /// Longest thread id with its padding, file name and line that are believed.
-const LONGEST: usize = 300;
+const MAX_PLACE: usize = 300;
 
-/// Returns the header that `text` starts with.
 pub fn header(text: &[u8]) -> Option<Header> {
     let severity = match text.first()? {
         b'I' => Severity::Info,
@@ -49,7 +44,7 @@ pub fn header(text: &[u8]) -> Option<Header> {
         _ => return None,
     };
     let stamp = Yearless::klog(&text[1..])?;
-    let rest = &text[STAMP..text.len().min(STAMP + LONGEST)];
+    let rest = &text[STAMP..text.len().min(STAMP + MAX_PLACE)];
     let bracket = memchr::memchr(b']', rest)?;
     let place = &rest[..bracket];
     let line_number = place
@@ -69,7 +64,7 @@ pub fn header(text: &[u8]) -> Option<Header> {
     })
 }
 
-/// Returns where a header starts that something else was glued to the front of.
+/// Where a header starts that something else was glued to the front of.
 pub fn find_header(text: &[u8]) -> Option<usize> {
     let mut from = 0;
     while let Some(colon) = memchr::memchr(b':', text.get(from..)?) {

@@ -1,6 +1,6 @@
-//! From stamps to moments: a klog line tells neither year nor zone, so both are found around it.
+//! From stamps to moments: a klog line has neither year nor zone, so both are found around it.
 //!
-//! `stamp` reads what a line shows. `Calendar` keeps what earlier lines told: the zone of klog's own stamps,
+//! `stamp` reads what a line shows. `Timestamps` keeps what earlier lines showed: the zone of klog's own stamps,
 //! and the year, stepped at each New Year. A file's modification time is never asked.
 
 mod stamp;
@@ -15,19 +15,19 @@ use chrono::{DateTime, Datelike as _, FixedOffset, NaiveDate, NaiveDateTime, Tim
 /// A moment, with the offset of the log that it came from.
 pub type Time = DateTime<FixedOffset>;
 
-/// What to fall back on where the log itself tells no year or zone.
+/// What to fall back on where the log itself shows no year or zone.
 #[derive(Clone, Copy, Debug)]
 pub struct Hints {
     /// The present; its offset is the zone of last resort.
     pub now: Time,
-    /// The zone of the log, as the user told it.
+    /// The zone of the log, as given by the user.
     pub utc_offset: Option<FixedOffset>,
 }
 
 /// How much earlier than its own event an envelope may be stamped: syslog cuts its stamps to whole seconds.
-const EARLY: i64 = -2;
+const MAX_EARLY: i64 = -2;
 /// The longest delay, in seconds, that is taken for a late delivery and not for another zone.
-const LATE: i64 = 30 * 60;
+const MAX_LATE: i64 = 30 * 60;
 /// Zones differ in steps of a quarter of an hour.
 const STEP: i64 = 15 * 60;
 /// So many lines in a row that look late by the same amount mean a changed zone (the end of summer time).
@@ -35,16 +35,14 @@ const LATE_LINES: u32 = 16;
 /// A day count that runs back by more than this crossed New Year.
 const HALF_YEAR: i32 = 180;
 
-/// When a line was written, as far as it can be told by now.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// When a line was written, as far as it is known by now.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct When {
     /// klog's own stamp, or the envelope's where klog has none; with the era it belongs to.
     stamp: Option<(Yearless, i32)>,
-    /// The year, where the envelope tells one without a zone.
     year: Option<i32>,
     /// The moment it happened, if it is known.
     at: Option<Time>,
-    /// The envelope's stamp.
     received: Option<Received>,
     /// Whether year and zone stand in the line or its envelope.
     pub exact: bool,
@@ -59,21 +57,12 @@ enum Received {
 }
 
 impl When {
-    /// A line that tells no time.
-    pub const NEVER: Self = Self {
-        stamp: None,
-        year: None,
-        at: None,
-        received: None,
-        exact: false,
-    };
-
-    /// Returns whether year or zone are still to be found.
+    /// Whether year or zone are still to be found.
     pub fn is_open(&self) -> bool {
         self.at.is_none() && self.stamp.is_some()
     }
 
-    /// Returns microseconds on a line of its own: good for differences within one source only.
+    /// Microseconds on a line of its own: good for differences within one source only.
     pub fn rough_micros(&self) -> Option<i64> {
         match (self.at, self.stamp) {
             (_, Some((stamp, era))) => Some(stamp.rough_micros(era)),
@@ -83,20 +72,17 @@ impl When {
     }
 }
 
-/// What the lines so far told about year and zone.
+/// What the lines so far show of year and zone.
 #[derive(Debug)]
-pub struct Calendar {
+pub struct Timestamps {
     hints: Hints,
     /// How often New Year was crossed since the first line.
     era: i32,
     previous: Option<Yearless>,
-    /// The latest stamp seen, and its era.
     furthest: Option<(Yearless, i32)>,
     /// An era in which a 29 February was seen.
     leap_era: Option<i32>,
-    /// The year of era 0.
     base_year: Option<i32>,
-    /// klog's zone.
     zone: Option<FixedOffset>,
     late_lines: u32,
     /// Set once hints had to be used: from then on no anchor changes the course.
@@ -105,8 +91,7 @@ pub struct Calendar {
     guessed: bool,
 }
 
-impl Calendar {
-    /// Returns a calendar that knows nothing but `hints`.
+impl Timestamps {
     pub fn new(hints: Hints) -> Self {
         Self {
             hints,
@@ -122,18 +107,17 @@ impl Calendar {
         }
     }
 
-    /// Returns whether year and zone are known, or given up.
+    /// Whether year and zone are known, or given up.
     pub fn is_anchored(&self) -> bool {
         self.base_year.is_some() && self.zone.is_some()
     }
 
-    /// Returns whether a year or a zone was guessed.
     pub fn guessed(&self) -> bool {
         self.guessed
     }
 
     /// Takes in a line's stamps, in the order of the log.
-    pub fn see(&mut self, klog: Option<Yearless>, envelope: Option<Stamp>) -> When {
+    pub fn observe(&mut self, klog: Option<Yearless>, envelope: Option<Stamp>) -> When {
         let received = envelope.map(|stamp| match stamp {
             Stamp::Exact(time) => Received::Exact(time),
             Stamp::Local(local) => Received::Local(local),
@@ -141,7 +125,7 @@ impl Calendar {
         });
         let own = klog.or(match envelope {
             Some(Stamp::Yearless(stamp)) => Some(stamp),
-            Some(Stamp::Local(local)) => Some(Yearless::of(local)),
+            Some(Stamp::Local(local)) => Some(Yearless::from_local(local)),
             _ => None,
         });
         let stamp = own.map(|stamp| (stamp, self.step(stamp)));
@@ -177,23 +161,23 @@ impl Calendar {
         when
     }
 
-    /// Takes in a moment that the message itself tells, about when it was logged (`Node became not ready`).
-    pub fn anchor(&mut self, when: &When, told: Time) {
+    /// Takes in a moment inside the message, about when it was logged (`Node became not ready`).
+    pub fn anchor(&mut self, when: &When, reported: Time) {
         let Some((own, era)) = when.stamp else { return };
         if when.exact || self.settled || self.is_anchored() {
             return;
         }
-        let ahead = own.seconds_ahead(told);
+        let ahead = own.seconds_ahead(reported);
         let steps = (ahead + STEP / 2).div_euclid(STEP);
         if let Some(offset) = offset(steps * STEP) {
             self.zone = Some(offset);
-            self.base_year = Some(own.nearest(told, offset).year() - era);
+            self.base_year = Some(own.nearest(reported, offset).year() - era);
         }
     }
 
     /// Takes in klog's header `Log file created at:`: the year, no zone.
     pub fn created(&mut self, local: NaiveDateTime) {
-        let era = self.step(Yearless::of(local));
+        let era = self.step(Yearless::from_local(local));
         if self.base_year.is_none() {
             self.base_year = Some(local.year() - era);
         }
@@ -215,7 +199,7 @@ impl Calendar {
         }
     }
 
-    /// Returns `when` with its moments, once year and zone are known.
+    /// `when` with its moments, once year and zone are known.
     pub fn close(&self, mut when: When) -> When {
         if let (true, Some((own, era)), Some(zone), Some(base)) =
             (when.is_open(), when.stamp, self.zone, self.base_year)
@@ -225,12 +209,10 @@ impl Calendar {
         when
     }
 
-    /// Returns when the line's event happened.
     pub fn at(&self, when: &When) -> Option<Time> {
         when.at
     }
 
-    /// Returns when the line was received.
     pub fn received(&self, when: &When) -> Option<Time> {
         let at = when.at?;
         match when.received? {
@@ -240,8 +222,8 @@ impl Calendar {
                 let time = stamp.nearest(at, *at.offset());
                 // A zone of its own (the kubelet in a container in UTC, syslog in local time) is no delay.
                 let ahead = time.signed_duration_since(at).num_seconds();
-                let zones = (ahead - EARLY).div_euclid(STEP) * STEP;
-                let time = if (EARLY..LATE).contains(&ahead) {
+                let zones = (ahead - MAX_EARLY).div_euclid(STEP) * STEP;
+                let time = if (MAX_EARLY..MAX_LATE).contains(&ahead) {
                     time
                 } else {
                     time - TimeDelta::seconds(zones)
@@ -274,22 +256,22 @@ impl Calendar {
         self.era
     }
 
-    /// Returns klog's zone, from a line of which the envelope tells the moment of receipt.
+    /// klog's zone, from a line whose envelope has the moment of receipt.
     ///
     /// A line may be delivered many minutes late, never early; so of all zones that fit, the best is the one
     /// that was right before, then the envelope's own and the user's, then the one with the shortest delay.
     fn zone_from(&mut self, own: Yearless, received: Time) -> FixedOffset {
         let ahead = own.seconds_ahead(received);
         let delay = |zone: FixedOffset| i64::from(zone.local_minus_utc()) - ahead;
-        let fits = |zone: &FixedOffset| (EARLY..=LATE).contains(&delay(*zone));
-        let shortest = offset((ahead + EARLY + STEP - 1).div_euclid(STEP) * STEP);
+        let fits = |zone: &FixedOffset| (MAX_EARLY..=MAX_LATE).contains(&delay(*zone));
+        let shortest = offset((ahead + MAX_EARLY + STEP - 1).div_euclid(STEP) * STEP);
         if let Some(zone) = self.zone {
             if fits(&zone) {
                 self.late_lines = 0;
                 return zone;
             }
             self.late_lines += 1;
-            if delay(zone) > LATE && self.late_lines < LATE_LINES {
+            if delay(zone) > MAX_LATE && self.late_lines < LATE_LINES {
                 return zone;
             }
         }
@@ -309,7 +291,7 @@ impl Calendar {
         zone
     }
 
-    /// Returns the latest year of era 0 that puts no line more than a day into the future.
+    /// The latest year of era 0 that puts no line more than a day into the future.
     fn latest_year(&self) -> Option<i32> {
         let (stamp, era) = self.furthest?;
         let zone = self.zone.unwrap_or(*self.hints.now.offset());
@@ -327,7 +309,6 @@ impl Calendar {
     }
 }
 
-/// Returns the zone of that many seconds east of UTC.
 fn offset(seconds: i64) -> Option<FixedOffset> {
     i32::try_from(seconds)
         .ok()
@@ -335,7 +316,7 @@ fn offset(seconds: i64) -> Option<FixedOffset> {
         .filter(|zone| zone.local_minus_utc().abs() <= 14 * 3600)
 }
 
-/// Returns the moment that many milliseconds after the epoch, in UTC.
+/// The moment that many milliseconds after the epoch, in UTC.
 pub fn epoch_millis(millis: f64) -> Option<Time> {
     let micros = millis * 1000.0;
     if !micros.is_finite() || !(0.0..1e17).contains(&micros) {

@@ -9,7 +9,7 @@ use crate::support::{
 };
 use clap::Parser as _;
 use plegdoctor::{
-    capture::{Archive, Capture, Keep, Privacy},
+    capture::{Archive, Capture, Recorder, Sanitize},
     cli::{Cli, Command, DiagnoseArgs},
     commands::observe::replay,
     evidence::Evidence,
@@ -45,7 +45,7 @@ fn printed(evidence: &Evidence) -> [String; 2] {
 
 /// Sees what a capture holds, saves it again at `to`, and returns the reports before and after.
 fn again(args: &DiagnoseArgs, from: &Path, to: &Path) -> [[String; 2]; 2] {
-    let keep = Keep::new(Privacy::Reserved);
+    let keep = Recorder::new(Sanitize::Workloads);
     let before = replay(&args.look, Capture::open(from).unwrap(), Some(&keep)).unwrap();
     let archive = Archive::create(to).unwrap();
     archive.write(keep.finish(&before)).unwrap();
@@ -80,14 +80,14 @@ fn a_capture_is_its_owners_alone_replaces_nothing_and_is_whole_or_not_there() {
     let mode = fs::metadata(&to).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let error = format!("{:#}", Archive::create(&to).unwrap_err());
-    assert!(error.contains("is there already"), "{error}");
+    assert!(error.contains("already exists"), "{error}");
     // Begun and left: nothing stays.
     let other = here.path().join("y.tar.gz");
     drop(Archive::create(&other).unwrap());
     // Somebody was faster.
     let archive = Archive::create(&other).unwrap();
     fs::write(&other, "theirs").unwrap();
-    let keep = Keep::new(Privacy::Reserved);
+    let keep = Recorder::new(Sanitize::Workloads);
     let capture = Capture::open(folder).unwrap();
     let evidence = replay(&args.look, capture, Some(&keep)).unwrap();
     assert!(archive.write(keep.finish(&evidence)).is_err());
@@ -115,7 +115,7 @@ fn every_case_redacted_gives_the_same_findings_and_no_name() {
     let mut seen = 0;
     for case in unpacked() {
         let args = parsed(&arguments(&case));
-        let keep = Keep::new(Privacy::Reserved);
+        let keep = Recorder::new(Sanitize::Workloads);
         let before = replay(
             &args.look,
             Capture::open(&case.folder).unwrap(),
@@ -209,7 +209,7 @@ fn what_is_no_capture_and_options_that_contradict_one_are_refused() {
         ("none.tar.gz", "No such file"),
         ("empty.tar.gz", "it is empty"),
         ("text.tar.gz", "neither a folder nor a .tar.gz"),
-        ("", "it is no capture"),
+        ("", "not a capture"),
     ] {
         if name.is_empty() {
             fs::remove_file(at("empty.tar.gz")).unwrap();

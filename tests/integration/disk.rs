@@ -104,7 +104,7 @@ fn of_a_killed_daemon_its_files_name_containers_pods_and_errors_and_what_is_stal
         &args[..],
     ]
     .concat());
-    assert!(text.out.contains("running, now gone"), "{}", text.out);
+    assert!(text.out.contains("running, process gone"), "{}", text.out);
     assert!(text.out.contains("may be stale"), "{}", text.out);
 
     // Another than the usual Docker does not keep its files where the usual one does.

@@ -7,7 +7,7 @@
 use crate::support::{daemon::Daemon, process::wait_until, program};
 use plegdoctor::{
     io::files::Tree,
-    node::{Host, Namespace, holder::Place, observe},
+    node::{Host, Namespace, mount_holder::Place, observe},
     syntax::id::ContainerId,
 };
 use std::{
@@ -39,7 +39,7 @@ impl Drop for Holder {
 }
 
 fn look() -> Host {
-    observe::look(&Tree::at(Path::new("/")), Duration::from_secs(20)).0
+    observe::scan(&Tree::at(Path::new("/")), Duration::from_secs(20)).0
 }
 
 /// Returns the holder's namespace, if it holds that layer.

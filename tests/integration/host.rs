@@ -195,7 +195,7 @@ fn a_process_that_hangs_whoever_reads_its_command_line_hides_no_other_and_costs_
     let gaps = report["gaps"].to_string();
     assert!(gaps.contains("the command line of 1 process"), "{gaps}");
     assert!(
-        gaps.contains("locked hangs whoever reads its command line): 8"),
+        gaps.contains("locked blocks every reader of its command line): 8"),
         "{gaps}"
     );
 }

@@ -82,7 +82,7 @@ fn a_journal_that_begins_too_late_is_a_gap() {
     };
     assert_eq!(
         told(&["2026-11-30T08:00:00Z"]),
-        "Suppressed 124 messages from kubelet.service; the journal begins at 2026-11-30 09:00:00 +00:00: what was logged before is not there (rotated away, or not kept over a restart)"
+        "Suppressed 124 messages from kubelet.service; the journal begins at 2026-11-30 09:00:00 +00:00: earlier entries are gone (rotated away, or not kept over a restart)"
     );
     assert_eq!(
         told(&["2026-11-30T09:10:00Z"]),
@@ -112,7 +112,7 @@ fn a_journal_given_for_a_log_is_told_how_to_be_read() {
     let (code, _, words) = diagnose(&["--log", file.to_str().unwrap()]);
     assert_eq!(code, 2);
     let cure = format!(
-        "it is journald's own form: name it with --journal-from={}",
+        "it is a journald file: name it with --journal-from={}",
         file.display()
     );
     assert!(words.contains(&cure), "{words}");

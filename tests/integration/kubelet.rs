@@ -126,18 +126,18 @@ fn bad_answers_are_gaps_and_end_in_time() {
             raw(&(head("9") + "ab")),
             "its answer broke off after 2 bytes",
         ),
-        (Play::ok("<html>"), "its answer has no metrics of a kubelet"),
+        (Play::ok("<html>"), "the response holds no kubelet metrics"),
         (
             Play::ok("kubelet_running_pods"),
-            "its answer has no metrics of a kubelet",
+            "the response holds no kubelet metrics",
         ),
         (
             Play::Http(401, "Unauthorized".to_owned()),
-            "HTTP 401: it wants credentials",
+            "HTTP 401: authentication required",
         ),
         (
             Play::Http(403, "Forbidden".to_owned()),
-            "HTTP 403: it wants credentials",
+            "HTTP 403: authentication required",
         ),
         (
             Play::Http(404, "404 page not found\n".to_owned()),
@@ -145,7 +145,7 @@ fn bad_answers_are_gaps_and_end_in_time() {
         ),
         (
             Play::Http(307, String::new()),
-            "HTTP 307: it points elsewhere",
+            "HTTP 307: redirect not followed",
         ),
     ] {
         let shown = format!("{play:?}");
@@ -171,7 +171,7 @@ fn an_answer_too_large_to_take_is_a_gap() {
         let head = b"HTTP/1.1 200 OK\r\nContent-Length: 40000000\r\n\r\n";
         Play::Raw([&head[..], &vec![b'#'; 40_000_000]].concat())
     });
-    // Room for a busy machine: the size ends it, not the time.
+    // ListSize for a busy machine: the size ends it, not the time.
     let more = ["--probe-timeout", "60s", "--kubelet-metrics", &port.url()];
     let common = [
         "diagnose",

@@ -19,7 +19,7 @@ use chrono::{DateTime, FixedOffset};
 use plegdoctor::{
     kubelet::{
         event::Event,
-        parser::{Hints, Parser, Told},
+        parser::{Hints, Parser, SourceInfo},
     },
     syntax::time::Time,
 };
@@ -44,7 +44,7 @@ fn time(text: &str) -> Time {
 }
 
 /// Reads `log`, at noon UTC of 15 March 2023.
-fn read(log: impl AsRef<[u8]>) -> (Vec<Event>, Told) {
+fn read(log: impl AsRef<[u8]>) -> (Vec<Event>, SourceInfo) {
     read_at(log, "2023-03-15T12:00:00Z", None)
 }
 
@@ -55,7 +55,7 @@ fn hints() -> Hints {
     }
 }
 
-fn read_at(log: impl AsRef<[u8]>, now: &str, offset: Option<i32>) -> (Vec<Event>, Told) {
+fn read_at(log: impl AsRef<[u8]>, now: &str, offset: Option<i32>) -> (Vec<Event>, SourceInfo) {
     let hints = Hints {
         now: time(now),
         utc_offset: offset.map(|seconds| FixedOffset::east_opt(seconds).unwrap()),
@@ -66,7 +66,7 @@ fn read_at(log: impl AsRef<[u8]>, now: &str, offset: Option<i32>) -> (Vec<Event>
         parser.line(line, &mut events);
     }
     parser.finish(&mut events);
-    (events, parser.told().clone())
+    (events, parser.source_info().clone())
 }
 
 /// Writes what an event says, without when and where; only what is there.

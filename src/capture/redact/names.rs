@@ -1,8 +1,8 @@
 //! Finds the names in what was kept: where Docker's JSON, the kubelet's log and metrics, the daemons' command lines and
 //! mounts have them by their form.
 
-use super::stay::STAY;
-use crate::kubelet::exposition::{self, Line};
+use super::allowlist::is_allowed;
+use crate::kubelet::prometheus_text::{self, Line};
 use regex::Regex;
 use serde_json::Value;
 use std::{
@@ -37,9 +37,8 @@ impl Kind {
 }
 
 /// Fewest letters of a name that is replaced wherever it stands as a whole word.
-const TELLING: usize = 4;
-/// Most names of one kind.
-const MOST: usize = 50_000;
+const MIN_LETTERS: usize = 4;
+const MAX_NAMES: usize = 50_000;
 
 /// The kubelet's ways to write a pod; see `event::names`.
 static PATTERNS: LazyLock<Vec<(Regex, [Option<Kind>; 3])>> = LazyLock::new(|| {
@@ -121,7 +120,6 @@ static PATTERNS: LazyLock<Vec<(Regex, [Option<Kind>; 3])>> = LazyLock::new(|| {
     .collect()
 });
 
-/// The names found, each with what stands for it.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     instead: BTreeMap<String, String>,
@@ -129,7 +127,6 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Returns all names.
     pub(super) fn all(&self) -> impl Iterator<Item = &str> {
         self.instead.keys().map(String::as_str)
     }
@@ -148,7 +145,7 @@ impl Names {
         }
         // A plain word is a name only where names stand.
         let fenced = |c: Option<char>| c.is_none_or(|c| !c.is_whitespace() && c != '.');
-        let tells = name.len() >= TELLING
+        let tells = name.len() >= MIN_LETTERS
             && name.contains(|c: char| c.is_ascii_digit() || "-./:_".contains(c));
         // … as below a folder, or before what is below it: `bank/pay-1`.
         let below = before == Some('/') || after == Some('/');
@@ -157,7 +154,6 @@ impl Names {
             .map(String::as_str)
     }
 
-    /// Adds a node's name.
     pub(super) fn node(&mut self, name: Option<&str>) {
         if let Some(name) = name {
             self.add(Kind::Node, name);
@@ -166,7 +162,6 @@ impl Names {
         }
     }
 
-    /// Finds the names in a log.
     pub(super) fn find_in_log(&mut self, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);
         for (pattern, kinds) in PATTERNS.iter() {
@@ -180,7 +175,6 @@ impl Names {
         }
     }
 
-    /// Finds the names in another file.
     pub(super) fn find_in_file(&mut self, path: &str, bytes: &[u8]) {
         if path.ends_with("/mountinfo") {
             self.servers(&String::from_utf8_lossy(bytes));
@@ -202,10 +196,9 @@ impl Names {
         }
     }
 
-    /// Finds the names in a line of metrics.
     fn find_in_sample(&mut self, line: &[u8]) {
         let line = String::from_utf8_lossy(line);
-        let Line::Sample(sample) = exposition::line(&line) else {
+        let Line::Sample(sample) = prometheus_text::line(&line) else {
             return;
         };
         for (label, value) in &sample.labels {
@@ -342,9 +335,9 @@ impl Names {
     }
 
     fn add_one(&mut self, kind: Kind, name: &str) {
-        let known = self.instead.contains_key(name) || STAY.contains(&name);
+        let known = self.instead.contains_key(name) || is_allowed(name);
         let counted = self.counts.entry(kind).or_default();
-        if known || says_nothing(name) || name.len() < 2 || counted.len() >= MOST {
+        if known || is_random(name) || name.len() < 2 || counted.len() >= MAX_NAMES {
             return;
         }
         counted.insert(name.to_owned());
@@ -355,7 +348,7 @@ impl Names {
 
 /// Returns whether that is a number, an id or a UID, which are random or say nothing, or an address, which is replaced as
 /// one.
-fn says_nothing(name: &str) -> bool {
+fn is_random(name: &str) -> bool {
     /// Fewest digits of an id that is cut short.
     const ID: usize = 12;
     let only = |more: &[u8]| {
@@ -371,12 +364,12 @@ fn says_nothing(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::says_nothing;
+    use super::is_random;
 
     #[test]
     fn a_pods_name_of_hexadecimal_letters_is_a_name_and_an_id_is_none() {
         for name in ["db-0", "cafe-1", "a1", "feed", "web-2"] {
-            assert!(!says_nothing(name), "{name}");
+            assert!(!is_random(name), "{name}");
         }
         for name in [
             "12",
@@ -385,7 +378,7 @@ mod tests {
             "3ee08ab06c80",
             "6f1c4a0e-93a1-4d4a-8a5b-0d1c6f6f7a11",
         ] {
-            assert!(says_nothing(name), "{name}");
+            assert!(is_random(name), "{name}");
         }
     }
 }

@@ -10,7 +10,7 @@ const UID: &str = "9b0e4a32-7fe5-45b4-b69e-1c76355b4249";
 fn redacted(log: &str, files: &[(&str, &str)]) -> (String, BTreeMap<String, String>, Manifest) {
     let mut packed = Packed::default();
     packed.push(log.as_bytes());
-    let mut kept = Kept {
+    let mut kept = Recording {
         manifest: Manifest {
             node: Some("worker-3.corp.example".to_owned()),
             logs: vec![LogFile {

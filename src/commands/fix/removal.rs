@@ -1,20 +1,19 @@
-//! Removes containers as `clean` does: planned from a fresh look, each inspected again right before.
+//! Removes containers as `clean` does: planned from a fresh scan, each inspected again right before.
 
 use crate::{
     cli::DiagnoseArgs,
-    commands::clean::look::{Eyes, Look},
+    commands::removal::{Limits, Scan, Scanner},
     finding::{
         action::Action,
-        outcome::{Ending, Fate},
-        plan::{self, Plan, Request, Spared},
+        outcome::{Outcome, Status},
+        plan::{Plan, Request, Spared},
     },
-    remedy::apply::{self, Audit, Clock, Interrupts, Orders},
-    runtime::docker::Docker,
+    remedy::apply::{self, Audit, Clock, Interrupts},
     syntax::id::ContainerId,
 };
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-/// How long a removal and a list may take, as for `clean`.
+/// For a list or a removal, as for `clean`.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// Removals at a time, as for `clean`.
 const JOBS: usize = 8;
@@ -26,20 +25,20 @@ pub(super) fn remove(
     audit: &Arc<Audit>,
     interrupts: &Interrupts,
     actions: &[&Action],
-) -> (Vec<Ending>, Option<String>) {
+) -> (Vec<Outcome>, Option<String>) {
     let wanted: BTreeSet<ContainerId> = actions.iter().filter_map(|it| id(it)).cloned().collect();
-    match try_to(args, clock, audit, interrupts, &wanted) {
+    match try_remove(args, clock, audit, interrupts, &wanted) {
         Ok(removed) => {
-            let ending = |action: &&Action| match id(action) {
-                Some(id) => removed.ending(id, clock),
-                None => Ending::not_done(Fate::Failed, None),
+            let outcome = |action: &&Action| match id(action) {
+                Some(id) => removed.outcome(id, clock),
+                None => Outcome::new(Status::Failed),
             };
             let stop = removed.notes.first().cloned();
-            (actions.iter().map(ending).collect(), stop)
+            (actions.iter().map(outcome).collect(), stop)
         }
         Err(error) => {
-            let ending = Ending::because(Fate::Failed, format!("{error:#}"));
-            (vec![ending; actions.len()], None)
+            let outcome = Outcome::because(Status::Failed, format!("{error:#}"));
+            (vec![outcome; actions.len()], None)
         }
     }
 }
@@ -51,97 +50,81 @@ fn id(action: &Action) -> Option<&ContainerId> {
     }
 }
 
-/// What a removal came to.
 struct Removed {
     plan: Plan,
-    endings: Vec<plan::Ending>,
+    outcomes: Vec<Outcome>,
     notes: Vec<String>,
     interrupted: bool,
 }
 
-fn try_to(
+fn try_remove(
     args: &DiagnoseArgs,
     clock: Clock,
     audit: &Arc<Audit>,
     interrupts: &Interrupts,
     wanted: &BTreeSet<ContainerId>,
 ) -> anyhow::Result<Removed> {
-    let endpoint = args.look.docker.endpoint();
-    let docker = Docker::open(&endpoint, args.look.probe_timeout)?;
-    let eyes = Eyes {
-        lists: Docker::open(&endpoint, TIMEOUT.max(args.look.probe_timeout))?,
-        inspects: docker.clone(),
-        endpoint,
-        max_unanswered: args.look.max_unanswered.into(),
-        request: Request {
-            dead: true,
-            exited: true,
-            created: true,
-            ..Request::default()
-        },
-        clock,
-    };
-    let Look {
-        mut containers,
-        plan,
-        ..
-    } = eyes.first()?;
-    let plan = plan.only(wanted, &containers);
-    let orders = Orders {
-        docker,
-        jobs: JOBS,
+    let limits = Limits {
+        endpoint: args.look.docker.endpoint(),
+        probe_timeout: args.look.probe_timeout,
         timeout: TIMEOUT,
-        patience: TIMEOUT + args.look.probe_timeout * 2 + Duration::from_secs(30),
-        audit: Some(Arc::clone(audit)),
+        max_unanswered: args.look.max_unanswered.into(),
     };
-    let again: apply::Look = Box::new(move || eyes.again(&mut containers));
-    let (endings, notes) = apply::remove(&plan, &orders, again, interrupts, &mut |_, _| {}, &|| {});
+    let request = Request {
+        dead: true,
+        exited: true,
+        created: true,
+        ..Request::default()
+    };
+    let scanner = Scanner::new(limits, request, clock)?;
+    let Scan {
+        containers, plan, ..
+    } = scanner.scan()?;
+    let plan = plan.only(wanted, &containers);
+    let options = scanner.remove_options(JOBS, Some(Arc::clone(audit)));
+    let replan = scanner.into_replan(containers);
+    let (outcomes, notes) =
+        apply::remove(&plan, &options, replan, interrupts, &mut |_, _| {}, &|| {});
     Ok(Removed {
         plan,
-        endings,
+        outcomes,
         notes,
         interrupted: interrupts.count() > 0,
     })
 }
 
 impl Removed {
-    /// Returns what became of one container.
-    fn ending(&self, id: &ContainerId, clock: Clock) -> Ending {
-        let planned = self.plan.targets.iter().zip(&self.endings);
-        let Some((target, ending)) = planned.into_iter().find(|(target, _)| target.id == *id)
-        else {
-            return Ending::because(Fate::Changed, self.why_not(id));
+    fn outcome(&self, id: &ContainerId, clock: Clock) -> Outcome {
+        let mut planned = self.plan.targets.iter().zip(&self.outcomes);
+        let Some((target, outcome)) = planned.find(|(target, _)| target.id == *id) else {
+            return Outcome::because(Status::Changed, self.why_not(id));
         };
-        let fate = match ending.fate {
-            plan::Fate::Removed => Fate::Done,
-            plan::Fate::Gone => Fate::NotNeeded,
-            plan::Fate::Changed => Fate::Changed,
-            plan::Fate::Failed => Fate::Failed,
-            plan::Fate::Unanswered => Fate::Unproven,
-            plan::Fate::Planned if self.interrupted => Fate::Interrupted,
-            plan::Fate::Planned => Fate::Failed,
+        let status = match outcome.status {
+            Status::Planned if self.interrupted => Status::Interrupted,
+            Status::Planned => Status::Failed,
+            other => other,
         };
         let short = id.short();
-        let done = fate == Fate::Done;
-        Ending {
-            fate,
-            reason: ending.reason.clone(),
+        let done = status == Status::Done;
+        Outcome {
+            status,
+            reason: outcome.reason.clone(),
             before: Some(format!("{short} {}", target.state)),
             after: done.then(|| format!("{short} gone")),
             proof: done.then(|| format!("inspect of {short}: no such container")),
-            at: fate.acted().then(|| clock.now()),
+            at: status.has_acted().then(|| clock.now()),
         }
     }
 
-    /// Returns why a container was not planned.
     fn why_not(&self, id: &ContainerId) -> String {
         let unseen = self.plan.unseen.iter().find(|unseen| unseen.id == *id);
-        match (self.plan.spared.get(id), unseen) {
-            (Some(Spared::LivePod), _) => "its pod lives".to_owned(),
-            (Some(Spared::InUse), _) => "a container stands in it that stays".to_owned(),
-            (Some(_), _) => "a second look spares it".to_owned(),
-            (None, Some(unseen)) => format!("its inspect: {}", unseen.why()),
-            (None, None) => "it is gone, or runs".to_owned(),
-        }
+        let why = match (self.plan.spared.get(id), unseen) {
+            (Some(Spared::LivePod), _) => "its pod is running",
+            (Some(Spared::InUse), _) => "a container that stays uses this sandbox",
+            (Some(_), _) => "a new scan keeps it",
+            (None, Some(unseen)) => return format!("its inspect: {}", unseen.why()),
+            (None, None) => "it is gone, or running",
+        };
+        why.to_owned()
     }
 }

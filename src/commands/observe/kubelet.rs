@@ -1,10 +1,8 @@
-//! Asks the kubelet beside the log, Docker and the host, or sees again what it answered.
+//! The kubelet's own answers, live or recorded.
 
-use super::{begin, end};
+use super::{Observer, Source};
 use crate::{
-    capture::{Capture, Keep},
     cli::LookArgs,
-    evidence::Evidence,
     io::{gap::Gap, probe::Outcome},
     kubelet::{
         Answer, Kubelet,
@@ -27,7 +25,7 @@ const PART: &str = "kubelet";
 /// The kubelet's answers, and how long they took.
 pub(super) type Asking = JoinHandle<(Vec<Answer>, Duration)>;
 
-/// Returns where the metrics were said to be.
+/// Where the metrics were said to be.
 ///
 /// # Errors
 /// That is a URL that can't be asked.
@@ -36,82 +34,68 @@ pub(super) fn named(args: &LookArgs) -> anyhow::Result<Option<Target>> {
     metrics.map(Target::parse).transpose()
 }
 
-/// Starts to ask the kubelet: that of this machine where its present state is meant (`present`), and where it was named.
-pub(super) fn start(
-    args: &LookArgs,
-    named: Option<Target>,
-    present: bool,
-    keep: Option<&Keep>,
-    evidence: &mut Evidence,
-) -> Option<Asking> {
-    // Another root is another machine's: its ports are not here.
-    let root = args.host.host_root.as_deref();
-    let own = root.is_none_or(|root| root == Path::new(DEFAULT_ROOT));
-    let here = present && own && !args.kubelet.no_kubelet;
-    let timeout = args.probe_timeout;
-    if named.is_none() && !here {
-        return None;
-    }
-    begin(keep, PART);
-    let asking = thread::Builder::new().name(PART.to_owned()).spawn(move || {
-        let began = Instant::now();
-        let answers = ask::ask(&Ask {
-            named: named.as_ref(),
-            here,
-            timeout,
-        });
-        (answers, began.elapsed())
-    });
-    asking
-        .map_err(|error| {
-            evidence
-                .gaps
-                .push(Gap::new("the kubelet", error.to_string()));
-        })
-        .ok()
-}
-
-/// Takes what the kubelet answered.
-pub(super) fn finish(asking: Option<Asking>, keep: Option<&Keep>, evidence: &mut Evidence) {
-    let Some(Ok((answers, took))) = asking.map(JoinHandle::join) else {
-        return;
-    };
-    take(answers, took, keep, evidence);
-}
-
-/// Takes what a capture's kubelet answered.
-///
-/// # Errors
-/// What is there makes no sense.
-pub(super) fn replay(
-    capture: &mut Capture,
-    keep: Option<&Keep>,
-    evidence: &mut Evidence,
-) -> anyhow::Result<()> {
-    let began = Instant::now();
-    let files = capture.take(PART);
-    if files.is_empty() {
-        return Ok(());
-    }
-    begin(keep, PART);
-    let answers = recording::read(PART, &|name| files.get(name).cloned());
-    let answers = answers.context("the capture's answers of the kubelet can't be read")?;
-    take(answers, began.elapsed(), keep, evidence);
-    Ok(())
-}
-
-fn take(answers: Vec<Answer>, took: Duration, keep: Option<&Keep>, evidence: &mut Evidence) {
-    if let Some(keep) = keep {
-        for (name, bytes) in recording::files(&answers) {
-            keep.add(&format!("{PART}/{name}"), &bytes);
+impl Observer<'_> {
+    /// Starts to ask the kubelet: that of this machine where its current state is meant (`present`), and where it was
+    /// named.
+    pub(super) fn start_kubelet(&mut self, present: bool) -> Option<Asking> {
+        let Source::Node { metrics, .. } = &mut self.source else {
+            return None;
+        };
+        let named = metrics.take();
+        // Another root is another machine's: its ports are not here.
+        let root = self.args.host.host_root.as_deref();
+        let own = root.is_none_or(|root| root == Path::new(DEFAULT_ROOT));
+        let here = present && own && !self.args.kubelet.no_kubelet;
+        let timeout = self.args.probe_timeout;
+        if named.is_none() && !here {
+            return None;
         }
+        self.begin(PART);
+        let asking = thread::Builder::new().name(PART.to_owned()).spawn(move || {
+            let began = Instant::now();
+            let answers = ask::ask(&Ask {
+                named: named.as_ref(),
+                here,
+                timeout,
+            });
+            (answers, began.elapsed())
+        });
+        let gaps = &mut self.evidence.gaps;
+        asking
+            .map_err(|error| gaps.push(Gap::new("the kubelet", error.to_string())))
+            .ok()
     }
-    let gaps: Vec<Gap> = answers.iter().filter_map(unanswered).collect();
-    end(keep, PART, took, &gaps);
-    evidence.kubelet = Some(Kubelet::read(answers, evidence.now));
+
+    /// Takes what the kubelet answered, or a capture's answers.
+    ///
+    /// # Errors
+    /// The capture's answers make no sense.
+    pub(super) fn finish_kubelet(&mut self, asking: Option<Asking>) -> anyhow::Result<()> {
+        let answers = match &mut self.source {
+            Source::Node { .. } => asking.and_then(|asking| asking.join().ok()),
+            Source::Capture { capture, .. } => {
+                let began = Instant::now();
+                let files = capture.take(PART);
+                let answers = recording::read(PART, &|name| files.get(name).cloned());
+                let answers =
+                    answers.context("the capture's answers of the kubelet can't be read")?;
+                (!files.is_empty()).then(|| (answers, began.elapsed()))
+            }
+        };
+        let Some((answers, took)) = answers else {
+            return Ok(());
+        };
+        if let Some(recorder) = self.recorder {
+            recorder.add(PART, recording::files(&answers));
+        }
+        let gaps: Vec<Gap> = answers.iter().filter_map(unanswered).collect();
+        self.note_part(PART, took, &gaps);
+        self.evidence.kubelet = Some(Kubelet::read(answers, self.evidence.now));
+        Ok(())
+    }
 }
 
-/// Returns what a capture lacks for want of this answer. What it means is for the report to say, which has the rest.
+/// What a capture lacks for want of this answer; what it means the report says.
 fn unanswered(answer: &Answer) -> Option<Gap> {
     (answer.probe.outcome != Outcome::Answered)
         .then(|| Gap::new(answer.source.clone(), probe_text(&answer.probe)))

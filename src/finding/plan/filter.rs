@@ -34,10 +34,7 @@ struct Label {
 }
 
 impl Filters {
-    /// Returns the filters that `texts` are, each `KEY=VALUE`, seen from `now`.
-    ///
-    /// # Errors
-    /// Says in one line what is wrong with which filter.
+    /// The filters that `texts` are, each `KEY=VALUE`, seen from `now`.
     pub fn parse(texts: &[String], now: Time) -> anyhow::Result<Self> {
         let mut filters = Self::default();
         for text in texts {
@@ -48,7 +45,6 @@ impl Filters {
         Ok(filters)
     }
 
-    /// Adds one filter.
     fn add(&mut self, text: &str, now: Time) -> anyhow::Result<()> {
         // The first "=" ends the key, also in "label!=K=V", whose key is "label!".
         let Some((key, value)) = text.split_once('=') else {
@@ -58,14 +54,13 @@ impl Filters {
             "label" => self.labels.push(Label::parse(value)?),
             "label!" => self.not_labels.push(Label::parse(value)?),
             "name" => self.names.push(name(value)?),
-            "until" if self.until.is_some() => bail!("until was given before; one is all it takes"),
+            "until" if self.until.is_some() => bail!("only one until is allowed"),
             "until" => self.until = Some(until(value.trim(), now)?),
             _ => bail!("no such key; known are label, label!, name and until"),
         }
         Ok(())
     }
 
-    /// Returns whether `container` is let through.
     pub fn admit(&self, container: &Container) -> bool {
         let label = |label: &Label| label.matches(container);
         // Docker says "not" to what has all of the unwanted labels, not to what has one of them.
@@ -80,7 +75,6 @@ impl Filters {
 }
 
 impl Label {
-    /// Returns the label that `text` asks for: `K` or `K=V`.
     fn parse(text: &str) -> anyhow::Result<Self> {
         let (key, value) = match text.split_once('=') {
             Some((key, value)) => (key, Some(value.to_owned())),
@@ -95,7 +89,6 @@ impl Label {
         })
     }
 
-    /// Returns whether `container` has it.
     fn matches(&self, container: &Container) -> bool {
         container
             .labels
@@ -104,12 +97,11 @@ impl Label {
     }
 }
 
-/// Returns whether a name matches, with or without the slash that Docker stores before it.
+/// Whether a name matches, with or without the slash that Docker stores before it.
 fn matches(pattern: &Regex, container: &Container) -> bool {
     pattern.is_match(&container.name) || pattern.is_match(&format!("/{}", container.name))
 }
 
-/// Compiles the pattern of a name.
 fn name(pattern: &str) -> anyhow::Result<Regex> {
     // An empty pattern, from a variable that was not set, would take every container.
     if pattern.is_empty() {
@@ -126,7 +118,7 @@ fn name(pattern: &str) -> anyhow::Result<Regex> {
     })
 }
 
-/// Returns the moment that `until` means: all forms of Docker's, and whole days (`3d`) before `now`.
+/// The moment that `until` means: all forms of Docker's, and whole days (`3d`) before `now`.
 fn until(text: &str, now: Time) -> anyhow::Result<Time> {
     let days = text
         .strip_suffix('d')

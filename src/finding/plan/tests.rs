@@ -33,7 +33,7 @@ pub(super) fn container(digit: &str, state: &str) -> Container {
             exit_code: 0,
             ..Inspected::default()
         }),
-        probe: probe(Outcome::Answered),
+        probe: probe(probe::Outcome::Answered),
         disk: None,
     }
 }
@@ -42,7 +42,7 @@ fn id(digit: &str) -> ContainerId {
     ContainerId::parse(&digit.repeat(64)).unwrap()
 }
 
-fn probe(outcome: Outcome) -> Probe {
+fn probe(outcome: probe::Outcome) -> Probe {
     Probe {
         outcome,
         took: Duration::from_millis(1),
@@ -50,7 +50,7 @@ fn probe(outcome: Outcome) -> Probe {
     }
 }
 
-fn unanswered(mut container: Container, outcome: Outcome) -> Container {
+fn unanswered(mut container: Container, outcome: probe::Outcome) -> Container {
     container.inspected = None;
     container.probe = probe(outcome);
     container
@@ -167,17 +167,17 @@ fn exited_containers_go_only_with_a_sandbox_that_inspect_calls_exited_or_dead() 
         assert_eq!(planned(&containers, &exited()), expected, "{state}");
     }
     for outcome in [
-        Outcome::TimedOut,
-        Outcome::NotProbed,
-        Outcome::Error,
-        Outcome::Refused,
-        Outcome::Denied,
+        probe::Outcome::TimedOut,
+        probe::Outcome::NotProbed,
+        probe::Outcome::Error,
+        probe::Outcome::Refused,
+        probe::Outcome::Denied,
     ] {
         let hung = unanswered(sandbox("b", "exited"), outcome);
         let containers = [member("a", "exited", "b"), hung];
         assert_eq!(planned(&containers, &exited()), "", "{outcome:?}");
     }
-    let gone = unanswered(sandbox("b", "exited"), Outcome::Gone);
+    let gone = unanswered(sandbox("b", "exited"), probe::Outcome::Gone);
     assert_eq!(planned(&[member("a", "exited", "b"), gone], &exited()), "a");
     assert_eq!(planned(&[member("a", "exited", "b")], &exited()), "a");
 }
@@ -296,7 +296,7 @@ fn a_sandbox_that_something_running_or_unseen_stands_in_stays() {
     for inside in [
         member("b", "running", "a"),
         member("b", "paused", "a"),
-        unanswered(member("b", "exited", "a"), Outcome::TimedOut),
+        unanswered(member("b", "exited", "a"), probe::Outcome::TimedOut),
     ] {
         let containers = [sandbox("a", "exited"), inside];
         let plan = Plan::new(&containers, &exited(), now());
@@ -322,7 +322,7 @@ fn a_sandbox_stays_while_a_container_in_it_is_not_planned() {
             let plan = Plan::new(&containers, &request, now());
             assert_eq!(plan.spared, [(id("a"), Spared::InUse)].into(), "{state}");
             assert_eq!(planned(&containers, &all()), "ba", "{state}");
-            let gone = unanswered(inside, Outcome::Gone);
+            let gone = unanswered(inside, probe::Outcome::Gone);
             assert_eq!(planned(&[sandbox("a", state), gone], &request), "a");
         }
     }
@@ -344,8 +344,8 @@ fn a_sandbox_stays_while_a_container_in_it_is_not_planned() {
 #[test]
 fn an_inspect_without_a_known_state_has_shown_nothing() {
     for (state, why) in [
-        ("", "its inspect tells no state"),
-        ("stopping", "its inspect tells an unknown state: stopping"),
+        ("", "its inspect has no state"),
+        ("stopping", "its inspect has an unknown state: stopping"),
     ] {
         let plan = Plan::new(&[container("a", state)], &all(), now());
         assert_eq!(plan.targets, []);
@@ -365,18 +365,18 @@ fn a_sandbox_that_stops_answering_is_not_called_living() {
     let stopped = [member("a", "exited", "b"), sandbox("b", "exited")];
     let plan = Plan::new(&stopped, &exited(), now());
     let [app, pause] = stopped;
-    let later = [app, unanswered(pause, Outcome::TimedOut)];
+    let later = [app, unanswered(pause, probe::Outcome::TimedOut)];
     let overtaken = plan.overtaken(&Plan::new(&later, &exited(), now()));
-    let why = "part of its pod can't be inspected any more";
-    assert_eq!(overtaken[0], Some(Ending::because(Fate::Changed, why)));
+    let why = "part of its pod cannot be inspected any more";
+    assert_eq!(overtaken[0], Some(Outcome::because(Status::Changed, why)));
 }
 
 #[test]
 fn what_does_not_answer_is_left_alone_and_named_and_what_is_gone_is_not() {
     let containers = [
-        unanswered(container("a", "exited"), Outcome::TimedOut),
-        unanswered(container("b", "exited"), Outcome::NotProbed),
-        unanswered(container("c", "exited"), Outcome::Gone),
+        unanswered(container("a", "exited"), probe::Outcome::TimedOut),
+        unanswered(container("b", "exited"), probe::Outcome::NotProbed),
+        unanswered(container("c", "exited"), probe::Outcome::Gone),
     ];
     let plan = Plan::new(&containers, &all(), now());
     assert_eq!(plan.targets, []);
@@ -458,6 +458,9 @@ fn a_pod_that_comes_back_while_the_plan_is_thought_about_is_spared() {
     let [app, pause] = stopped;
     let revived = [app, pause, sandbox("c", "running")];
     let later = Plan::new(&revived, &exited(), now());
-    let again = Some(Ending::because(Fate::Changed, "its pod lives again"));
+    let again = Some(Outcome::because(
+        Status::Changed,
+        "its pod is running again",
+    ));
     assert_eq!(plan.overtaken(&later), [again.clone(), again]);
 }

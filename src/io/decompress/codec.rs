@@ -1,22 +1,21 @@
-//! The four ways of unpacking behind one step. Names the crates, and nothing else does.
+//! The four formats behind one step. Only this file names their crates.
 
-use super::{Kind, Trouble, is_skippable};
+use super::{Compression, Fault, is_skippable};
 use flate2::{Decompress, FlushDecompress};
 use liblzma::stream::{self as xz, Action};
 use zstd::stream::raw::{self, DParameter, InBuffer, Operation as _, OutBuffer};
 
-/// What zlib's windows have at most, as a power of two.
-const GZIP: u8 = 15;
-/// What a decoder of bzip2 takes.
-const BZIP2: u64 = 4 << 20;
-/// With how much memory xz begins; it is given twice as much for as long as it asks.
-const XZ: u64 = 1 << 20;
-/// What a decoder of xz takes besides its dictionary.
-const XZ_BESIDES: u64 = 1 << 20;
-/// The largest window that zstd's own decoder is allowed, as a power of two; ours is checked before.
-const ZSTD: u32 = 27;
+/// zlib's largest window, as a power of two.
+const GZIP_WINDOW: u8 = 15;
+/// Memory of a decoder of bzip2, in bytes.
+const BZIP2_MEMORY: u64 = 4 << 20;
+/// Memory of a decoder of xz at first, in bytes; doubled as often as it needs.
+const XZ_MEMORY: u64 = 1 << 20;
+/// Memory of a decoder of xz besides its dictionary.
+const XZ_OVERHEAD: u64 = 1 << 20;
+/// The limit of zstd's own decoder, as a power of two; ours is checked before.
+const ZSTD_WINDOW: u32 = 27;
 
-/// Unpacks one member.
 pub(super) enum Codec {
     Gzip(Box<Decompress>),
     Zstd(raw::Decoder<'static>),
@@ -24,65 +23,61 @@ pub(super) enum Codec {
     Bzip2(bzip2::Decompress),
 }
 
-/// What a step came to.
 pub(super) struct Step {
-    /// Compressed bytes taken.
     pub(super) read: usize,
-    /// Unpacked bytes given.
+    /// Bytes of text written.
     pub(super) wrote: usize,
-    /// Whether the member came to its end.
-    pub(super) end: Result<bool, Trouble>,
+    pub(super) end: Result<bool, Fault>,
 }
 
 impl Codec {
-    /// Begins a member that starts with `head`, with the last member's codec if that will do. Returns it with the
-    /// memory that its window takes.
+    /// Begins a member that starts with `head`, with the last member's codec if possible. Returns it with the memory of
+    /// its window.
     ///
     /// # Errors
-    /// It wants more than `room`.
+    /// It needs more than `room`.
     pub(super) fn begin(
-        kind: Kind,
+        kind: Compression,
         head: &[u8],
         room: u64,
         last: Option<Self>,
-    ) -> Result<(Self, u64), Trouble> {
-        let damaged = |error: &dyn std::error::Error| Trouble::Damaged(kind, error.to_string());
+    ) -> Result<(Self, u64), Fault> {
+        let damaged = |error: &dyn std::error::Error| Fault::Damaged(kind, error.to_string());
         Ok(match (kind, last) {
-            (Kind::Gzip, _) => (Self::Gzip(Box::new(Decompress::new_gzip(GZIP))), 0),
-            (Kind::Zstd, last) => {
+            (Compression::Gzip, _) => (Self::Gzip(Box::new(Decompress::new_gzip(GZIP_WINDOW))), 0),
+            (Compression::Zstd, last) => {
                 let window = window(head).unwrap_or_default();
                 if window > room {
-                    return Err(Trouble::Window(kind, Some(window), room));
+                    return Err(Fault::Window(kind, Some(window), room));
                 }
                 match last {
                     Some(Self::Zstd(decoder)) => (Self::Zstd(decoder), window),
                     _ => {
                         let mut decoder = raw::Decoder::new().map_err(|error| damaged(&error))?;
                         decoder
-                            .set_parameter(DParameter::WindowLogMax(ZSTD))
+                            .set_parameter(DParameter::WindowLogMax(ZSTD_WINDOW))
                             .map_err(|error| damaged(&error))?;
                         (Self::Zstd(decoder), window)
                     }
                 }
             }
-            (Kind::Xz, _) => {
-                let stream =
-                    xz::Stream::new_stream_decoder(XZ, 0).map_err(|error| damaged(&error))?;
-                (Self::Xz(stream), XZ)
+            (Compression::Xz, _) => {
+                let stream = xz::Stream::new_stream_decoder(XZ_MEMORY, 0)
+                    .map_err(|error| damaged(&error))?;
+                (Self::Xz(stream), XZ_MEMORY)
             }
-            (Kind::Bzip2, _) => (Self::Bzip2(bzip2::Decompress::new(false)), BZIP2),
+            (Compression::Bzip2, _) => (Self::Bzip2(bzip2::Decompress::new(false)), BZIP2_MEMORY),
         })
     }
 
-    /// Returns how much memory it takes by now, as far as that changes.
-    pub(super) fn need(&self) -> u64 {
+    pub(super) fn memory(&self) -> u64 {
         match self {
             Self::Xz(stream) => stream.memlimit(),
             _ => 0,
         }
     }
 
-    /// Unpacks from `input` to `out`. What came out before trouble counts.
+    /// Decodes from `input` to `out`. What was written before a fault counts.
     pub(super) fn step(&mut self, input: &[u8], out: &mut [u8], room: u64) -> Step {
         match self {
             Self::Gzip(codec) => {
@@ -91,9 +86,9 @@ impl Codec {
                 let (read, wrote) = since(before, (codec.total_in(), codec.total_out()));
                 let end = match status {
                     Ok(status) => Ok(status == flate2::Status::StreamEnd),
-                    Err(error) => Err(Trouble::Damaged(
-                        Kind::Gzip,
-                        error.message().unwrap_or("it makes no sense").to_owned(),
+                    Err(error) => Err(Fault::Damaged(
+                        Compression::Gzip,
+                        error.message().unwrap_or("invalid data").to_owned(),
                     )),
                 };
                 Step { read, wrote, end }
@@ -104,7 +99,7 @@ impl Codec {
                 let (read, wrote) = since(before, (codec.total_in(), codec.total_out()));
                 let end = match status {
                     Ok(status) => Ok(status == bzip2::Status::StreamEnd),
-                    Err(error) => Err(Trouble::Damaged(Kind::Bzip2, error.to_string())),
+                    Err(error) => Err(Fault::Damaged(Compression::Bzip2, error.to_string())),
                 };
                 Step { read, wrote, end }
             }
@@ -113,9 +108,9 @@ impl Codec {
                 let status = codec.run(&mut from, &mut to);
                 let (read, wrote) = (from.pos(), to.pos());
                 let end = match status {
-                    // Without a byte it says what it would like next.
+                    // Without progress the hint is about the next input.
                     Ok(hint) => Ok(hint == 0 && (read > 0 || wrote > 0)),
-                    Err(error) => Err(Trouble::Damaged(Kind::Zstd, error.to_string())),
+                    Err(error) => Err(Fault::Damaged(Compression::Zstd, error.to_string())),
                 };
                 Step { read, wrote, end }
             }
@@ -126,27 +121,27 @@ impl Codec {
 
 fn unxz(stream: &mut xz::Stream, input: &[u8], out: &mut [u8], room: u64) -> Step {
     let start = (stream.total_in(), stream.total_out());
-    let most = room.saturating_add(XZ_BESIDES);
+    let most = room.saturating_add(XZ_OVERHEAD);
     let (mut read, mut wrote) = (0, 0);
     loop {
         let status = stream.process(&input[read..], &mut out[wrote..], Action::Run);
         (read, wrote) = since(start, (stream.total_in(), stream.total_out()));
         let end = match status {
             Ok(status) => Ok(status == xz::Status::StreamEnd),
-            Err(xz::Error::MemLimit) if give(stream, most) => continue,
-            Err(xz::Error::MemLimit) => Err(Trouble::Window(Kind::Xz, None, room)),
-            Err(error) => Err(Trouble::Damaged(Kind::Xz, error.to_string())),
+            Err(xz::Error::MemLimit) if raise_limit(stream, most) => continue,
+            Err(xz::Error::MemLimit) => Err(Fault::Window(Compression::Xz, None, room)),
+            Err(error) => Err(Fault::Damaged(Compression::Xz, error.to_string())),
         };
         return Step { read, wrote, end };
     }
 }
 
-/// Gives the decoder as much memory as it asks for, or a little more. Returns whether `most` is enough.
-fn give(stream: &mut xz::Stream, most: u64) -> bool {
+/// Doubles the decoder's memory limit until it is enough. Returns whether `most` is.
+fn raise_limit(stream: &mut xz::Stream, most: u64) -> bool {
     let mut limit = stream.memlimit();
     while limit < most {
         limit = most.min(limit * 2);
-        // It takes no less than it needs.
+        // It refuses less than it needs.
         if stream.set_memlimit(limit).is_ok() {
             return true;
         }
@@ -160,7 +155,7 @@ fn since(before: (u64, u64), after: (u64, u64)) -> (usize, usize) {
     (moved(before.0, after.0), moved(before.1, after.1))
 }
 
-/// Returns the window that a frame of zstd wants (RFC 8878, 3.1.1.1).
+/// The window of a zstd frame (RFC 8878, 3.1.1.1).
 fn window(head: &[u8]) -> Option<u64> {
     if is_skippable(head) {
         return Some(0);
@@ -172,7 +167,7 @@ fn window(head: &[u8]) -> Option<u64> {
         let base = 1_u64 << (10 + (window >> 3));
         return Some(base + base / 8 * u64::from(window & 7));
     }
-    // All of it is the window: its size stands after the dictionary's number.
+    // A single segment: its window is the content size, after the dictionary ID.
     let number = [0, 1, 2, 4][usize::from(descriptor & 3)];
     let size = [1, 2, 4, 8][usize::from(descriptor >> 6)];
     let mut bytes = [0; 8];

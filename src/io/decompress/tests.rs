@@ -1,29 +1,34 @@
 use super::*;
 use std::io::Write as _;
 
-const KINDS: [Kind; 4] = [Kind::Gzip, Kind::Zstd, Kind::Xz, Kind::Bzip2];
+const KINDS: [Compression; 4] = [
+    Compression::Gzip,
+    Compression::Zstd,
+    Compression::Xz,
+    Compression::Bzip2,
+];
 
 /// Compresses as the usual tools do.
-pub(crate) fn pack(kind: Kind, bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn pack(kind: Compression, bytes: &[u8]) -> Vec<u8> {
     match kind {
-        Kind::Gzip => {
+        Compression::Gzip => {
             let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
             gz.write_all(bytes).unwrap();
             gz.finish().unwrap()
         }
-        Kind::Zstd => {
+        Compression::Zstd => {
             let mut zstd = zstd::stream::Encoder::new(Vec::new(), 3).unwrap();
             // As the tool does.
             zstd.include_checksum(true).unwrap();
             zstd.write_all(bytes).unwrap();
             zstd.finish().unwrap()
         }
-        Kind::Xz => {
+        Compression::Xz => {
             let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 6);
             xz.write_all(bytes).unwrap();
             xz.finish().unwrap()
         }
-        Kind::Bzip2 => {
+        Compression::Bzip2 => {
             let mut bz = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
             bz.write_all(bytes).unwrap();
             bz.finish().unwrap()
@@ -33,19 +38,19 @@ pub(crate) fn pack(kind: Kind, bytes: &[u8]) -> Vec<u8> {
 
 /// Returns what is unpacked, and the words of the trouble.
 fn unpack(bytes: &[u8]) -> (Vec<u8>, Option<String>) {
-    unpack_within(bytes, MOST)
+    unpack_within(bytes, MAX_WINDOW)
 }
 
 fn unpack_within(bytes: &[u8], room: u64) -> (Vec<u8>, Option<String>) {
     let (mut out, mut words) = (Vec::new(), Vec::new());
-    let mut reader = Unpack::new(bytes, room, "FILE");
+    let mut reader = Decoder::new(bytes, room, "FILE");
     let mut block = [0; 777];
     loop {
         match reader.read(&mut block) {
             Ok(0) => break,
             Ok(read) => out.extend_from_slice(&block[..read]),
             Err(error) => {
-                assert!(is_told(&error), "{error}");
+                assert!(is_explained(&error), "{error}");
                 words.push(error.to_string());
             }
         }
@@ -72,10 +77,10 @@ fn each_kind_is_told_by_its_bytes_and_unpacked() {
     let text = text(20_000);
     for kind in KINDS {
         let packed = pack(kind, &text);
-        assert_eq!(Kind::of(&packed), Some(kind));
+        assert_eq!(Compression::detect(&packed), Some(kind));
         assert!(unpack(&packed) == (text.clone(), None), "{kind:?}");
         let nothing = pack(kind, b"");
-        assert_eq!(Kind::of(&nothing), Some(kind));
+        assert_eq!(Compression::detect(&nothing), Some(kind));
         assert_eq!(unpack(&nothing), (vec![], None), "{kind:?}");
     }
     for plain in [
@@ -85,7 +90,7 @@ fn each_kind_is_told_by_its_bytes_and_unpacked() {
         b"E0901 12:00:00",
         b"\x1f",
     ] {
-        assert_eq!(Kind::of(plain), None);
+        assert_eq!(Compression::detect(plain), None);
     }
 }
 
@@ -103,9 +108,9 @@ fn what_follows_each_other_is_one_log_of_whatever_kind_and_zeros_at_the_end_are_
     }
     // A frame of a tool's own before and between: no text.
     let mut packed = b"\x50\x2a\x4d\x18\x03\0\0\0xyz".to_vec();
-    packed.extend(pack(Kind::Zstd, b"one\n"));
+    packed.extend(pack(Compression::Zstd, b"one\n"));
     packed.extend(b"\x5f\x2a\x4d\x18\x00\0\0\0");
-    packed.extend(pack(Kind::Zstd, b"two\n"));
+    packed.extend(pack(Compression::Zstd, b"two\n"));
     assert_eq!(unpack(&packed), (b"one\ntwo\n".to_vec(), None));
 }
 
@@ -121,13 +126,13 @@ fn cut_at_any_byte_it_gives_what_came_before_and_says_so_once() {
             assert!(out.len() >= most, "{kind:?} at {cut}: less than before");
             most = out.len();
             let told = words.is_some_and(|words| {
-                words.starts_with("it is cut short") || words.contains("follows what is not")
+                words.starts_with("it is cut short") || words.contains("is not compressed")
             });
             assert!(told == (cut > 0), "{kind:?} at {cut}");
         }
         // Only bzip2 needs a block's end to give anything of it.
         assert!(
-            most == text.len() || kind == Kind::Bzip2,
+            most == text.len() || kind == Compression::Bzip2,
             "{kind:?}: {most}"
         );
     }
@@ -177,7 +182,7 @@ fn what_follows_that_is_not_compressed_is_said() {
         assert!(
             words
                 .unwrap()
-                .starts_with("after its first 4 bytes, unpacked, follows what is")
+                .starts_with("what follows its first 4 bytes, decompressed, is")
         );
     }
 }
@@ -221,12 +226,12 @@ fn a_window_of_200_mib_is_refused_with_the_cure_and_one_of_128_is_not() {
 
 #[test]
 fn an_xz_dictionary_is_held_to_what_there_is_room_for() {
-    let packed = pack(Kind::Xz, &text(10));
+    let packed = pack(Compression::Xz, &text(10));
     let (out, words) = unpack_within(&packed, 1 << 20);
     let words = words.unwrap();
     assert!(out.is_empty(), "{words}");
     assert!(
-        words.contains("takes more than 1 MiB of memory, the most"),
+        words.contains("takes more than 1 MiB of memory, the limit"),
         "{words}"
     );
     assert!(words.contains("xz -dc FILE |"), "{words}");
@@ -234,10 +239,10 @@ fn an_xz_dictionary_is_held_to_what_there_is_room_for() {
 
 #[test]
 fn a_bomb_costs_no_memory() {
-    let inner = pack(Kind::Gzip, &vec![0; 8 << 20]);
-    let bomb = pack(Kind::Gzip, &inner);
+    let inner = pack(Compression::Gzip, &vec![0; 8 << 20]);
+    let bomb = pack(Compression::Gzip, &inner);
     assert!(bomb.len() < 1 << 10, "{}", bomb.len());
-    let mut reader = Unpack::new(Unpack::new(&bomb[..], MOST, ""), MOST, "");
+    let mut reader = Decoder::new(Decoder::new(&bomb[..], MAX_WINDOW, ""), MAX_WINDOW, "");
     assert_eq!(io::copy(&mut reader, &mut io::sink()).unwrap(), 8 << 20);
     assert!(reader.input.capacity() <= 2 * INPUT);
 }

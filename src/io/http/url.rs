@@ -8,7 +8,6 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Url {
     pub(crate) authority: Authority,
-    /// Path and query.
     pub(crate) path: String,
 }
 

@@ -7,7 +7,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use std::sync::{Arc, LazyLock};
 
 /// Longest text kept, in bytes.
-const LONGEST: usize = 600;
+const MAX_TEXT: usize = 600;
 /// The tail that a sick node logs most.
 const DEADLINE: &str = "rpc error: code = DeadlineExceeded desc = context deadline exceeded";
 
@@ -26,20 +26,16 @@ pub enum ErrorClass {
     NameReserved,
     /// A process or thread could not be made.
     NoResources,
-    /// A time-out, the kubelet's or the runtime's.
     Deadline,
-    /// The caller gave up.
     Canceled,
-    /// Anything else.
     Other,
 }
 
 /// The error at the end of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorTail {
-    /// What kind.
     pub class: ErrorClass,
-    /// Its text, as logged (unquoted).
+    /// As logged, unquoted.
     pub text: Arc<str>,
     /// `TooLarge`: bytes of the message, and the limit.
     pub sizes: Option<(u64, u64)>,
@@ -53,7 +49,7 @@ impl ErrorTail {
         let sizes = (class == TooLarge).then(|| sizes(text)).flatten();
         Self {
             class,
-            text: bounded(text, LONGEST).into(),
+            text: bounded(text, MAX_TEXT).into(),
             sizes,
         }
     }
@@ -69,13 +65,13 @@ const OF_NETWORK: &[&str] = &[
 ];
 
 impl ErrorTail {
-    /// Returns whether a network plugin failed, and the runtime, which is well, only passes on what it said.
+    /// Whether a network plugin failed, and the runtime, which is well, only passes on what it said.
     pub fn is_of_network(&self) -> bool {
         OF_NETWORK.iter().any(|sign| self.text.contains(sign))
     }
 }
 
-/// Returns as much of `text` as `limit` bytes hold, whole characters only.
+/// As much of `text` as `limit` bytes hold, whole characters only.
 pub(crate) fn bounded(text: &str, limit: usize) -> &str {
     let mut end = limit.min(text.len());
     while !text.is_char_boundary(end) {
@@ -96,7 +92,6 @@ use ErrorClass::{
     Busy, Canceled, Deadline, NameReserved, NoResources, NotFound, TooLarge, Unavailable,
 };
 
-/// The literals, each with what it says.
 const SIGNS: &[(&str, Sign)] = &[
     ("message larger than max (", Sign::Is(TooLarge)),
     ("code = NotFound", Sign::Is(NotFound)),
@@ -164,7 +159,7 @@ static AUTOMATON: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         .ok()
 });
 
-/// Returns the first class, in `ErrorClass`'s order, of which `text` shows a sign.
+/// The first class, in `ErrorClass`'s order, of which `text` shows a sign.
 fn classify(text: &str) -> ErrorClass {
     if text == DEADLINE {
         return Deadline;
@@ -187,7 +182,7 @@ fn classify(text: &str) -> ErrorClass {
     class
 }
 
-/// Returns got and limit of `message larger than max (20086028 vs. 16777216)`.
+/// Got and limit of `message larger than max (20086028 vs. 16777216)`.
 fn sizes(text: &str) -> Option<(u64, u64)> {
     let bytes = text.as_bytes();
     let open = memchr::memchr_iter(b'(', bytes).find(|&at| bytes[..at].ends_with(b"max "))?;
@@ -312,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_long_text_is_cut_between_characters() {
-        let text = format!("{}ä", "x".repeat(LONGEST - 1));
-        assert_eq!(ErrorTail::new(&text).text.len(), LONGEST - 1);
+        let text = format!("{}ä", "x".repeat(MAX_TEXT - 1));
+        assert_eq!(ErrorTail::new(&text).text.len(), MAX_TEXT - 1);
     }
 }

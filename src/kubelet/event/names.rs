@@ -49,7 +49,6 @@ fn named(namespace: &str, pod: &str) -> Option<PodName> {
     (is_name(namespace) && is_name(pod)).then(|| PodName::new(namespace, pod))
 }
 
-/// A pod as a list names it.
 type Named = (Option<PodName>, Option<PodUid>);
 
 /// Reads a list of pods: `a_b(uid), c_d(uid)`, `[b/a d/c]`, `["b/a","d/c"]`.

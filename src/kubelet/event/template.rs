@@ -6,8 +6,7 @@ use super::{Kind, MESSAGES};
 use memchr::memmem::{Finder, FinderRev};
 use std::sync::LazyLock;
 
-/// Most holes that a template has.
-const HOLES: usize = 6;
+const MAX_HOLES: usize = 6;
 
 /// A place in a template that text fills. Meanings: see the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +59,6 @@ impl Hole {
     }
 }
 
-/// A template: its head, then holes, each with what ends it.
 struct Template {
     kind: Kind,
     head: &'static str,
@@ -75,7 +73,7 @@ enum End {
 }
 
 impl End {
-    fn of(hole: Hole, literal: &'static str) -> Self {
+    fn new(hole: Hole, literal: &'static str) -> Self {
         if literal.is_empty() {
             Self::Rest
         } else if hole.is_greedy() {
@@ -85,7 +83,7 @@ impl End {
         }
     }
 
-    /// Returns where in `text` the hole ends, and how long what follows it is.
+    /// Where in `text` the hole ends, and how long what follows it is.
     fn find(&self, text: &str) -> Option<(usize, usize)> {
         let text = text.as_bytes();
         match self {
@@ -100,7 +98,7 @@ impl End {
 #[derive(Debug)]
 pub(super) struct Match<'t> {
     pub(super) kind: Kind,
-    holes: [(Hole, &'t str); HOLES],
+    holes: [(Hole, &'t str); MAX_HOLES],
     count: usize,
 }
 
@@ -111,7 +109,6 @@ impl<'t> Match<'t> {
 }
 
 struct Tables {
-    /// By first byte.
     old: Vec<Vec<Template>>,
     new: Vec<Vec<(&'static str, Kind)>>,
 }
@@ -143,7 +140,7 @@ impl Template {
             let (name, after) = rest.split_once('>').unwrap_or((rest, ""));
             let (literal, next) = after.split_once('<').unwrap_or((after, ""));
             let hole = Hole::named(name);
-            parts.push((hole, End::of(hole, literal)));
+            parts.push((hole, End::new(hole, literal)));
             rest = next;
         }
         Self { kind, head, parts }
@@ -153,7 +150,7 @@ impl Template {
         let mut rest = text.strip_prefix(self.head)?;
         let mut found = Match {
             kind: self.kind,
-            holes: [(Hole::Any, ""); HOLES],
+            holes: [(Hole::Any, ""); MAX_HOLES],
             count: 0,
         };
         for (hole, end) in &self.parts {
@@ -166,14 +163,12 @@ impl Template {
     }
 }
 
-/// Returns the message that unstructured `text` is.
 pub(super) fn old(text: &str) -> Option<Match<'_>> {
     TABLES.old[first(text)]
         .iter()
         .find_map(|template| template.matches(text))
 }
 
-/// Returns the message whose structured text is `text`.
 pub(super) fn new(text: &str) -> Option<Kind> {
     TABLES.new[first(text)]
         .iter()

@@ -287,11 +287,17 @@ fn of_too_many_incidents_the_latest_are_kept_and_the_others_counted() {
         }
     }
     let (kept, dropped) = incidents.finish(Some(at("23:00:00")));
-    assert_eq!((kept.len(), dropped), (INCIDENTS, 400 - INCIDENTS as u64));
+    assert_eq!(
+        (kept.len(), dropped),
+        (MAX_INCIDENTS, 400 - MAX_INCIDENTS as u64)
+    );
     assert!(kept.iter().all(|incident| incident.lines == 300));
     let samples: usize = kept.iter().map(|incident| incident.samples.len()).sum();
-    assert!(samples <= INCIDENTS * FEW + WHOLE * SAMPLES, "{samples}");
-    assert!(kept[0].samples.len() > FEW / 2);
+    assert!(
+        samples <= MAX_INCIDENTS * MAX_OLD_SAMPLES + WHOLE_INCIDENTS * MAX_SAMPLES,
+        "{samples}"
+    );
+    assert!(kept[0].samples.len() > MAX_OLD_SAMPLES / 2);
     assert_eq!(
         kept.last().map(|last| last.last_line.date_naive()),
         events[0].at.map(|at| at.date_naive() - day)

@@ -1,10 +1,10 @@
-//! What is asked of a single line: its times, whether it is fatal, whether it tells of losses; and cheap guesses
+//! What is asked of a single line: its times, whether it is fatal, whether it reports losses; and cheap guesses
 //! at lines that are not parsed.
 
 use crate::{
-    kubelet::event::{Facts, classify},
+    kubelet::event::{MessageFields, classify},
     syntax::{
-        framing::{self, Owner, Peeled},
+        framing::{self, Owner, Unframed},
         klog::{self, Severity},
         time::{Stamp, Yearless, epoch_millis},
     },
@@ -12,33 +12,30 @@ use crate::{
 use std::borrow::Cow;
 
 /// Pushes what `text` says; a fatal line that is nothing else known is known as that.
-pub(super) fn classify_into(text: &str, severity: Severity, facts: &mut Vec<Facts>) {
-    facts.clear();
+pub(super) fn classify_into(text: &str, severity: Severity, fields: &mut Vec<MessageFields>) {
+    fields.clear();
     if text.starts_with('{') {
-        classify::record(text.as_bytes(), facts);
+        classify::record(text.as_bytes(), fields);
     } else if severity == Severity::Fatal {
-        classify::fatal(text, facts);
+        classify::fatal(text, fields);
     } else {
-        classify::text(text, facts);
+        classify::text(text, fields);
     }
 }
 
-/// Returns `bytes` as text; valid text, the usual case, is checked by the faster of std's two ways.
+/// `bytes` as text; valid text, the usual case, is checked by the faster of std's two ways.
 pub(super) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
-/// Returns klog's stamp and the message after its header.
-pub(super) fn times<'a>(peeled: &'a Peeled<'_>) -> (Option<Yearless>, &'a [u8]) {
-    match peeled.header {
-        Some(header) => (Some(header.stamp), &peeled.message[header.len..]),
-        None => (None, &peeled.message),
-    }
+/// klog's own stamp, and that of the record or the envelope context it.
+pub(super) fn stamps_of(unframed: &Unframed<'_>) -> (Option<Yearless>, Option<Stamp>) {
+    let klog = unframed.header.map(|header| header.stamp);
+    (klog, record_stamp(unframed).or(unframed.stamp))
 }
 
-/// Returns the time of a klog JSON record, `{"ts":1796010357319.6838,…}`.
-pub(super) fn record_stamp(peeled: &Peeled<'_>) -> Option<Stamp> {
-    let digits = peeled.message.strip_prefix(b"{\"ts\":")?;
+pub(super) fn record_stamp(unframed: &Unframed<'_>) -> Option<Stamp> {
+    let digits = unframed.message.strip_prefix(b"{\"ts\":")?;
     let end = memchr::memchr2(b',', b'}', digits).unwrap_or(digits.len());
     let millis = std::str::from_utf8(&digits[..end])
         .ok()?
@@ -48,14 +45,12 @@ pub(super) fn record_stamp(peeled: &Peeled<'_>) -> Option<Stamp> {
     epoch_millis(millis).map(Stamp::Exact)
 }
 
-/// Returns what a line shows of its time: klog's own stamp, and that of what stands around it.
+/// What a line shows of its time: klog's own stamp, and that of what stands context it.
 pub(crate) fn stamps(raw: &[u8]) -> Option<(Option<Yearless>, Option<Stamp>)> {
     if !may_have_time(raw) {
         return None;
     }
-    let peeled = framing::peel(raw);
-    let (own, _) = times(&peeled);
-    let envelope = record_stamp(&peeled).or(peeled.stamp);
+    let (own, envelope) = stamps_of(&framing::unframe(raw));
     (own.is_some() || envelope.is_some()).then_some((own, envelope))
 }
 
@@ -63,7 +58,7 @@ pub(super) fn is_fatal(raw: &[u8]) -> bool {
     raw.first() == Some(&b'F') && klog::header(raw).is_some()
 }
 
-/// Returns whether a message says that lines of this log were lost.
+/// Whether a message says that lines of this log were lost.
 pub(super) fn is_loss(message: &str) -> bool {
     if let Some((_, rest)) = message.split_once("Suppressed ") {
         return rest.contains(" messages from ")
@@ -84,7 +79,7 @@ pub(super) fn may_have_time(raw: &[u8]) -> bool {
     }
 }
 
-/// Returns whether the kubelet wrote a line that is not parsed and has a time. Only unusual envelopes are taken off for that: in a
+/// Whether the kubelet wrote a line that is not parsed and has a time. Only unusual envelopes are taken off for that: in a
 /// log of all programs most lines are not the kubelet's.
 pub(crate) fn is_own(raw: &[u8]) -> bool {
     if !may_have_time(raw) {
@@ -132,13 +127,12 @@ pub(crate) fn is_own(raw: &[u8]) -> bool {
     framing::owner_of(ident).is_kubelet() || (may_have_time(&raw[end + 2..]) && is_own_inside(raw))
 }
 
-/// Takes all envelopes off to see whether the kubelet wrote a line.
 fn is_own_inside(raw: &[u8]) -> bool {
-    let peeled = framing::peel(raw);
-    match peeled.owner {
+    let unframed = framing::unframe(raw);
+    match unframed.owner {
         Owner::Kubelet(_) => true,
         Owner::Kernel | Owner::Systemd | Owner::Other => false,
-        Owner::Unnamed => peeled.header.is_some() || record_stamp(&peeled).is_some(),
+        Owner::Unnamed => unframed.header.is_some() || record_stamp(&unframed).is_some(),
     }
 }
 

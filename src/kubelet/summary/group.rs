@@ -1,25 +1,21 @@
 //! Equal messages about the same thing, as one: what they have in common, how many, the first and the last.
 
-use crate::kubelet::event::{ErrorClass, Event, Facts, Weight};
+use crate::kubelet::event::{ErrorClass, Event, MessageFields, Weight};
 use chrono::TimeDelta;
 use std::{cmp::Ordering, sync::Arc};
 
 /// After a pause this long the same message is another story; a hang repeats its time-outs every 2 to 4 minutes.
 pub const PAUSE: TimeDelta = TimeDelta::minutes(10);
 
-/// Equal messages about the same thing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// How many.
     pub count: u64,
-    /// The first.
     pub first: Event,
-    /// The last.
     pub last: Event,
 }
 
 impl Group {
-    pub(super) fn of(event: Event) -> Self {
+    pub(super) fn new(event: Event) -> Self {
         Self {
             count: 1,
             first: event.clone(),
@@ -27,7 +23,7 @@ impl Group {
         }
     }
 
-    /// Returns whether `event`, though it says the same, comes after a pause: it is another story.
+    /// Whether `event`, though it says the same, comes after a pause: it is another story.
     pub(super) fn ended_before(&self, event: &Event) -> bool {
         self.last
             .at
@@ -36,39 +32,37 @@ impl Group {
     }
 }
 
-/// What the events of a group have in common.
 #[derive(Debug, Clone)]
-pub(super) struct About(pub(super) Arc<Facts>);
+pub(super) struct About(pub(super) Arc<MessageFields>);
 
 impl About {
-    /// Returns whether a healthy node says it of one pod after the other, as it lets go of them.
+    /// Whether a healthy node says it of one pod after the other, as it lets go of them.
     pub(super) fn is_quiet(&self) -> bool {
-        let error = self.0.error.as_ref();
-        error.is_some_and(|error| error.class == ErrorClass::NotFound)
+        self.0.error_class() == Some(ErrorClass::NotFound)
             || matches!(self.0.kind.message().weight, Weight::Weak | Weight::Context)
     }
 
-    /// Returns what they have in common besides the message.
     fn key(&self) -> impl Ord {
-        let facts = &*self.0;
-        let id = facts.subject();
+        let fields = &*self.0;
+        let id = fields.subject();
         // A message about a container is about that, whichever way it names its pod.
-        let pod = facts.pod.as_ref().filter(|_| id.is_none());
-        let uid = facts.uid.as_ref().filter(|_| id.is_none());
-        let class = facts.error.as_ref().map(|error| error.class);
+        let pod = fields.pod.as_ref().filter(|_| id.is_none());
+        let uid = fields.uid.as_ref().filter(|_| id.is_none());
+        let class = fields.error_class();
         // One process that was killed is not another, nor one server another.
-        let named = facts.detail.as_deref();
-        let named = named.filter(|_| facts.kind.is_of_machine());
+        let named = fields.detail.as_deref();
+        let named = named.filter(|_| fields.kind.is_of_machine());
         (class, id, pod, uid, named)
     }
 }
 
 impl Ord for About {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Lines that are repeated share their facts.
-        match Arc::ptr_eq(&self.0, &other.0) {
-            true => Ordering::Equal,
-            false => (self.0.kind.cmp(&other.0.kind)).then_with(|| self.key().cmp(&other.key())),
+        // Lines that are repeated share their fields.
+        if Arc::ptr_eq(&self.0, &other.0) {
+            Ordering::Equal
+        } else {
+            (self.0.kind.cmp(&other.0.kind)).then_with(|| self.key().cmp(&other.key()))
         }
     }
 }

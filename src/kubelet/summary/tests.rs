@@ -1,7 +1,7 @@
 //! Lines as the kubelet writes them in, groups, names and signs out.
 
 use super::*;
-use crate::kubelet::parser::{Hints, Parser, Told};
+use crate::kubelet::parser::{Hints, Parser, SourceInfo};
 use chrono::DateTime;
 
 const ID: &str = "16f838fe643819ed2ca4923d031dd51dedbd85704a59f965b86323a2b8cadf47";
@@ -13,7 +13,7 @@ fn at(time: &str) -> Time {
 }
 
 /// The events of these lines, read in the evening of the day, and what the parser told of them.
-pub(crate) fn parsed(lines: &[String]) -> (Vec<Event>, Told) {
+pub(crate) fn parsed(lines: &[String]) -> (Vec<Event>, SourceInfo) {
     let hints = Hints {
         now: at("23:00:00"),
         utc_offset: None,
@@ -24,13 +24,13 @@ pub(crate) fn parsed(lines: &[String]) -> (Vec<Event>, Told) {
         parser.line(line.as_bytes(), &mut events);
     }
     parser.finish(&mut events);
-    (events, parser.told().clone())
+    (events, parser.source_info().clone())
 }
 
 /// What these lines tell.
 pub(crate) fn digest(lines: &[String]) -> Log {
     let (events, told) = parsed(lines);
-    let mut digest = Digest::default();
+    let mut digest = LogSummary::default();
     events.into_iter().for_each(|event| digest.observe(event));
     let source = Source {
         name: "kubelet.log".to_owned(),
@@ -264,7 +264,7 @@ fn stop_timed_out(n: u64) -> String {
 fn what_finds_no_room_is_the_earlier_and_counted() {
     let lines: Vec<_> = (0..9000).map(stop_timed_out).collect();
     let log = digest(&lines);
-    assert!((GROUPS / 2..=GROUPS).contains(&log.groups.len()));
+    assert!((MAX_GROUPS / 2..=MAX_GROUPS).contains(&log.groups.len()));
     assert_eq!(log.dropped, 9000 - log.groups.len() as u64);
     assert_eq!(log.counts["stop-sandbox-failed"], 9000);
     let last = log.groups.last().unwrap();
@@ -305,8 +305,8 @@ fn a_story_that_ends_again_and_again_keeps_its_latest() {
         })
         .collect();
     let log = digest(&lines);
-    assert_eq!(log.groups.len(), ENDED + 1);
-    assert_eq!(log.dropped, 900 - (ENDED as u64 + 1));
+    assert_eq!(log.groups.len(), MAX_ENDED + 1);
+    assert_eq!(log.dropped, 900 - (MAX_ENDED as u64 + 1));
     assert_eq!(log.groups[0].first.citation.line, Some(388));
 }
 
@@ -346,7 +346,7 @@ fn of_several_pods_of_one_name_the_removal_is_that_of_the_time_or_of_the_uid() {
             let Some((crate::syntax::time::Stamp::Exact(moment), _)) = at(time) else {
                 unreachable!("that is a time");
             };
-            let removal = log.removal_of(Some(&pod), uid, Some(moment));
+            let removal = log.deletion_of(Some(&pod), uid, Some(moment));
             removal.map(|event| event.at.unwrap().format("%H:%M:%S").to_string())
         };
         let told = |time: &str| of(time, None).unwrap();
@@ -371,7 +371,7 @@ fn of_several_pods_of_one_name_the_removal_is_that_of_the_time_or_of_the_uid() {
 
 #[test]
 fn the_latest_names_and_removals_are_remembered_however_many_there_were() {
-    let most = (NAMES + NAMES / 4) as u64;
+    let most = (MAX_NAMES + MAX_NAMES / 4) as u64;
     let lines: Vec<_> = (0..most)
         .flat_map(|n| {
             [
@@ -396,8 +396,8 @@ fn the_latest_names_and_removals_are_remembered_however_many_there_were() {
     assert_eq!(name, Some(format!("default/web-{}", most - 1)));
     assert_eq!(log.pod_of(&id(0)), None);
     let uid = PodUid::parse(&format!("de17858b-93b5-459e-01e9-{:012x}", most - 1)).unwrap();
-    assert!(log.removal_of(None, Some(&uid), None).is_some());
+    assert!(log.deletion_of(None, Some(&uid), None).is_some());
     assert!(log.pod_named(&uid).is_some());
-    let removals = most - removals::REMOVALS as u64;
-    assert_eq!(log.forgotten, removals + NAMES as u64);
+    let pod_deletions = most - pod_deletions::MAX_DELETIONS as u64;
+    assert_eq!(log.forgotten, pod_deletions + MAX_NAMES as u64);
 }

@@ -1,13 +1,12 @@
 //! A file that grows, is rotated (by a new file of its name, or by a copy and truncation), is gone, or not there yet.
 //!
-//! It is looked at several times a second: that sees what no notice of the kernel tells, on file systems of servers,
-//! too. What is written between the last look and a truncation is in the copy only, and that is said. A file that had the
-//! name between two looks only is found among the rotations.
+//! It is polled several times a second: the kernel reports no changes of network file systems. What is written between
+//! the last poll and a truncation is in the copy only, and that is a gap. A file that had the name between two polls only
+//! is found among the rotations.
 
 use super::{
-    BLOCK, Message, Opening,
-    between::{Id, Known, Missed},
-    open,
+    BLOCK, Message, ReadFrom, file_kind,
+    rotated::{FileId, KnownRotations, Missed},
 };
 use std::{
     fs::{self, File, Metadata},
@@ -19,36 +18,32 @@ use std::{
     time::Duration,
 };
 
-/// How often it is looked at.
-const LOOK: Duration = Duration::from_millis(200);
-/// How much of its beginning tells whether it was written anew: a klog line's stamp has microseconds.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// Bytes of its beginning that show whether it was rewritten: a klog line's stamp has microseconds.
 const HEAD: usize = 256;
 
-/// Nobody listens any more.
 struct Closed;
 
-/// The file, as far as it was read.
-struct Opened {
+struct FollowedFile {
     file: File,
-    id: Id,
+    id: FileId,
     at: u64,
-    /// Its first bytes.
     head: Vec<u8>,
-    /// Its size and time at the last look.
+    /// Its size and time at the last poll.
     seen: Option<(u64, i64, i64)>,
-    /// What was beside it when it was opened, or truncated.
-    beside: Known,
+    /// Its rotations when it was opened, or truncated.
+    rotations: KnownRotations,
 }
 
-impl Opened {
-    fn new(file: File, id: Id, beside: Known) -> Self {
+impl FollowedFile {
+    fn new(file: File, id: FileId, rotations: KnownRotations) -> Self {
         Self {
             file,
             id,
             at: 0,
             head: Vec::new(),
             seen: None,
-            beside,
+            rotations,
         }
     }
 }
@@ -56,36 +51,34 @@ impl Opened {
 struct Follower<'a> {
     path: &'a Path,
     to: &'a SyncSender<Message>,
-    opened: Option<Opened>,
-    /// What was told last, which is not told again.
-    told: String,
+    opened: Option<FollowedFile>,
+    last_warning: String,
 }
 
-/// Sends what is in the file at `path` and is written to it, until nobody listens or `leash` is gone.
-pub(super) fn follow(path: &Path, leash: &Weak<()>, to: &SyncSender<Message>) {
+/// Sends what is in the file at `path` and is written to it, until the receiver or `alive` is gone.
+pub(super) fn follow(path: &Path, alive: &Weak<()>, to: &SyncSender<Message>) {
     let mut follower = Follower {
         path,
         to,
         opened: None,
-        told: String::new(),
+        last_warning: String::new(),
     };
-    while leash.strong_count() > 0 && follower.look().is_ok() {
-        thread::sleep(LOOK);
+    while alive.strong_count() > 0 && follower.poll().is_ok() {
+        thread::sleep(POLL_INTERVAL);
     }
 }
 
-fn id(metadata: &Metadata) -> Id {
+fn id(metadata: &Metadata) -> FileId {
     (metadata.dev(), metadata.ino())
 }
 
 impl Follower<'_> {
-    /// Looks once, and sends what is new.
-    fn look(&mut self) -> Result<(), Closed> {
+    fn poll(&mut self) -> Result<(), Closed> {
         if self.opened.is_none() {
             return self.open();
         }
-        self.read_on()?;
-        // The old file stays as long as nobody writes to the new one: its writer may not know of it yet.
+        self.send_new()?;
+        // The old file stays until the new one is written to: its writer may not know of it yet.
         let new = fs::metadata(self.path).ok().filter(|now| {
             let other = self.opened.as_ref().is_some_and(|old| old.id != id(now));
             other && now.is_file() && now.len() > 0
@@ -93,26 +86,30 @@ impl Follower<'_> {
         let Some(new) = new else {
             return Ok(());
         };
-        self.read_on()?;
-        self.read_between(id(&new))?;
+        self.send_new()?;
+        self.send_missed(id(&new))?;
         self.open()
     }
 
     /// Sends what had the name after the old file, and before the new one.
-    fn read_between(&mut self, new: Id) -> Result<(), Closed> {
+    fn send_missed(&mut self, new: FileId) -> Result<(), Closed> {
         let Some(old) = &self.opened else {
             return Ok(());
         };
-        let Missed { files, lost } = old.beside.missed(self.path, [old.id, new], &old.head);
+        let Missed { files, lost } = old.rotations.missed(self.path, [old.id, new], &old.head);
         if lost > 0 {
-            let why = format!("it was rotated so fast that {lost} files of it were not read");
-            self.send(Message::Told(why))?;
+            let why = format!("{lost} rotations came too fast to be read");
+            self.send(Message::Warning(why))?;
         }
         for file in files {
             let Ok(about) = file.metadata() else { continue };
-            self.opened = Some(Opened::new(file, id(&about), Known::default()));
-            self.send(Message::Start(Opening::Start))?;
-            self.read_on()?;
+            self.opened = Some(FollowedFile::new(
+                file,
+                id(&about),
+                KnownRotations::default(),
+            ));
+            self.send(Message::Start(ReadFrom::Start))?;
+            self.send_new()?;
         }
         Ok(())
     }
@@ -125,36 +122,36 @@ impl Follower<'_> {
         });
         match opened {
             Ok((file, id)) => {
-                self.opened = Some(Opened::new(file, id, Known::look(self.path)));
-                self.told.clear();
-                self.send(Message::Start(Opening::Start))?;
-                self.read_on()
+                self.opened = Some(FollowedFile::new(file, id, KnownRotations::list(self.path)));
+                self.last_warning.clear();
+                self.send(Message::Start(ReadFrom::Start))?;
+                self.send_new()
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.tell("it is not there yet; it is read once it is".to_owned())
+                self.warn("it does not exist yet: waiting for it".to_owned())
             }
-            Err(error) => self.tell(format!("{:#}", open::explain(&error))),
+            Err(error) => self.warn(format!("{:#}", file_kind::explain_open(&error))),
         }
     }
 
-    /// Sends what was written since the last look.
-    fn read_on(&mut self) -> Result<(), Closed> {
+    /// Sends what was written since the last poll.
+    fn send_new(&mut self) -> Result<(), Closed> {
         let Some(opened) = &mut self.opened else {
             return Ok(());
         };
         match opened.changed() {
             Ok(None) => return Ok(()),
-            Ok(Some(Change::More)) => {}
-            Ok(Some(Change::Anew)) => {
+            Ok(Some(Change::Appended)) => {}
+            Ok(Some(Change::Rewritten)) => {
                 (opened.at, opened.seen) = (0, None);
                 opened.head.clear();
-                // A copy was made of it.
-                opened.beside = Known::look(self.path);
-                let why = "it was truncated: what was written to it right before may be missing";
-                self.send(Message::Told(why.to_owned()))?;
-                self.send(Message::Start(Opening::Start))?;
+                // A copy of it is a new rotation.
+                opened.rotations = KnownRotations::list(self.path);
+                let why = "it was truncated: the lines written right before may be missing";
+                self.send(Message::Warning(why.to_owned()))?;
+                self.send(Message::Start(ReadFrom::Start))?;
             }
-            Err(error) => return self.tell(format!("reading it failed: {error}")),
+            Err(error) => return self.warn(format!("reading it failed: {error}")),
         }
         let mut block = vec![0; BLOCK];
         while let Some(opened) = &mut self.opened {
@@ -164,19 +161,19 @@ impl Follower<'_> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
                     let at = opened.at;
-                    return self.tell(format!("reading it failed after {at} bytes: {error}"));
+                    return self.warn(format!("reading it failed after {at} bytes: {error}"));
                 }
             }
         }
         Ok(())
     }
 
-    fn tell(&mut self, words: String) -> Result<(), Closed> {
-        if self.told == words {
+    fn warn(&mut self, text: String) -> Result<(), Closed> {
+        if self.last_warning == text {
             return Ok(());
         }
-        self.told.clone_from(&words);
-        self.send(Message::Told(words))
+        self.last_warning.clone_from(&text);
+        self.send(Message::Warning(text))
     }
 
     fn send(&self, message: Message) -> Result<(), Closed> {
@@ -184,16 +181,14 @@ impl Follower<'_> {
     }
 }
 
-/// What became of a file.
 enum Change {
-    /// Something may have been added.
-    More,
-    /// It was written from its beginning again.
-    Anew,
+    Appended,
+    /// Written from its beginning again.
+    Rewritten,
 }
 
-impl Opened {
-    /// Returns what became of it since the last look, if it was touched.
+impl FollowedFile {
+    /// The change since the last poll, if it was modified.
     fn changed(&mut self) -> io::Result<Option<Change>> {
         let metadata = self.file.metadata()?;
         let now = (metadata.len(), metadata.mtime(), metadata.mtime_nsec());
@@ -202,7 +197,7 @@ impl Opened {
         }
         self.seen = Some(now);
         if metadata.len() < self.at {
-            return Ok(Some(Change::Anew));
+            return Ok(Some(Change::Rewritten));
         }
         let mut head = vec![0; self.head.len()];
         let same = match self.file.read_exact_at(&mut head, 0) {
@@ -210,10 +205,13 @@ impl Opened {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => false,
             Err(error) => return Err(error),
         };
-        Ok(Some(if same { Change::More } else { Change::Anew }))
+        Ok(Some(if same {
+            Change::Appended
+        } else {
+            Change::Rewritten
+        }))
     }
 
-    /// Reads the next bytes.
     fn read(&mut self, block: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read_at(block, self.at)?;
         // As long as the head is not full, it ends where the reading is.

@@ -1,20 +1,19 @@
-//! A journal that goes on: `journalctl --follow`, from the first of its entries that are asked for.
+//! A journal that is written to: `journalctl --follow`, from the first of its entries that are asked for.
 
-use super::{Message, Opening, begin, pass_on};
+use super::{Message, ReadFrom, file_kind, send_blocks, spawn};
 use crate::{
     io::child::Running,
     log::{
-        journal::{self, Query, What, Word},
-        open,
-        units::UNITS,
+        journal::{self, Entries, Query},
+        systemd_units::UNITS,
     },
     syntax::time::Time,
 };
 use anyhow::{Context as _, bail};
 use std::{ffi::OsStr, io, sync::mpsc::SyncSender};
 
-/// Starts journalctl for that unit, or (if it is empty) for all that run a kubelet, and the threads that listen to it.
-/// Returns the journal's name, and journalctl, which ends when it is let go.
+/// Starts journalctl for that unit, or (if it is empty) for all that run a kubelet, and the threads that read it.
+/// Returns the journal's name, and journalctl, which ends when it is dropped.
 ///
 /// # Errors
 /// journalctl cannot be run.
@@ -24,13 +23,14 @@ pub(super) fn start(
     since: Option<Time>,
     to: SyncSender<Message>,
 ) -> anyhow::Result<(String, Running)> {
-    let units = match unit.is_empty() {
-        true => UNITS.as_slice(),
-        false => &[unit],
+    let units = if unit.is_empty() {
+        UNITS.as_slice()
+    } else {
+        &[unit]
     };
     let (name, first, others) = match units {
         [only] => (
-            format!("journal of {}", journal::whole_name(only)),
+            format!("journal of {}", journal::full_unit_name(only)),
             *only,
             &[][..],
         ),
@@ -40,13 +40,13 @@ pub(super) fn start(
     let query = Query {
         program,
         from: &[],
-        what: What::Unit(first),
+        entries: Entries::Unit(first),
         since,
         until: None,
         last: false,
     };
     let mut command = journal::command(&query);
-    // Of several units an entry of any is shown.
+    // Several units: entries of any.
     command
         .args(others.iter().map(|unit| format!("--unit={unit}")))
         // Else it begins with the last ten entries.
@@ -62,24 +62,23 @@ pub(super) fn start(
     let stdout = stdout.context("can't read from journalctl")?;
     let stderr = running.child.stderr.take();
     let stderr = stderr.context("can't read from journalctl")?;
-    let complaints = to.clone();
-    begin(move || {
-        drop(to.send(Message::Start(Opening::Unnumbered)));
-        if let Err(error) = pass_on(stdout, &to) {
-            drop(to.send(Message::Failed(open::explain(&error))));
+    let warnings = to.clone();
+    spawn(move || {
+        drop(to.send(Message::Start(ReadFrom::Unnumbered)));
+        if let Err(error) = send_blocks(stdout, &to) {
+            drop(to.send(Message::Failed(file_kind::explain_open(&error))));
         }
     })?;
-    begin(move || listen(stderr, &complaints))?;
+    spawn(move || send_complaints(stderr, &warnings))?;
     Ok((name, running))
 }
 
-/// Passes on what journalctl complains of, as it does.
-fn listen(stderr: impl io::Read, to: &SyncSender<Message>) {
-    journal::each_word(stderr, &mut |word| {
-        let words = match word {
-            Word::Complaint(line) => journal::complaint(&line),
-            Word::Damage(line) => Some(journal::damaged(&line)),
+fn send_complaints(stderr: impl io::Read, to: &SyncSender<Message>) {
+    journal::each_message(stderr, &mut |message| {
+        let warning = match message {
+            journal::Message::Complaint(line) => journal::explain_complaint(&line),
+            journal::Message::Damage(line) => Some(journal::describe_damage(&line)),
         };
-        words.is_none_or(|words| to.send(Message::Told(words)).is_ok())
+        warning.is_none_or(|warning| to.send(Message::Warning(warning)).is_ok())
     });
 }

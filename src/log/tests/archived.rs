@@ -1,7 +1,7 @@
 //! Archives of logs, as collectors save them.
 
 use super::{Entry, directory_of, gaps, outcome, pack, stale, tar_of};
-use crate::{io::decompress::Kind, log::Reading};
+use crate::{io::decompress::Compression, log::Reading};
 use std::{fs, os::unix::fs::symlink, path::Path, process, thread};
 
 fn text(path: &Path) -> &str {
@@ -16,7 +16,12 @@ fn file(name: &str, day: u8) -> Entry {
 fn cited(tar: &[u8]) -> (Vec<String>, Vec<String>, Vec<String>) {
     let mut told = None;
     let mut kinds = vec![tar.to_owned()];
-    for kind in [Kind::Gzip, Kind::Zstd, Kind::Xz, Kind::Bzip2] {
+    for kind in [
+        Compression::Gzip,
+        Compression::Zstd,
+        Compression::Xz,
+        Compression::Bzip2,
+    ] {
         kinds.push(pack(kind, tar));
     }
     for bytes in kinds {
@@ -39,11 +44,11 @@ fn the_logs_of_an_archive_go_in_the_order_of_their_times_by_the_names_that_they_
         file("node/kubelet.log.1", 29),
         Entry::file(
             "node/kubelet.log.2.gz",
-            &pack(Kind::Gzip, stale(28, "11:00:00").as_bytes()),
+            &pack(Compression::Gzip, stale(28, "11:00:00").as_bytes()),
         ),
         Entry::file(
             "node/kubelet.log.3.zst",
-            &pack(Kind::Zstd, stale(27, "11:00:00").as_bytes()),
+            &pack(Compression::Zstd, stale(27, "11:00:00").as_bytes()),
         ),
         Entry::file("node/kubelet.conf", b"clusterDomain: cluster.local\n"),
         Entry::file(
@@ -112,87 +117,36 @@ fn in_each_folder_klogs_lowest_level_and_the_kubelets_own_log_stand_for_the_othe
     );
 }
 
-/// Returns an archive of two logs, the newer one first and the older one compressed.
-fn two_logs() -> Vec<u8> {
-    let older = pack(Kind::Xz, stale(27, "11:00:00").as_bytes());
-    tar_of(&[
-        file("kubelet.log", 28),
-        Entry::file("kubelet.log.1.xz", &older),
-        Entry::file("kubelet.conf", b"x"),
-    ])
-}
-
 #[test]
-fn an_archive_in_an_archive_is_a_folder_of_it() {
-    let tar = tar_of(&[
+fn archives_inside_an_archive_are_skipped_and_named() {
+    let inner = tar_of(&[file("kubelet.log", 28)]);
+    let mut entries = vec![
+        Entry::file("node.tar", &inner),
         file("kubelet.log", 30),
-        Entry::file("node.tar", &two_logs()),
-        file("kubelet.log.1", 29),
-    ]);
+        Entry::file("a/node.tgz", &pack(Compression::Gzip, &inner)),
+    ];
+    let skipped =
+        "skipped archives inside it (node.tar, a/node.tgz): unpack them and pass them with --log";
+    let tar = tar_of(&entries);
     let (names, lines, gaps) = cited(&tar);
-    assert_eq!(
-        names,
-        [
-            "bundle.tar:node.tar/kubelet.log.1.xz",
-            "bundle.tar:node.tar/kubelet.log",
-            "bundle.tar:kubelet.log.1",
-            "bundle.tar:kubelet.log",
-        ]
-    );
-    assert_eq!(lines[1], "kubelet.log:1 28 11:00");
-    assert!(lines.len() == 4 && gaps.is_empty(), "{lines:?} {gaps:?}");
-    let (reading, lines) = piped(pack(Kind::Gzip, &tar));
-    assert!(lines.len() == 4 && reading.gaps.is_empty(), "{reading:?}");
-    assert_eq!(
-        reading.sources[1].name.rsplit('/').next(),
-        Some("kubelet.log")
-    );
-}
-
-#[test]
-fn a_compressed_archive_in_an_archive_is_read_and_in_a_compressed_one_refused() {
-    let inner = pack(Kind::Gzip, &two_logs());
-    let tar = tar_of(&[
-        Entry::file("a/node.tgz", &inner),
-        Entry::file(
-            "b/node.tzst",
-            &pack(Kind::Zstd, &tar_of(&[file("kubelet.log", 26)])),
-        ),
-        file("kubelet.log", 30),
-    ]);
-    let (_dir, path) = directory_of(&[("bundle", tar.clone())]);
-    let (reading, lines) = outcome(&["--log", text(&path.join("bundle"))]).unwrap();
-    assert!(
-        lines.len() == 4 && reading.gaps.is_empty(),
-        "{lines:?} {reading:?}"
-    );
-    let (_dir, path) = directory_of(&[("bundle", pack(Kind::Gzip, &tar))]);
-    let (reading, lines) = outcome(&["--log", text(&path.join("bundle"))]).unwrap();
-    assert_eq!(lines, ["bundle:kubelet.log:1 30 11:00"]);
-    assert_eq!(gaps(&reading).len(), 2);
-    assert!(
-        reading.gaps[0].why.contains("unpack the outer"),
-        "{reading:?}"
-    );
-}
-
-#[test]
-fn an_archive_that_is_cut_or_too_deep_in_others_is_a_gap() {
-    // Behind the second log's text.
-    let cut = &two_logs()[..1536 + 300];
-    let tar = tar_of(&[Entry::file("node.tar", cut), file("kubelet.log", 30)]);
-    let (names, _, gaps) = cited(&tar);
-    assert_eq!(names.len(), 3, "{names:?}");
-    assert!(
-        gaps.len() == 1 && gaps[0].starts_with("bundle.tar:node.tar: it is cut short"),
-        "{gaps:?}"
-    );
-    let deep = (0..6).fold(two_logs(), |tar, _| tar_of(&[Entry::file("a.tar", &tar)]));
-    let tar = tar_of(&[file("kubelet.log", 30), Entry::file("b.tar", &deep)]);
-    let (names, _, gaps) = cited(&tar);
     assert_eq!(names, ["bundle.tar:kubelet.log"]);
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(gaps, [format!("bundle.tar: {skipped}")]);
+    let (reading, lines) = piped(pack(Compression::Gzip, &tar));
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(super::gaps(&reading), [format!("pipe: {skipped}")]);
+    // Without any other log nothing can be read.
+    entries.remove(1);
+    let (_dir, path) = directory_of(&[("bundle", tar_of(&entries))]);
+    let error = outcome(&["--log", text(&path.join("bundle"))]).unwrap_err();
+    let words = "none of its 2 files is a log of the kubelet; skipped archives inside it";
+    assert!(error.to_string().contains(words), "{error}");
+    // Of many some are named.
+    entries.extend((0..5).map(|number| Entry::file(&format!("{number}.tar"), &inner)));
+    entries.push(file("kubelet.log", 30));
+    let (_, _, gaps) = cited(&tar_of(&entries));
     assert!(
-        gaps.len() == 1 && gaps[0].contains("too deep in others"),
+        gaps[0].contains("(node.tar, a/node.tgz, 0.tar, 1.tar and 3 more)"),
         "{gaps:?}"
     );
 }
@@ -224,7 +178,7 @@ fn more_logs_than_are_worth_their_order_stay_in_the_archives() {
     let entries: Vec<Entry> = (0..40)
         .map(|number| Entry::file(&format!("{number}/kubelet.log"), minute(number).as_bytes()))
         .collect();
-    let (_dir, path) = directory_of(&[("bundle", pack(Kind::Gzip, &tar_of(&entries)))]);
+    let (_dir, path) = directory_of(&[("bundle", pack(Compression::Gzip, &tar_of(&entries)))]);
     let (reading, lines) = outcome(&["--log", text(&path.join("bundle"))]).unwrap();
     assert_eq!(
         (lines.len(), lines[0].as_str()),
@@ -232,7 +186,7 @@ fn more_logs_than_are_worth_their_order_stay_in_the_archives() {
     );
     let note = &reading.notes[0];
     assert!(
-        note.contains("bundle: its logs are read in its own order"),
+        note.contains("bundle: its logs were read in the archive's order"),
         "{note}"
     );
     // Not one note for each of them.
@@ -256,7 +210,7 @@ fn cut_archives() -> [Vec<u8>; 2] {
         file("kubelet.log.1", 28),
         Entry::file("kubelet.log", long.as_bytes()),
     ]);
-    let gz = pack(Kind::Gzip, &tar);
+    let gz = pack(Compression::Gzip, &tar);
     [
         tar[..512 * 3 + long.len() / 2].to_owned(),
         gz[..gz.len() * 3 / 4].to_owned(),
@@ -300,7 +254,7 @@ fn an_archive_without_a_log_is_refused_and_one_name_may_stand_for_two() {
 
 #[test]
 fn an_archive_and_its_members_share_the_memory_that_there_is() {
-    let xz = pack(Kind::Xz, stale(29, "11:00:00").as_bytes());
+    let xz = pack(Compression::Xz, stale(29, "11:00:00").as_bytes());
     let tar = tar_of(&[
         Entry::file("kubelet.log.1.xz", &xz),
         file("kubelet.log", 30),
@@ -315,7 +269,7 @@ fn an_archive_and_its_members_share_the_memory_that_there_is() {
     assert!(
         told.len() == 1
             && told[0].starts_with(
-                "bundle:kubelet.log.1.xz: to unpack it (xz) takes more than 0 MiB of memory"
+                "bundle:kubelet.log.1.xz: decompressing it (xz) takes more than 0 MiB of memory"
             ),
         "{told:?}"
     );
@@ -356,12 +310,16 @@ fn through_a_pipe_the_logs_come_in_the_archives_order_and_that_is_said() {
         file("kubelet.log", 30),
         Entry::file(
             "kubelet.log.1",
-            &pack(Kind::Bzip2, stale(29, "11:00:00").as_bytes()),
+            &pack(Compression::Bzip2, stale(29, "11:00:00").as_bytes()),
         ),
-        Entry::file("kubelet.log.2.gz", &pack(Kind::Gzip, big.as_bytes())),
+        Entry::file("kubelet.log.2.gz", &pack(Compression::Gzip, big.as_bytes())),
         Entry::file("kubelet.log.3.lz4", b"\x04\x22\x4d\x18"),
     ]);
-    for bytes in [tar.clone(), pack(Kind::Zstd, &tar), pack(Kind::Bzip2, &tar)] {
+    for bytes in [
+        tar.clone(),
+        pack(Compression::Zstd, &tar),
+        pack(Compression::Bzip2, &tar),
+    ] {
         let (reading, lines) = piped(bytes);
         assert_eq!(
             lines,
@@ -413,7 +371,7 @@ fn of_more_logs_than_find_room_the_others_are_counted() {
     assert_eq!(reading.sources.len(), 4096);
     let [gap] = &gaps(&reading)[..] else { panic!() };
     assert!(
-        gap.ends_with("it holds more logs than can be read: 104 were left out"),
+        gap.ends_with("104 logs beyond the first 4096 were skipped"),
         "{gap}"
     );
     // … and of several archives together.
@@ -432,7 +390,7 @@ fn of_more_logs_than_find_room_the_others_are_counted() {
     let told = gaps(&reading);
     assert!(
         told.iter()
-            .any(|gap| gap.starts_with("the logs: 4096 logs more than the 8192")),
+            .any(|gap| gap.starts_with("the logs: 4096 logs beyond the first 8192")),
         "{told:?}"
     );
 }

@@ -133,6 +133,6 @@ fn a_named_container_that_is_not_there_is_an_error_that_names_the_cure() {
     );
     assert_eq!(
         words,
-        "can't read container kubelet: there is no such container: docker ps -a tells their names"
+        "can't read container kubelet: there is no such container: docker ps -a lists their names"
     );
 }

@@ -1,7 +1,7 @@
 //! Logs that somebody copied from a terminal, or searched.
 
 use super::{Entry, directory_of, gaps, outcome, pack, stale, tar_of};
-use crate::io::decompress::Kind;
+use crate::io::decompress::Compression;
 use std::{fs, path::Path, process};
 
 fn text(path: &Path) -> &str {
@@ -22,7 +22,7 @@ fn broken_lines_are_read_from_whatever_they_come_out_of() {
     let rows = rows();
     let (_dir, path) = directory_of(&[
         ("kubelet.log", rows.clone().into_bytes()),
-        ("kubelet.log.gz", pack(Kind::Gzip, rows.as_bytes())),
+        ("kubelet.log.gz", pack(Compression::Gzip, rows.as_bytes())),
         (
             "all.tar",
             tar_of(&[Entry::file("kubelet.log", rows.as_bytes())]),
@@ -30,7 +30,7 @@ fn broken_lines_are_read_from_whatever_they_come_out_of() {
         (
             "all.tar.gz",
             pack(
-                Kind::Gzip,
+                Compression::Gzip,
                 &tar_of(&[Entry::file("kubelet.log", rows.as_bytes())]),
             ),
         ),
@@ -57,7 +57,7 @@ fn broken_lines_are_read_from_whatever_they_come_out_of() {
         assert_eq!(gaps(&reading), [""; 0]);
         let notes = &reading.notes;
         assert!(
-            notes.iter().any(|it| it.contains("broken at 120 columns")),
+            notes.iter().any(|it| it.contains("wrapped at 120 columns")),
             "{notes:?}"
         );
         assert!(reading.sources[0].extract);
@@ -83,7 +83,7 @@ fn broken_lines_are_read_in_whole_whatever_time_is_asked_for() {
         reading
             .notes
             .iter()
-            .any(|it| it.ends_with("since its lines are broken"))
+            .any(|it| it.ends_with("its lines are wrapped"))
     );
 }
 
@@ -101,7 +101,7 @@ fn an_edge_that_cuts_all_lines_is_a_gap_though_no_message_is_left() {
     assert!(lines.is_empty());
     let [gap] = &gaps(&reading)[..] else { panic!() };
     assert!(
-        gap.contains(&format!("cut at {width} columns by a pager")),
+        gap.contains(&format!("a pager cut its lines at {width} columns")),
         "{gap}"
     );
 }

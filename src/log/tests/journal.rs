@@ -1,7 +1,7 @@
 //! journalctl, played by scripts: one that filters like the real one, and others that misbehave.
 
 use super::{directory, events_in, gaps, outcome_in, script};
-use crate::log::{intake::Intake, units};
+use crate::log::{ingest, journal::JournalRequest, systemd_units};
 use chrono::DateTime;
 use std::{
     ffi::OsStr,
@@ -203,7 +203,7 @@ fn of_the_known_units_the_one_that_runs_a_kubelet_is_read() {
     assert_eq!(lines, ["journal of k3s-agent.service:- 30 11:59"]);
     assert_eq!(
         gaps(&reading),
-        ["journal of kubelet.service: it holds no line of the kubelet"]
+        ["journal of kubelet.service: it has no line of the kubelet"]
     );
     assert!(!calls(&root).iter().any(|call| call.contains("rke2")));
 }
@@ -335,7 +335,7 @@ fn damage_that_journalctl_tells_only_who_debugs_it_is_a_gap_and_what_else_it_tel
     assert_eq!(
         damage,
         [
-            "journal of kubelet.service: journald's files are damaged, and some of what they hold may be missing (journalctl: Can't iterate through x, ignoring: Bad message): journalctl --verify tells which"
+            "journal of kubelet.service: journald's files are damaged, and entries may be missing (journalctl: Can't iterate through x, ignoring: Bad message): journalctl --verify shows which"
         ]
     );
 }
@@ -359,40 +359,39 @@ fn garbage_is_read_and_holds_no_line_of_the_kubelet() {
     assert!(lines.is_empty());
     assert_eq!(
         gaps(&reading),
-        ["journal of kubelet.service: it holds no line of the kubelet"]
+        ["journal of kubelet.service: it has no line of the kubelet"]
     );
 }
 
 /// Reads the kubelet's journal for half a second. Returns the gaps, the last of them the error, if any.
 fn impatient(root: &Path) -> Vec<String> {
-    let args = super::args(&[]);
-    let moments = args.moments().unwrap();
+    let moments = super::moments();
     let mut ignore = |_| {};
-    let mut intake = Intake::new(&moments, &mut ignore);
+    let mut ingest = ingest::Ingest::new(&moments, &mut ignore);
     let timeout = Duration::from_millis(500);
     let journalctl = root.join("journalctl");
-    let journal = units::Journal {
+    let journal = JournalRequest {
         program: OsStr::new(&journalctl),
         from: &[],
         unit: Some("kubelet"),
-        picked: true,
+        is_picked: true,
         now: moments.now,
         since: None,
         asked: None,
         until: None,
-        bytes: u64::MAX,
+        max_bytes: u64::MAX,
         timeout,
-        turn: Instant::now() + timeout,
+        first_deadline: Instant::now() + timeout,
         deadline: Instant::now() + timeout,
     };
     let started = Instant::now();
-    let failed = units::read(&journal, &mut intake).err();
+    let failed = systemd_units::read(&journal, &mut ingest).err();
     assert!(
         started.elapsed() < Duration::from_secs(20),
         "{:?}",
         started.elapsed()
     );
-    let mut gaps = gaps(&intake.reading);
+    let mut gaps = gaps(&ingest.reading);
     gaps.extend(failed.map(|(name, error)| format!("{name}: {error:#}")));
     gaps
 }
@@ -472,7 +471,7 @@ fn a_journalctl_that_never_stops_is_cut_off() {
     );
     let gaps = impatient(&root);
     assert!(
-        gaps.len() == 1 && gaps[0].contains("only a part was read"),
+        gaps.len() == 1 && gaps[0].contains("it was read in part or not at all"),
         "{gaps:?}"
     );
     assert_dead(&root.join("pids"));
@@ -497,7 +496,7 @@ fn a_journal_that_begins_after_the_time_asked_for_is_a_gap_and_a_note_where_nobo
         ],
         PLAYED,
     );
-    let gone = "the journal begins at 2026-11-30 11:00:00 +00:00: what was logged before is not there (rotated away, or not kept over a restart)";
+    let gone = "the journal begins at 2026-11-30 11:00:00 +00:00: earlier entries are gone (rotated away, or not kept over a restart)";
     let asked = |since: &[&str]| outcome_in(&root, since).unwrap().0;
     let reading = asked(&["--journal", "--since", "2h"]);
     assert_eq!(
@@ -533,7 +532,7 @@ fn messages_that_journald_dropped_are_a_gap_though_they_are_not_among_the_units_
     assert_eq!(
         gaps(&reading),
         [
-            "journal of kubelet.service: journald dropped 248 of its messages, 2 times, since there were too many at once (RateLimitBurst=)"
+            "journal of kubelet.service: journald dropped 248 of its messages in 2 bursts (RateLimitBurst=)"
         ]
     );
     // Newer ones are the unit's own, too, and told once.

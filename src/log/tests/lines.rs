@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    kubelet::parser::{Hints, Told},
+    kubelet::parser::{Hints, SourceInfo},
     syntax::time::Time,
 };
 use std::fmt::Write as _;
@@ -16,8 +16,8 @@ fn hints() -> Hints {
 fn read<'a>(
     blocks: impl IntoIterator<Item = &'a [u8]>,
     mut guess: impl FnMut() -> Option<Wanted>,
-) -> (Vec<Event>, Told, u64) {
-    let (mut lines, mut events) = (Lines::default(), Vec::new());
+) -> (Vec<Event>, SourceInfo, u64) {
+    let (mut lines, mut events) = (LineSplitter::default(), Vec::new());
     let mut parser = Parser::new("kubelet.log", hints());
     let mut sink = |event| events.push(event);
     let mut out = Out::new(&mut sink);
@@ -26,21 +26,21 @@ fn read<'a>(
             true => Wanted::All,
             false => Wanted::Messages,
         });
-        let spots = Spots::of(block, wanted, !parser.has_begun());
-        lines.push(block, &spots, &mut parser, &mut out);
+        let index = LineIndex::new(block, wanted, !parser.has_begun());
+        lines.push(block, &index, &mut parser, &mut out);
     }
     lines.finish(&mut parser, &mut out);
-    (events, parser.told().clone(), lines.cut)
+    (events, parser.source_info().clone(), lines.cut)
 }
 
 /// Hands every line to the parser.
-fn line_by_line(text: &[u8]) -> (Vec<Event>, Told, u64) {
+fn line_by_line(text: &[u8]) -> (Vec<Event>, SourceInfo, u64) {
     let (mut parser, mut events) = (Parser::new("kubelet.log", hints()), Vec::new());
     for line in text.split_inclusive(|byte| *byte == b'\n') {
         parser.line(line.strip_suffix(b"\n").unwrap_or(line), &mut events);
     }
     parser.finish(&mut events);
-    (events, parser.told().clone(), 0)
+    (events, parser.source_info().clone(), 0)
 }
 
 /// A reproducible sequence (xorshift).
@@ -213,8 +213,8 @@ fn nothing_has_no_line() {
 fn of_an_overlong_line_the_beginning_is_kept_and_the_next_line_is_whole() {
     let hit = "E1130 10:00:00.000000 1 a.go:1] killPodWithSyncResult failed: ";
     let next = "\nE1130 10:00:01.000000 1 a.go:1] Failed to stop sandbox \"1\": x\n";
-    let long = [hit.as_bytes(), &vec![b'x'; 3 * LONGEST], next.as_bytes()].concat();
-    for size in [LONGEST, 1000] {
+    let long = [hit.as_bytes(), &vec![b'x'; 3 * MAX_LINE], next.as_bytes()].concat();
+    for size in [MAX_LINE, 1000] {
         let (events, told, cut) = read(long.chunks(size), || None);
         assert_eq!(
             (events.len(), told.lines, cut),
@@ -223,19 +223,19 @@ fn of_an_overlong_line_the_beginning_is_kept_and_the_next_line_is_whole() {
         );
         assert_eq!(events[1].citation.line, Some(2));
     }
-    let just = [hit.as_bytes(), &vec![b'x'; LONGEST - hit.len()], b"\n"].concat();
+    let just = [hit.as_bytes(), &vec![b'x'; MAX_LINE - hit.len()], b"\n"].concat();
     assert_eq!(read(just.chunks(1000), || None).2, 0);
 }
 
 #[test]
 fn a_torn_line_leaves_no_trace() {
-    let (mut lines, mut events) = (Lines::default(), Vec::new());
+    let (mut lines, mut events) = (LineSplitter::default(), Vec::new());
     let mut parser = Parser::new("kubelet.log", hints());
     let mut sink = |event| events.push(event);
-    let mut push = |lines: &mut Lines, block: &str| {
-        let spots = Spots::of(block.as_bytes(), Wanted::All, true);
+    let mut push = |lines: &mut LineSplitter, block: &str| {
+        let index = LineIndex::new(block.as_bytes(), Wanted::All, true);
         let mut out = Out::new(&mut sink);
-        lines.push(block.as_bytes(), &spots, &mut parser, &mut out);
+        lines.push(block.as_bytes(), &index, &mut parser, &mut out);
     };
     push(&mut lines, "lost");
     lines.tear();
@@ -245,7 +245,7 @@ fn a_torn_line_leaves_no_trace() {
         " too\nE1130 10:00:00.000000 1 a.go:1] Failed to stop sandbox \"1\": x\n",
     );
     parser.finish(&mut events);
-    assert_eq!((events.len(), parser.told().lines), (1, 1));
+    assert_eq!((events.len(), parser.source_info().lines), (1, 1));
 }
 
 /// Lines of all kinds, to be mixed.

@@ -3,7 +3,7 @@
 use super::{cited, directory, gaps, outcome, stale};
 use crate::{
     kubelet::event::Event,
-    log::{Reading, open},
+    log::{Reading, file_kind},
 };
 use std::{fs, os::unix::fs::symlink, path::Path, process};
 
@@ -65,7 +65,7 @@ fn lines_of_several_nodes_in_one_log_are_a_gap() {
         gaps(&outcome(&["--log", text(&path.join("messages"))]).unwrap().0)
     };
     let mixed = [
-        "the log: it holds lines of several nodes (node-a, node-b): what one says of itself is taken for the others'; give one node's lines",
+        "the log: it mixes lines from several nodes (node-a, node-b); findings may be attributed to the wrong one. Pass one node's log",
     ];
     for message in [stale.as_str(), quiet] {
         assert_eq!(
@@ -108,8 +108,8 @@ fn a_window_without_a_line_of_the_kubelet_is_a_gap() {
     };
     let (since, until) = ("--since", "--until");
     let (last, first) = (
-        "the last is of 2026-11-30 10:59:59 +00:00",
-        "the first is of 2026-11-30 10:00:00 +00:00",
+        "the last one is of 2026-11-30 10:59:59 +00:00",
+        "the first one is of 2026-11-30 10:00:00 +00:00",
     );
     for (window, words, nearest) in [
         (
@@ -131,7 +131,7 @@ fn a_window_without_a_line_of_the_kubelet_is_a_gap() {
         assert_eq!(
             judged("kubelet.log", window),
             [format!(
-                "the log: it holds no line of the kubelet {words}: {nearest}"
+                "the log: it has no line of the kubelet {words}: {nearest}"
             )]
         );
     }
@@ -145,7 +145,7 @@ fn a_window_without_a_line_of_the_kubelet_is_a_gap() {
     );
     assert_eq!(
         judged("empty.log", &[since, "2026-11-30T11:00:00Z"]),
-        ["empty.log: it holds no line after 2026-11-30 11:00:00 +00:00"]
+        ["empty.log: it has no line after 2026-11-30 11:00:00 +00:00"]
     );
 }
 
@@ -228,9 +228,8 @@ fn what_a_copy_of_a_log_holds_too_counts_once_and_that_is_said() {
     );
     assert!(
         reading.notes.len() == 1
-            && reading.notes[0].ends_with(
-                "kubelet.log: 2 of its lines stand in a log before it, too, and were counted once"
-            ),
+            && reading.notes[0]
+                .ends_with("kubelet.log: 2 lines repeat an earlier log and count once"),
         "{:?}",
         reading.notes
     );
@@ -264,7 +263,8 @@ fn a_rotation_that_overlaps_the_next_counts_once_where_it_does_and_repeats_as_of
         ]
     );
     assert!(
-        reading.notes.len() == 1 && reading.notes[0].contains("kubelet.log: 3 of its lines"),
+        reading.notes.len() == 1
+            && reading.notes[0].contains("kubelet.log: 3 lines repeat an earlier log"),
         "{:?}",
         reading.notes
     );
@@ -281,7 +281,7 @@ fn logs_of_one_time_that_share_no_line_are_noted() {
     assert_eq!(lines.len(), 4);
     assert!(
         reading.notes.len() == 1
-            && reading.notes[0].ends_with("ends: what they say is taken one after the other"),
+            && reading.notes[0].ends_with("ends: they are read one after the other"),
         "{:?}",
         reading.notes
     );
@@ -378,7 +378,7 @@ fn of_several_logs_the_readable_ones_are_read_and_the_others_are_gaps() {
 fn no_permission_is_an_error_that_names_the_cure() {
     let kind = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
     assert!(
-        open::explain(&kind)
+        file_kind::explain_open(&kind)
             .to_string()
             .contains("run plegdoctor as root")
     );
@@ -428,7 +428,7 @@ fn an_empty_log_and_one_without_a_line_of_the_kubelet_are_gaps() {
         text(&path.join("log")),
     ])
     .unwrap();
-    assert_eq!(gaps(&reading), ["other: it holds no line of the kubelet"]);
+    assert_eq!(gaps(&reading), ["other: it has no line of the kubelet"]);
     // Right after a rotation the new file is empty.
     let (reading, _) = outcome(&[
         "--log",

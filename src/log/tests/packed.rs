@@ -1,11 +1,11 @@
 //! Logs that are compressed: named, in a directory, and picked.
 
 use super::{
-    directory_of, gaps, outcome, outcome_in, pack,
-    picked::{generous, tail},
-    stale,
+    directory_of,
+    discovered::{generous, tail},
+    gaps, outcome, outcome_in, pack, stale,
 };
-use crate::{io::decompress::Kind, log::tail::Limits};
+use crate::{io::decompress::Compression, log::limits::Limits};
 use std::{fs, path::Path, time::Instant};
 
 fn text(path: &Path) -> &str {
@@ -19,7 +19,12 @@ fn error(options: &[&str]) -> String {
 #[test]
 fn a_log_is_unpacked_whatever_it_is_called() {
     let log = format!("noise\n{}", stale(30, "11:00:00"));
-    for kind in [Kind::Gzip, Kind::Zstd, Kind::Xz, Kind::Bzip2] {
+    for kind in [
+        Compression::Gzip,
+        Compression::Zstd,
+        Compression::Xz,
+        Compression::Bzip2,
+    ] {
         let (_dir, path) = directory_of(&[("kubelet.log", pack(kind, log.as_bytes()))]);
         let (reading, lines) = outcome(&["--log", text(&path.join("kubelet.log"))]).unwrap();
         assert_eq!(lines, ["kubelet.log:2 30 11:00"], "{kind:?}");
@@ -34,19 +39,19 @@ fn a_log_is_unpacked_whatever_it_is_called() {
 
 #[test]
 fn rotations_plain_and_compressed_go_in_the_order_of_their_times() {
-    let gz = |day| pack(Kind::Gzip, stale(day, "11:00:00").as_bytes());
+    let gz = |day| pack(Compression::Gzip, stale(day, "11:00:00").as_bytes());
     let (_dir, path) = directory_of(&[
         ("kubelet.log", stale(30, "11:00:00").into_bytes()),
         ("kubelet.log.1", stale(29, "11:00:00").into_bytes()),
         ("kubelet.log.2.gz", gz(28)),
         (
             "kubelet.log.10.gz",
-            pack(Kind::Xz, stale(20, "11:00:00").as_bytes()),
+            pack(Compression::Xz, stale(20, "11:00:00").as_bytes()),
         ),
         ("kubelet.log-20261127.gz", gz(26)),
         (
             "kubelet.log-20261126.zst",
-            pack(Kind::Zstd, stale(25, "11:00:00").as_bytes()),
+            pack(Compression::Zstd, stale(25, "11:00:00").as_bytes()),
         ),
     ]);
     let (reading, lines) = outcome(&["--log", text(&path)]).unwrap();
@@ -69,14 +74,13 @@ fn a_compressed_log_that_is_cut_or_damaged_gives_what_came_before_and_one_gap() 
     let log: String = (0..60)
         .map(|minute| stale(30, &format!("11:{minute:02}:00")))
         .collect();
-    let packed = pack(Kind::Gzip, log.as_bytes());
+    let packed = pack(Compression::Gzip, log.as_bytes());
     let (_dir, path) = directory_of(&[("cut", &packed[..packed.len() - 8])]);
     let (reading, lines) = outcome(&["--log", text(&path.join("cut"))]).unwrap();
     assert_eq!(lines.len(), 60);
     let told = gaps(&reading);
     assert!(
-        told.len() == 1
-            && told[0].starts_with("cut: it is cut short (gzip): what comes after its first "),
+        told.len() == 1 && told[0].starts_with("cut: it is cut short (gzip): only its first "),
         "{told:?}"
     );
     let mut broken = packed;
@@ -94,13 +98,13 @@ fn a_compressed_log_that_is_cut_or_damaged_gives_what_came_before_and_one_gap() 
 
 #[test]
 fn what_gives_nothing_or_no_text_is_refused_with_its_cure() {
-    let twice = pack(Kind::Gzip, &pack(Kind::Xz, b"line\n"));
-    let journal = pack(Kind::Zstd, b"LPKSHHRHrest");
+    let twice = pack(Compression::Gzip, &pack(Compression::Xz, b"line\n"));
+    let journal = pack(Compression::Zstd, b"LPKSHHRHrest");
     for (bytes, words) in [
         (b"\x1f\x8b\x08\0".to_vec(), "it is cut short (gzip)"),
         (b"\x28\xb5\x2f\xfd\0\x90hi".to_vec(), "256 MiB of memory"),
         (twice, "it is compressed twice"),
-        (journal, "name that with --journal-from"),
+        (journal, "name it with --journal-from"),
     ] {
         let (_dir, path) = directory_of(&[("log", bytes)]);
         let file = path.join("log");
@@ -111,14 +115,14 @@ fn what_gives_nothing_or_no_text_is_refused_with_its_cure() {
 
 #[test]
 fn compressed_rotations_are_read_as_far_as_the_last_24_hours_reach() {
-    let old = pack(Kind::Gzip, stale(28, "11:00:00").as_bytes());
+    let old = pack(Compression::Gzip, stale(28, "11:00:00").as_bytes());
     let lines = [stale(29, "11:00:00"), stale(29, "13:00:00")].concat();
     let (_dir, root) = directory_of(&[
         ("var/log/kubelet.log", stale(30, "11:00:00").into_bytes()),
         ("var/log/kubelet.log.1", stale(29, "14:00:00").into_bytes()),
         (
             "var/log/kubelet.log.2.gz",
-            pack(Kind::Gzip, lines.as_bytes()),
+            pack(Compression::Gzip, lines.as_bytes()),
         ),
         ("var/log/kubelet.log.3.gz", old),
     ]);
@@ -133,14 +137,17 @@ fn compressed_rotations_are_read_as_far_as_the_last_24_hours_reach() {
     );
     assert!(reading.gaps.is_empty(), "{:?}", reading.gaps);
     assert_eq!(reading.notes.len(), 1, "{:?}", reading.notes);
-    assert!(reading.notes[0].ends_with("kubelet.log.2.gz: what is older than 24 h was left out"));
+    assert!(reading.notes[0].ends_with("kubelet.log.2.gz: what is older than 24 h was skipped"));
 }
 
 /// Reads a directory with a compressed rotation of the last hours. Returns what was read, and the gaps.
 fn rotated(limits: &Limits) -> (String, Vec<String>) {
     let older = stale(30, "10:00:00").repeat(10);
     let (_dir, dir) = directory_of(&[
-        ("kubelet.log.1.gz", pack(Kind::Gzip, older.as_bytes())),
+        (
+            "kubelet.log.1.gz",
+            pack(Compression::Gzip, older.as_bytes()),
+        ),
         ("kubelet.log", stale(30, "11:00:00").repeat(10).into_bytes()),
     ]);
     let (read, gaps) = tail(&dir, limits, |_| {});
@@ -151,13 +158,13 @@ fn rotated(limits: &Limits) -> (String, Vec<String>) {
 fn of_a_compressed_rotation_as_many_bytes_are_read_as_are_left() {
     let line = stale(30, "11:00:00").len() as u64;
     let (read, gaps) = rotated(&Limits {
-        bytes: line * 13 + 5,
+        max_bytes: line * 13 + 5,
         ..generous()
     });
     assert_eq!(read.matches("10:00:00").count(), 3);
     assert_eq!(read.matches("11:00:00").count(), 10);
     assert!(
-        gaps.len() == 1 && gaps[0].contains("1 GiB is enough"),
+        gaps.len() == 1 && gaps[0].contains("1 GiB is the limit"),
         "{gaps:?}"
     );
 }
@@ -165,7 +172,7 @@ fn of_a_compressed_rotation_as_many_bytes_are_read_as_are_left() {
 #[test]
 fn without_time_a_compressed_rotation_is_left_out_and_said() {
     let (read, gaps) = rotated(&Limits {
-        turn: Instant::now(),
+        search_until: Instant::now(),
         ..generous()
     });
     assert_eq!(
@@ -177,7 +184,7 @@ fn without_time_a_compressed_rotation_is_left_out_and_said() {
     );
     assert!(
         gaps.len() == 1
-            && gaps[0].starts_with("what is older is compressed, and ")
+            && gaps[0].starts_with("older logs are compressed, and ")
             && gaps[0].contains("kubelet.log.1.gz were not read, since reading was slow"),
         "{gaps:?}"
     );
@@ -188,7 +195,7 @@ fn without_time_a_compressed_rotation_is_left_out_and_said() {
     });
     assert_eq!(read.matches("11:00:00").count(), 10);
     assert!(
-        gaps.len() == 1 && gaps[0].contains("since time ran out"),
+        gaps.len() == 1 && gaps[0].contains("until time ran out"),
         "{gaps:?}"
     );
 }

@@ -1,9 +1,12 @@
 //! Disks, watched for a second beside the other looks.
 
-use super::{Unseen, holders, unseen};
-use crate::io::files::Tree;
+use super::{
+    Unobserved,
+    background::{Pending, spawn},
+    mount_namespaces, unobserved,
+};
 use crate::{
-    io::gap::Gap,
+    io::files::Tree,
     node::{
         Host,
         disk::{self, Sample},
@@ -12,64 +15,37 @@ use crate::{
 use std::{
     collections::BTreeMap,
     io,
-    sync::mpsc::{Receiver, sync_channel},
-    thread,
     time::{Duration, Instant},
 };
 
-/// How long they are watched.
 const WATCH: Duration = Duration::from_secs(1);
 /// Most mapped disks whose parts are looked up, and most parts of one.
-const MAPPED: usize = 256;
-const PARTS: usize = 64;
-/// What the kernel has counted.
+const MAX_MAPPED: usize = 256;
+const MAX_PARTS: usize = 64;
 const COUNTERS: &str = "proc/diskstats";
 
-/// Disks that are being watched.
-pub(super) struct Watched(Receiver<io::Result<Sample>>);
-
-/// Begins to watch the machine's disks.
-///
-/// # Errors
-/// No thread can be started.
-pub(super) fn watch(tree: &Tree) -> io::Result<Watched> {
+pub(super) fn watch(tree: &Tree) -> Pending<io::Result<Sample>> {
     let tree = tree.clone();
-    let (sender, receiver) = sync_channel(1);
-    thread::Builder::new()
-        .name("disks".to_owned())
-        // Nobody listens any more where the send fails.
-        .spawn(move || drop(sender.send(sample(&tree))))?;
-    Ok(Watched(receiver))
+    spawn("disks", move || sample(&tree))
 }
 
-impl Watched {
-    /// Returns what was read, or `None` if not all came in time.
-    fn sample(&self, until: Instant) -> Option<io::Result<Sample>> {
-        let left = until.saturating_duration_since(Instant::now());
-        self.0.recv_timeout(left).ok()
-    }
-}
-
-/// Fills in the disks; returns what there is to say where they were not seen.
 pub(super) fn fill(
-    watched: io::Result<Watched>,
+    watched: &Pending<io::Result<Sample>>,
     tree: &Tree,
     until: Instant,
     host: &mut Host,
-) -> Option<Unseen> {
+) -> Option<Unobserved> {
     let what = "this host's disks";
-    let gap = |why: String| Some(Unseen::Gap(Gap::new(what.to_owned(), why)));
-    match watched.map(|watched| watched.sample(until)) {
-        Ok(Some(Ok(sample))) => {
+    match watched.wait(until) {
+        Ok(Ok(sample)) => {
             let folders = disk::data_folders(&sample.mounts, host.processes.iter());
             host.disks = disk::disks(&sample, &folders);
             None
         }
         // A recording need not have them.
-        Ok(Some(Err(_))) if !tree.is_live() => None,
-        Ok(Some(Err(error))) => Some(unseen(what, &tree.path(COUNTERS), &error)),
-        Ok(None) => gap("not read in time".to_owned()),
-        Err(error) => gap(error.to_string()),
+        Ok(Err(_)) if !tree.is_live() => None,
+        Ok(Err(error)) => Some(unobserved(what, &tree.path(COUNTERS), &error)),
+        Err(why) => Some(Unobserved::gap(what, why)),
     }
 }
 
@@ -79,27 +55,27 @@ fn sample(tree: &Tree) -> io::Result<Sample> {
     let after = tree.later(COUNTERS)?;
     Ok(Sample {
         below: below(tree, &before),
-        mounts: holders::text_of_init(tree),
+        mounts: mount_namespaces::text_of_init(tree),
         before,
         after,
         elapsed,
     })
 }
 
-/// Returns the names of the disks right below each mapped one. `/sys` is the kernel's: listing it waits for no disk.
+/// The names of the disks right below each mapped one. `/sys` is the kernel's: listing it waits for no disk.
 fn below(tree: &Tree, diskstats: &str) -> BTreeMap<String, Vec<String>> {
     let parts = |device: &str| -> Vec<String> {
         let folder = format!("sys/dev/block/{device}/slaves");
         let mut names = tree.names(&folder).unwrap_or_default();
         names.sort_unstable();
-        names.truncate(PARTS);
+        names.truncate(MAX_PARTS);
         // Read so that it is there again where this was recorded.
         for name in &names {
             drop(tree.text(&format!("{folder}/{name}/dev")));
         }
         names
     };
-    let mapped = disk::mapped(diskstats).into_iter().take(MAPPED);
+    let mapped = disk::mapped(diskstats).into_iter().take(MAX_MAPPED);
     mapped
         .map(|(device, name)| (name, parts(&device)))
         .collect()
@@ -143,9 +119,9 @@ mod tests {
 
     #[test]
     fn this_machines_disks_are_watched_for_a_second() {
-        let watched = watch(&Tree::at(Path::new("/"))).unwrap();
-        assert!(watched.sample(Instant::now()).is_none());
-        let sample = watched.sample(Instant::now() + Duration::from_secs(60));
+        let watched = watch(&Tree::at(Path::new("/")));
+        assert!(watched.wait(Instant::now()).is_err());
+        let sample = watched.wait(Instant::now() + Duration::from_secs(60));
         let sample = sample.unwrap().unwrap();
         assert!(sample.elapsed >= WATCH, "{:?}", sample.elapsed);
         let lines = |text: &str| text.lines().count();

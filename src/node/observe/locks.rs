@@ -8,19 +8,18 @@ use crate::node::{
 };
 
 /// Most locks that are kept; there is one where all that run share a network namespace.
-const LOCKS: usize = 16;
-/// Most of those who wait for one.
-const WAITERS: usize = 64;
+const MAX_LOCKS: usize = 16;
+const MAX_WAITERS: usize = 64;
 
-/// Returns the locks that these processes hold or wait for; `None` if the kernel does not tell.
-pub(super) fn look(tree: &Tree, pids: &[u32]) -> Option<Vec<FileLock>> {
+/// The locks that these processes hold or wait for; `None` if the kernel does not show it.
+pub(super) fn scan(tree: &Tree, pids: &[u32]) -> Option<Vec<FileLock>> {
     let mut locks = flocks(&tree.text("proc/locks").ok()?);
     locks.retain(|lock| {
         pids.contains(&lock.holder) || lock.waiters.iter().any(|it| pids.contains(it))
     });
-    locks.truncate(LOCKS);
+    locks.truncate(MAX_LOCKS);
     for lock in &mut locks {
-        lock.waiters.truncate(WAITERS);
+        lock.waiters.truncate(MAX_WAITERS);
         let stat = tree.text(&format!("proc/{}/stat", lock.holder)).ok();
         let stat = stat.as_deref().and_then(parse::stat);
         lock.comm = stat.map(|Stat { comm, .. }| comm);
@@ -40,17 +39,17 @@ mod tests {
         flock(&file, FlockOperation::LockExclusive).unwrap();
         let own = std::process::id();
         let live = Tree::at(Path::new("/"));
-        let locks = look(&live, &[own]).unwrap();
+        let locks = scan(&live, &[own]).unwrap();
         let held = locks.iter().find(|lock| lock.holder == own).unwrap();
         let comm = std::fs::read_to_string("/proc/self/comm").unwrap();
         assert_eq!(held.comm.as_deref(), Some(comm.trim_end()));
-        // Other people's are nobody's business.
-        assert_eq!(look(&live, &[]), Some(Vec::new()));
+        // Those of others are left out.
+        assert_eq!(scan(&live, &[]), Some(Vec::new()));
     }
 
     #[test]
     fn a_machine_that_does_not_tell_is_not_one_without_locks() {
         let empty = tempfile::tempdir().unwrap();
-        assert_eq!(look(&Tree::at(empty.path()), &[7]), None);
+        assert_eq!(scan(&Tree::at(empty.path()), &[7]), None);
     }
 }

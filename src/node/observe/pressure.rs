@@ -4,13 +4,10 @@ use crate::io::files::Tree;
 use crate::node::pressure::{self, DaemonLimits, KernelLine, Pressure, answers, kernel_line};
 use std::{collections::VecDeque, io, time::Duration};
 
-/// Kernel lines that are kept, the last ones.
 const LINES: usize = 50;
-/// Most open files that are counted.
 const FILES: usize = 1 << 20;
 
-/// Returns what the machine is short of, and these daemons of it.
-pub(super) fn look(tree: &Tree, daemons: &[(u32, Option<String>)]) -> Pressure {
+pub(super) fn scan(tree: &Tree, daemons: &[(u32, Option<String>)]) -> Pressure {
     let text = |name: &str| tree.text(&format!("proc/{name}")).unwrap_or_default();
     let (load, tasks) = pressure::loadavg(&text("loadavg"));
     let limits = ["sys/kernel/pid_max", "sys/kernel/threads-max"];
@@ -52,10 +49,6 @@ fn limits_of(tree: &Tree, pid: u32, cgroup: Option<&str>) -> DaemonLimits {
     }
 }
 
-/// Returns what the kernel said that matters, the last lines.
-///
-/// # Errors
-/// Its log can't be opened.
 pub(super) fn kernel_lines(tree: &Tree, uptime: Option<Duration>) -> io::Result<Vec<KernelLine>> {
     let mut lines = VecDeque::new();
     tree.records("dev/kmsg", &mut |record| {

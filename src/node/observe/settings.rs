@@ -1,23 +1,20 @@
 //! Reads the kubelet's settings: its words, and the file that they name.
 
 use super::{
-    programs::{self, Answer},
-    reader::{self, What},
+    helper::{self, ProcFile},
+    programs,
 };
-use crate::io::files::Tree;
 use crate::{
-    io::gap::Gap,
+    io::{files::Tree, gap::Gap},
     node::{self, Process, Role, Settings, settings},
 };
 use std::time::{Duration, Instant};
 
-/// How long the file may take.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// What they are written down as: of words and file nothing else is anybody's business.
-const TOLD: &str = "kubelet-settings";
+const TIMEOUT: Duration = Duration::from_secs(1);
+/// What is recorded; nothing else of the command line and the file may be.
+const RECORD: &str = "kubelet-settings";
 
-/// Returns the settings of the machine's kubelet, if there is one alone, and what could not be read.
-pub(super) fn look(
+pub(super) fn scan(
     tree: &Tree,
     processes: &[Process],
     until: Instant,
@@ -26,7 +23,7 @@ pub(super) fn look(
         return (None, None);
     };
     let mut gap = None;
-    let told = tree.told(TOLD, || {
+    let told = tree.told(RECORD, || {
         let (settings, unread) = read(tree, kubelet, until)?;
         gap = unread;
         Some(settings.written())
@@ -37,8 +34,8 @@ pub(super) fn look(
     (told.or_else(|| words.map(Settings::of_words)), gap)
 }
 
-/// Returns the machine's kubelet: the one outside of containers, or else the only one in a container of no pod (Rancher
-/// runs it so).
+/// The machine's kubelet: the one outside of containers, or else the only one in a container of no pod (Rancher runs it
+/// so).
 fn kubelet(processes: &[Process]) -> Option<&Process> {
     let all = || {
         processes
@@ -52,15 +49,14 @@ fn kubelet(processes: &[Process]) -> Option<&Process> {
     }
 }
 
-/// Reads them of a live kubelet; `None` if its words can't be had.
 fn read(tree: &Tree, kubelet: &Process, until: Instant) -> Option<(Settings, Option<Gap>)> {
     let words = match &kubelet.command {
         Some(words) => words.clone(),
         // As a workload's, a contained one's words were not kept.
         None => {
-            let mut told = reader::Told::default();
-            reader::read(tree, What::Cmdline, &[kubelet.pid], until, &mut told);
-            reader::words(&told.files.remove(&kubelet.pid)?)
+            let mut files = helper::FilesRead::default();
+            helper::read(tree, ProcFile::Cmdline, &[kubelet.pid], until, &mut files);
+            helper::command_line(&files.files.remove(&kubelet.pid)?)
         }
     };
     let set = Settings::of_words(&words);
@@ -74,7 +70,7 @@ fn read(tree: &Tree, kubelet: &Process, until: Instant) -> Option<(Settings, Opt
     };
     let text = file_of(tree, kubelet.pid, &file, until);
     let read =
-        text.and_then(|text| settings::file(&text).ok_or_else(|| "it is no YAML".to_owned()));
+        text.and_then(|text| settings::file(&text).ok_or_else(|| "it is not YAML".to_owned()));
     Some(match read {
         Ok(read) => (set.with_file(&read), None),
         Err(why) => {
@@ -84,16 +80,10 @@ fn read(tree: &Tree, kubelet: &Process, until: Instant) -> Option<(Settings, Opt
     })
 }
 
-/// Returns the file's text, as the kubelet sees it.
 fn file_of(tree: &Tree, pid: u32, file: &str, until: Instant) -> Result<String, String> {
     let path = match file.strip_prefix('/') {
         Some(inner) => tree.path(&format!("proc/{pid}/root/{inner}")),
         None => tree.path(&format!("proc/{pid}/cwd/{file}")),
     };
-    match programs::read(&path, until.min(Instant::now() + PATIENCE)) {
-        Answer::Told(text, _) => Ok(text),
-        Answer::Failed(why) => Err(why),
-        Answer::Silent(_, Some(pid)) | Answer::Hung(Some(pid)) => Err(programs::survives(pid)),
-        Answer::Silent(_, None) | Answer::Hung(None) => Err("not read in time".to_owned()),
-    }
+    programs::read(&path, until.min(Instant::now() + TIMEOUT)).output()
 }

@@ -1,9 +1,9 @@
 //! Processes and their threads: all of them briefly, those that matter closely.
 
 use super::{
-    reader::{self, What},
-    walk::{Walk, blind, walk},
-    watch,
+    helper::{self, ProcFile},
+    proc_scan::{self, ProcScan},
+    programs, resample,
 };
 use crate::io::files::Tree;
 use crate::{
@@ -23,43 +23,39 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Most threads of one process that are looked at.
-const THREADS: usize = 1024;
+const MAX_THREADS: usize = 1024;
 /// How deep the calls go: daemon, shim, wrapper, runtime, `init`.
-const GENERATIONS: usize = 5;
-/// Most processes in uninterruptible sleep that are kept for that alone.
-const SLEEPERS: usize = 64;
-/// Most runs of iptables that are kept.
-const FILTERS: usize = 64;
+const MAX_DEPTH: usize = 5;
+const MAX_SLEEPERS: usize = 64;
+const MAX_IPTABLES: usize = 64;
 
-/// What is seen on the way and serves others.
 pub(super) struct Seen {
-    /// What each process's `stat` says, by its number.
     pub(super) stats: BTreeMap<u32, Stat>,
-    /// The `cgroup` of those that matter.
     pub(super) cgroups: BTreeMap<u32, String>,
 }
 
-/// Fills in `host.processes`.
-pub(super) fn look(
+pub(super) fn scan(
     tree: &Tree,
     uptime: Option<Duration>,
     until: Instant,
     host: &mut Host,
     gaps: &mut Vec<Gap>,
 ) -> Seen {
-    let mut walk = walk(tree, until);
+    let mut scan = proc_scan::scan(tree, until);
     // A recording of a part looks whole.
-    let incomplete = tree.told("processes-incomplete", || walk.complaint.clone());
-    walk.complaint = walk.complaint.or(incomplete);
-    // A walk that was cut short is no proof of what is missing.
+    let incomplete = tree.told("processes-incomplete", || scan.complaint.clone());
+    scan.complaint = scan.complaint.or(incomplete);
+    // A scan that was cut short is no proof of what is missing.
     host.blind = tree.told("blind", || {
-        walk.complaint.is_none().then(|| blind(&walk)).flatten()
+        scan.complaint
+            .is_none()
+            .then(|| proc_scan::hidden_reason(&scan))
+            .flatten()
     });
-    host.whole = walk.is_whole() && host.blind.is_none();
-    let Walk {
+    host.whole = scan.is_whole() && host.blind.is_none();
+    let ProcScan {
         stats, complaint, ..
-    } = walk;
+    } = scan;
     if let Some(why) = complaint {
         gaps.push(Gap::new("this host's processes", why));
     }
@@ -72,10 +68,10 @@ pub(super) fn look(
         if found.contains_key(&stat.pid) || stat.state == State::Dead {
             continue;
         }
-        if role::is_iptables(&stat.comm) && filters < FILTERS {
+        if role::is_iptables(&stat.comm) && filters < MAX_IPTABLES {
             filters += 1;
             found.insert(stat.pid, process(stat, Role::Iptables));
-        } else if stat.state == State::Uninterruptible && sleepers < SLEEPERS {
+        } else if stat.state == State::Uninterruptible && sleepers < MAX_SLEEPERS {
             sleepers += 1;
             found.insert(stat.pid, process(stat, Role::Other));
         }
@@ -87,11 +83,11 @@ pub(super) fn look(
         process.children = (host.whole && process.role == Role::Shim)
             .then(|| stats.values().filter(child).count());
     }
-    look_closely(tree, &mut found, until, gaps);
+    scan_details(tree, &mut found, until, gaps);
     let texts = cgroups(tree, &found, until, gaps);
-    let cgroups = place(&mut found, &texts);
+    let cgroups = assign_containers(&mut found, &texts);
     drop_workloads(&mut found, &cgroups);
-    watch::watch(tree, &mut found, until, gaps);
+    resample::resample(tree, &mut found, until, gaps);
     inherit(&mut found);
     host.processes = found.into_values().collect();
     Seen {
@@ -100,7 +96,6 @@ pub(super) fn look(
     }
 }
 
-/// Returns the processes that have a role, each found below the one that called it.
 fn classify(
     tree: &Tree,
     stats: &BTreeMap<u32, Stat>,
@@ -109,8 +104,8 @@ fn classify(
 ) -> BTreeMap<u32, Process> {
     let mut found: BTreeMap<u32, Process> = BTreeMap::new();
     let mut asked = BTreeSet::new();
-    let mut told = reader::Told::default();
-    for _ in 0..GENERATIONS {
+    let mut told = helper::FilesRead::default();
+    for _ in 0..MAX_DEPTH {
         let role_of = |pid: u32| {
             found
                 .get(&pid)
@@ -125,13 +120,13 @@ fn classify(
             break;
         }
         let pids: Vec<u32> = next.iter().map(|stat| stat.pid).collect();
-        reader::read(tree, What::Cmdline, &pids, until, &mut told);
+        helper::read(tree, ProcFile::Cmdline, &pids, until, &mut told);
         let mut known = Vec::new();
         for stat in next {
             asked.insert(stat.pid);
             let parent = role_of(stat.ppid);
             let words = told.files.remove(&stat.pid);
-            let words = words.map(|bytes| reader::words(&bytes));
+            let words = words.map(|bytes| helper::command_line(&bytes));
             let (role, container) = match &words {
                 Some(words) => role::by_words(&stat.comm, words, parent),
                 None => (role::by_name(&stat.comm, parent), None),
@@ -150,28 +145,28 @@ fn classify(
         }
         found.extend(known.into_iter().map(|process| (process.pid, process)));
     }
-    gaps.extend(complaints(&told, What::Cmdline));
+    gaps.extend(complaints(&told, ProcFile::Cmdline));
     found
 }
 
-pub(super) fn complaints(told: &reader::Told, what: What) -> Vec<Gap> {
+pub(super) fn complaints(told: &helper::FilesRead, what: ProcFile) -> Vec<Gap> {
     let (one, all, why) = match what {
-        What::Cmdline => (
+        ProcFile::Cmdline => (
             "the command line of 1 process",
             "command lines",
-            "a process stuck with its memory locked hangs whoever reads its command line",
+            "a process that is stuck with its memory locked blocks every reader of its command line",
         ),
-        What::Cgroup => (
+        ProcFile::Cgroup => (
             "the cgroups of 1 process",
             "cgroups",
-            "whoever is stuck with the kernel's lock of all cgroups hangs whoever reads any",
+            "a task that is stuck with the kernel's cgroup lock blocks every reader of cgroups",
         ),
     };
     let mut gaps = Vec::new();
     if let Some(why) = &told.failed {
         gaps.push(Gap::new(
             format!("{all} of processes"),
-            format!("the child that reads them can't be run: {why}"),
+            format!("cannot run the child that reads them: {why}"),
         ));
     }
     if !told.stuck.is_empty() {
@@ -184,10 +179,11 @@ pub(super) fn complaints(told: &reader::Told, what: What) -> Vec<Gap> {
             format!("not read in time ({why}): {}", pids.join(", ")),
         ));
     }
-    if let Some(pid) = told.survivors.first() {
-        gaps.push(Gap::new(format!("{all} of processes"), format!(
-                "process {pid}, a child of plegdoctor's own that reads them, hangs in the kernel and ends once it is let go"
-            )));
+    if let Some(&pid) = told.survivors.first() {
+        gaps.push(Gap::new(
+            format!("{all} of processes"),
+            programs::stuck_child(pid),
+        ));
     }
     gaps
 }
@@ -199,7 +195,6 @@ pub(super) fn process(stat: &Stat, role: Role) -> Process {
     }
 }
 
-/// What is looked at closely, of one process.
 struct Details {
     pid: u32,
     wchan: Option<String>,
@@ -208,11 +203,9 @@ struct Details {
     threads: Threads,
 }
 
-/// The containers that the cgroups of processes name.
 type Cgroups = BTreeMap<u32, ContainerId>;
 
-/// Looks closely.
-fn look_closely(
+fn scan_details(
     tree: &Tree,
     found: &mut BTreeMap<u32, Process>,
     until: Instant,
@@ -224,7 +217,7 @@ fn look_closely(
         .collect();
     let tree = tree.clone();
     let mut seen = 0;
-    let ended = deadline::pump(
+    let ended = deadline::read_until_deadline(
         until,
         move |to| {
             for (pid, role, state) in wanted {
@@ -250,7 +243,6 @@ fn look_closely(
     }
 }
 
-/// Returns the text of each one's `cgroup`.
 fn cgroups(
     tree: &Tree,
     found: &BTreeMap<u32, Process>,
@@ -258,9 +250,9 @@ fn cgroups(
     gaps: &mut Vec<Gap>,
 ) -> BTreeMap<u32, String> {
     let pids: Vec<u32> = found.keys().copied().collect();
-    let mut told = reader::Told::default();
-    reader::read(tree, What::Cgroup, &pids, until, &mut told);
-    gaps.extend(complaints(&told, What::Cgroup));
+    let mut told = helper::FilesRead::default();
+    helper::read(tree, ProcFile::Cgroup, &pids, until, &mut told);
+    gaps.extend(complaints(&told, ProcFile::Cgroup));
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     told.files
         .into_iter()
@@ -269,7 +261,7 @@ fn cgroups(
 }
 
 /// Fills in whose container and pod each one is, by its cgroup; returns the containers of whose cgroups they are.
-fn place(found: &mut BTreeMap<u32, Process>, texts: &BTreeMap<u32, String>) -> Cgroups {
+fn assign_containers(found: &mut BTreeMap<u32, Process>, texts: &BTreeMap<u32, String>) -> Cgroups {
     let mut cgroups = Cgroups::new();
     for (&pid, text) in texts {
         let Some(process) = found.get_mut(&pid) else {
@@ -294,7 +286,7 @@ fn place(found: &mut BTreeMap<u32, Process>, texts: &BTreeMap<u32, String>) -> C
 fn drop_workloads(found: &mut BTreeMap<u32, Process>, cgroups: &Cgroups) {
     let caller = |mut pid: u32| {
         // A wrapper stands between: whoever called it counts.
-        for _ in 0..GENERATIONS {
+        for _ in 0..MAX_DEPTH {
             let process = found.get(&pid)?;
             if !matches!(process.role, Role::OciRuntime(_)) {
                 return cgroups.get(&pid);
@@ -330,12 +322,10 @@ fn details(tree: &Tree, pid: u32, role: Role, state: State) -> Details {
     Details {
         pid,
         wchan: text("wchan").as_deref().and_then(parse::wchan),
-        stack: match runs || state == State::Uninterruptible {
-            true => text("stack")
-                .map(|stack| parse::stack(&stack))
-                .unwrap_or_default(),
-            false => Vec::new(),
-        },
+        stack: (runs || state == State::Uninterruptible)
+            .then(|| text("stack").as_deref().map(parse::stack))
+            .flatten()
+            .unwrap_or_default(),
         tracer: stopped
             .then(|| text("status").as_deref().and_then(parse::tracer))
             .flatten(),
@@ -349,7 +339,7 @@ fn details(tree: &Tree, pid: u32, role: Role, state: State) -> Details {
 fn threads(tree: &Tree, pid: u32) -> Threads {
     let mut threads = Threads::default();
     let tids = tree.numbers(&format!("proc/{pid}/task"));
-    for tid in tids.unwrap_or_default().into_iter().take(THREADS) {
+    for tid in tids.unwrap_or_default().into_iter().take(MAX_THREADS) {
         let text = |name: &str| tree.text(&format!("proc/{pid}/task/{tid}/{name}")).ok();
         let Some(stat) = text("stat").as_deref().and_then(parse::stat) else {
             continue;
@@ -370,7 +360,8 @@ fn threads(tree: &Tree, pid: u32) -> Threads {
                 state: stat.state,
                 wchan,
                 stack: text("stack")
-                    .map(|stack| parse::stack(&stack))
+                    .as_deref()
+                    .map(parse::stack)
                     .unwrap_or_default(),
                 still: None,
             });

@@ -1,25 +1,24 @@
 //! Asks the daemons' own programs for their versions, all at a time.
 
-use super::programs::{self, Answer};
-use crate::io::files::Tree;
+use super::{
+    background::spawn,
+    programs::{self, Reply},
+};
 use crate::{
-    io::gap::Gap,
-    node::{DEFAULT_ROOT, Process, Role, Tool, Versions, tool},
+    io::{files::Tree, gap::Gap},
+    node::{Component, DEFAULT_ROOT, Process, Role, Versions, component},
 };
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
-    sync::mpsc::sync_channel,
-    thread,
     time::{Duration, Instant},
 };
 
-/// How long a program may take; an ordinary one needs a tenth of that.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 /// How long the thread may take to say that time was up, or what was recorded.
 const GRACE: Duration = Duration::from_millis(250);
 const RECORDED: Duration = Duration::from_secs(60);
-/// Where systemd's own words come from; it asks nobody for its version.
+/// systemd's own programs print its version.
 const SYSTEMCTL: &[&str] = &["/usr/bin/systemctl", "/bin/systemctl"];
 /// Where containerd looks for runc (the usual PATH of units).
 const RUNC: &[&str] = &[
@@ -31,89 +30,72 @@ const RUNC: &[&str] = &[
     "/bin/runc",
 ];
 
-/// Returns what the programs behind these processes say. Only those that the machine itself runs are asked: not one
-/// within a container, and not with another root.
-pub(super) fn look(tree: &Tree, processes: &[Process], until: Instant) -> (Versions, Vec<Gap>) {
+/// What the programs behind these processes print. Only those that the machine itself runs are run: not one within a
+/// container, and not with another root.
+pub(super) fn scan(tree: &Tree, processes: &[Process], until: Instant) -> (Versions, Vec<Gap>) {
     let (mut versions, mut gaps) = (Versions::default(), Vec::new());
-    let until = until.min(Instant::now() + PATIENCE);
-    let (sender, receiver) = sync_channel(Tool::ALL.len());
-    for tool in Tool::ALL {
-        let programs = match tree.is_live() && tree.root() == Path::new(DEFAULT_ROOT) {
-            true => programs_of(tool, tree, processes),
-            false => Vec::new(),
-        };
-        let (tree, sender) = (tree.clone(), sender.clone());
-        let asking = move || {
+    let until = until.min(Instant::now() + TIMEOUT);
+    let is_here = tree.is_live() && tree.root() == Path::new(DEFAULT_ROOT);
+    let asked = Component::ALL.map(|component| {
+        let programs = is_here.then(|| programs_of(component, tree, processes));
+        let tree = tree.clone();
+        let pending = spawn("versions", move || {
             let mut survivor = None;
-            let name = format!("versions/{}", tool.name());
-            let printed = tree.told(&name, || match ask(&programs, until) {
-                Ok(printed) => printed,
-                Err(pid) => {
+            let name = format!("versions/{}", component.name());
+            let printed = tree.told(&name, || {
+                let printed = run(&programs.unwrap_or_default(), until);
+                printed.unwrap_or_else(|pid| {
                     survivor = Some(pid);
                     None
-                }
+                })
             });
-            // Nobody listens any more where the send fails.
-            drop(sender.send((tool, printed, survivor)));
+            (printed, survivor)
+        });
+        (component, pending)
+    });
+    // Killing a child comes on top; what was recorded takes as long as it takes.
+    let until = until + if tree.is_live() { GRACE } else { RECORDED };
+    for (component, pending) in asked {
+        // One that can't be asked stays unknown.
+        let Ok((printed, survivor)) = pending.wait(until) else {
+            continue;
         };
-        // What can't be asked stays unknown.
-        drop(
-            thread::Builder::new()
-                .name("versions".to_owned())
-                .spawn(asking),
-        );
+        let printed = printed.unwrap_or_default();
+        versions.learn(component, component::printed(component, &printed));
+        gaps.extend(survivor.map(|pid| {
+            Gap::new(
+                format!("the version of {}", component.name()),
+                programs::stuck_child(pid),
+            )
+        }));
     }
-    drop(sender);
-    loop {
-        // A child's last breath comes on top; what was recorded takes as long as it takes.
-        let until = if tree.is_live() {
-            until + GRACE
-        } else {
-            until + RECORDED
-        };
-        match receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok((tool, printed, survivor)) => {
-                let printed = printed.unwrap_or_default();
-                versions.learn(tool, tool::printed(tool, &printed));
-                gaps.extend(survivor.map(|pid| {
-                    Gap::new(
-                        format!("the version of {}", tool.name()),
-                        programs::survives(pid),
-                    )
-                }));
-            }
-            Err(_) => return (versions, gaps),
-        }
-    }
+    (versions, gaps)
 }
 
-/// Returns what the first of these programs that is there prints; the error is the child that the kernel does not let
-/// die.
-fn ask(programs: &[PathBuf], until: Instant) -> Result<Option<String>, u32> {
+/// What the first of these programs that is there prints; the error is a child that survived KILL.
+fn run(programs: &[PathBuf], until: Instant) -> Result<Option<String>, u32> {
     for program in programs {
-        match programs::ask(program, &["--version"], until) {
-            Answer::Told(printed, _) => return Ok(Some(printed)),
-            Answer::Failed(why) if programs::is_not_there(&why) => {}
-            Answer::Silent(_, Some(pid)) | Answer::Hung(Some(pid)) => return Err(pid),
-            // One that can't be asked stays unknown.
-            Answer::Failed(_) | Answer::Silent(..) | Answer::Hung(_) => break,
+        match programs::run(program, &["--version"], until) {
+            Reply::Output(printed, _) => return Ok(Some(printed)),
+            Reply::Failed(why) if programs::is_not_there(&why) => {}
+            Reply::TimedOut(_, Some(pid)) | Reply::Stuck(Some(pid)) => return Err(pid),
+            Reply::Failed(_) | Reply::TimedOut(..) | Reply::Stuck(_) => break,
         }
     }
     Ok(None)
 }
 
-fn programs_of(tool: Tool, tree: &Tree, processes: &[Process]) -> Vec<PathBuf> {
+fn programs_of(component: Component, tree: &Tree, processes: &[Process]) -> Vec<PathBuf> {
     let of = |role| running(tree, processes, role);
-    match tool {
-        Tool::Systemd => paths(SYSTEMCTL),
-        Tool::Dockerd => of(Role::Dockerd).into_iter().collect(),
-        Tool::Containerd => of(Role::Containerd).into_iter().collect(),
-        Tool::Kubelet => of(Role::Kubelet).into_iter().collect(),
+    match component {
+        Component::Systemd => paths(SYSTEMCTL),
+        Component::Dockerd => of(Role::Dockerd).into_iter().collect(),
+        Component::Containerd => of(Role::Containerd).into_iter().collect(),
+        Component::Kubelet => of(Role::Kubelet).into_iter().collect(),
         // Only where something calls it.
-        Tool::Runc => match of(Role::Containerd).or_else(|| of(Role::Dockerd)) {
-            Some(_) => paths(RUNC),
-            None => Vec::new(),
-        },
+        Component::Runc => of(Role::Containerd)
+            .or_else(|| of(Role::Dockerd))
+            .map_or_else(Vec::new, |_| paths(RUNC)),
     }
 }
 
@@ -121,8 +103,8 @@ fn paths(names: &[&str]) -> Vec<PathBuf> {
     names.iter().map(PathBuf::from).collect()
 }
 
-/// Returns the program that the machine's daemons of that role run: its path, if it is one, means the same to us, and
-/// is called as it should be. (A link's target is the kernel's word, not the process's.)
+/// The program that the machine's daemons of that role run: its path, if it is one, means the same to us, and is called
+/// as it should be. (A link's target is the kernel's word, not the process's.)
 fn running(tree: &Tree, processes: &[Process], role: Role) -> Option<PathBuf> {
     let link = |pid: &str, name: &str| tree.link(&format!("proc/{pid}/{name}")).ok();
     let here = link("self", "ns/mnt")?;
@@ -166,12 +148,12 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("kubelet"), "Kubernetes v1.20.2\n").unwrap();
         fs::write(folder.join("runc"), "sh: runc: not found\n").unwrap();
-        let (versions, _) = look(&Tree::at(root.path()), &[], Instant::now());
+        let (versions, _) = scan(&Tree::at(root.path()), &[], Instant::now());
         let told: Vec<_> = versions
             .iter()
-            .map(|(tool, version)| (tool, version.as_str()))
+            .map(|(component, version)| (component, version.as_str()))
             .collect();
-        assert_eq!(told, [(Tool::Kubelet, "v1.20.2")]);
+        assert_eq!(told, [(Component::Kubelet, "v1.20.2")]);
     }
 
     #[test]

@@ -7,16 +7,17 @@
 //! rotated, and not read back.
 
 use crate::{
-    finding::{
-        action::Action,
-        plan::{Ending, Target},
+    finding::{action::Action, outcome::Outcome, plan::Target},
+    syntax::{
+        id::{ContainerId, PodName},
+        json::{JsonSchema as _, json_object},
+        time::Time,
     },
-    syntax::{id::ContainerId, time::Time},
 };
 use anyhow::{Context as _, bail};
 use chrono::{SecondsFormat, TimeDelta};
 use rustix::{fs::OFlags, process::geteuid};
-use serde::Serialize;
+use serde_json::{Value, json};
 use std::{
     fs::{File, OpenOptions},
     io::{self, Write as _},
@@ -35,7 +36,6 @@ const DEADLINE: Duration = Duration::from_secs(5);
 /// Lines that are written and synced in one go, if so many wait.
 const TOGETHER: usize = 64;
 
-/// The time of day during a run: a start that was read once, and what has passed since.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     start: Time,
@@ -43,7 +43,6 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Returns the clock that shows `now` now.
     pub fn starting(now: Time) -> Self {
         Self {
             start: now,
@@ -51,7 +50,6 @@ impl Clock {
         }
     }
 
-    /// Returns the time.
     pub fn now(&self) -> Time {
         TimeDelta::from_std(self.began.elapsed())
             .ok()
@@ -60,7 +58,6 @@ impl Clock {
     }
 }
 
-/// An open audit file.
 #[derive(Debug)]
 pub struct Audit {
     path: PathBuf,
@@ -70,24 +67,20 @@ pub struct Audit {
     stuck: AtomicBool,
 }
 
-/// A line to write, and whom to tell how that went.
 struct Line {
     text: Vec<u8>,
     done: SyncSender<Result<(), String>>,
 }
 
-/// What stands in a line.
-#[derive(Serialize)]
+#[derive(Default)]
 pub(super) struct Entry<'a> {
-    schema: &'static str,
     time: String,
     event: &'static str,
     action: &'static str,
     target: String,
-    id: Option<&'a str>,
+    id: Option<&'a ContainerId>,
     name: &'a str,
-    pod: Option<&'a str>,
-    namespace: Option<&'a str>,
+    pod: Option<&'a PodName>,
     state: Option<&'a str>,
     pid: Option<u32>,
     outcome: Option<&'static str>,
@@ -97,80 +90,97 @@ pub(super) struct Entry<'a> {
     proof: Option<&'a str>,
 }
 
+json_object! {
+    Entry<'_> as it, document "plegdoctor.audit/1",
+    "One line of the file that `plegdoctor clean --audit FILE` and `plegdoctor diagnose --fix` append to" {
+        time: String => {"format": "date-time"},
+        /// intent: about to be done; result: what became of it
+        event: &str = it.event => {"enum": ["intent", "result"]},
+        /// What is done
+        action: &str = it.action => {"enum": Action::json_schema()["enum"]},
+        /// The target, in words
+        target: String,
+        /// The container that is removed, or that a process works on
+        id: Option<&ContainerId> = it.id,
+        /// The name of a container that is removed
+        name: &str = it.name,
+        pod: Option<&str> = it.pod.map(|pod| &*pod.name),
+        /// The pod's namespace
+        namespace: Option<&str> = it.pod.map(|pod| &*pod.namespace),
+        /// The state of a container that is removed
+        state: Option<&str> = it.state => {"enum": ["dead", "removing", "exited", "created", null]},
+        /// The process that is signalled, or that sits in the mount's namespace
+        pid: Option<u32>,
+        /// null for an intent
+        outcome: Option<&str> = it.outcome => {"enum": [
+            "removed", "gone", "changed", "failed", "unanswered", "done", "unproven", "not_needed", "interrupted", null,
+        ]},
+        reason: Option<&str> = it.reason,
+        /// What was seen right before
+        before: Option<&str> = it.before,
+        /// What was seen after
+        after: Option<&str> = it.after,
+        /// What shows that it worked
+        proof: Option<&str> = it.proof,
+    }
+}
+
+/// The schema of a line.
+pub fn schema() -> Value {
+    let mut schema = Entry::json_schema();
+    schema["if"] = json!({"properties": {"event": {"const": "intent"}}});
+    schema["then"] =
+        json!({"properties": {"outcome": {"type": "null"}, "reason": {"type": "null"}}});
+    schema["else"] = json!({"properties": {"outcome": {"type": "string"}}});
+    schema
+}
+
 impl<'a> Entry<'a> {
-    /// Says that an action is about to be done.
     pub(super) fn intent(action: &'a Action) -> Self {
         let target = action.target();
         Self {
-            schema: "plegdoctor.audit/1",
-            time: String::new(),
             event: "intent",
             action: action.word(),
-            target: action.told(),
-            id: target.container.map(ContainerId::as_str),
-            name: "",
-            pod: None,
-            namespace: None,
-            state: None,
+            target: action.describe(),
+            id: target.container,
             pid: target.pid,
-            outcome: None,
-            reason: None,
-            before: None,
-            after: None,
-            proof: None,
+            ..Self::default()
         }
     }
 
-    /// Says what became of an action.
-    pub(super) fn result(action: &'a Action, ending: &'a crate::finding::outcome::Ending) -> Self {
+    pub(super) fn result(action: &'a Action, outcome: &'a Outcome) -> Self {
         Self {
             event: "result",
-            outcome: Some(ending.fate.word()),
-            reason: ending.reason.as_deref(),
-            before: ending.before.as_deref(),
-            after: ending.after.as_deref(),
-            proof: ending.proof.as_deref(),
+            outcome: Some(outcome.status.word()),
+            reason: outcome.reason.as_deref(),
+            before: outcome.before.as_deref(),
+            after: outcome.after.as_deref(),
+            proof: outcome.proof.as_deref(),
             ..Self::intent(action)
         }
     }
 
-    /// Says that a container is about to be removed.
     fn removal(target: &'a Target) -> Self {
         Self {
-            schema: "plegdoctor.audit/1",
-            time: String::new(),
             event: "intent",
             action: "remove-container",
             target: format!("remove container {}", target.id.short()),
-            id: Some(target.id.as_str()),
+            id: Some(&target.id),
             name: &target.name,
-            pod: target.pod.as_ref().map(|pod| &*pod.name),
-            namespace: target.pod.as_ref().map(|pod| &*pod.namespace),
+            pod: target.pod.as_ref(),
             state: Some(target.state.as_str()),
-            pid: None,
-            outcome: None,
-            reason: None,
-            before: None,
-            after: None,
-            proof: None,
+            ..Self::default()
         }
     }
 }
 
 impl Audit {
-    /// Opens `path` for appending, and makes it if there is none.
-    ///
-    /// # Errors
-    /// It can't be opened, or not in time.
     pub fn open(path: &Path, clock: Clock) -> anyhow::Result<Self> {
         Self::start(path, clock, open)
     }
 
     /// Opens `path`, a name that is not the user's choice, in a folder where others may write: a link is not followed,
     /// and what is there already must be a file of our own that nobody reaches by another name. Others can't read it.
-    ///
-    /// # Errors
-    /// It is not, or can't be opened, or not in time.
     pub fn open_own(path: &Path, clock: Clock) -> anyhow::Result<Self> {
         Self::start(path, clock, open_own)
     }
@@ -201,7 +211,7 @@ impl Audit {
             Ok(opened) => opened.with_context(context)?,
             Err(_) => {
                 let seconds = DEADLINE.as_secs();
-                return Err(anyhow::anyhow!("no answer in {seconds} s")).with_context(context);
+                return Err(anyhow::anyhow!("timed out after {seconds} s")).with_context(context);
             }
         }
         Ok(Self {
@@ -220,27 +230,20 @@ impl Audit {
         self.record(Entry::removal(target))
     }
 
-    /// Records what became of `target`; returns once that is on the disk.
-    ///
-    /// # Errors
-    /// It is not, or not in time.
-    pub fn result(&self, target: &Target, ending: &Ending) -> anyhow::Result<()> {
+    pub fn result(&self, target: &Target, outcome: &Outcome) -> anyhow::Result<()> {
         self.record(Entry {
             event: "result",
-            outcome: Some(ending.fate.word()),
-            reason: ending.reason.as_deref(),
+            outcome: Some(outcome.status.removal_word()),
+            reason: outcome.reason.as_deref(),
             ..Entry::removal(target)
         })
     }
 
     /// Records an entry, as of now; returns once that is on the disk.
-    ///
-    /// # Errors
-    /// It is not, or not in time.
     pub(super) fn record(&self, mut entry: Entry<'_>) -> anyhow::Result<()> {
         let context = || format!("can't write the audit file {}", self.path.display());
         if self.stuck.load(Ordering::Relaxed) {
-            return Err(anyhow::anyhow!("it did not answer before")).with_context(context);
+            return Err(anyhow::anyhow!("it hung before")).with_context(context);
         }
         let now = self.clock.now();
         entry.time = now.to_rfc3339_opts(SecondsFormat::Millis, true);
@@ -255,7 +258,7 @@ impl Audit {
             Err(RecvTimeoutError::Timeout) => {
                 self.stuck.store(true, Ordering::Relaxed);
                 let seconds = DEADLINE.as_secs();
-                Err(anyhow::anyhow!("no answer in {seconds} s")).with_context(context)
+                Err(anyhow::anyhow!("timed out after {seconds} s")).with_context(context)
             }
             Err(RecvTimeoutError::Disconnected) => {
                 Err(anyhow::anyhow!("its writer ended")).with_context(context)
@@ -281,7 +284,7 @@ fn open_own(path: &Path) -> anyhow::Result<(File, bool)> {
     let metadata = file.metadata()?;
     let ours = metadata.uid() == geteuid().as_raw() && metadata.nlink() == 1;
     if !(metadata.is_file() && ours) {
-        bail!("somebody else put something there: name a file with --audit");
+        bail!("another user's file is in its place: name a file with --audit");
     }
     with_end(file)
 }

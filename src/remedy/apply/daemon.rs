@@ -1,12 +1,12 @@
-//! Lets a daemon go on that a signal has stopped, and sees that it answers again.
+//! Resumes a daemon that a signal has stopped, and verifies that it responds again.
 
 use super::{
-    deed::{Hands, Intent},
-    pinned::Pinned,
+    executor::{Executor, Intent},
+    pidfd::ProcessHandle,
 };
 use crate::{
-    finding::outcome::{Ending, Fate},
-    io::probe::Outcome,
+    finding::outcome::{Outcome, Status},
+    io::probe,
     node::{Host, Role, State},
     runtime::docker::Request,
     syntax::duration::spoken as span,
@@ -17,117 +17,88 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long it may take to run again, and to answer what has piled up.
-const WAKING: Duration = Duration::from_secs(2);
-const PROOF: Duration = Duration::from_secs(10);
-/// How often it is looked.
-const LOOK: Duration = Duration::from_millis(20);
+/// How long it may take to run again, and to work through its backlog.
+const RESUME_TIMEOUT: Duration = Duration::from_secs(2);
+const PROOF_TIMEOUT: Duration = Duration::from_secs(10);
+const POLL: Duration = Duration::from_millis(20);
 
-/// Sends SIGCONT to the daemon `(pid, start_ticks, name)`.
-pub(super) fn go_on(
-    hands: &Hands<'_>,
+pub(super) fn resume(
+    executor: &Executor<'_>,
     (pid, start_ticks, name): (u32, u64, &str),
     intent: Intent<'_>,
-) -> Ending {
-    if let Err(why) = intent() {
-        return Ending::because(Fate::Failed, why);
-    }
-    let pinned = match Pinned::new(pid, start_ticks) {
-        Ok(pinned) => pinned,
-        Err(why) => return Ending::because(Fate::Changed, why),
-    };
-    let host = (hands.look)();
-    let role = match stopped(&host, (pid, start_ticks)) {
-        Ok(role) => role,
-        Err(why) => return Ending::because(Fate::Changed, why),
-    };
-    if hands.is_interrupted() {
-        return Ending::because(Fate::Interrupted, "interrupted before it was let go on");
+) -> Result<Outcome, Outcome> {
+    intent().map_err(|why| Outcome::because(Status::Failed, why))?;
+    let changed = |why| Outcome::because(Status::Changed, why);
+    let process = ProcessHandle::new(pid, start_ticks).map_err(changed)?;
+    let role = verify_stopped(&(executor.observe)(), (pid, start_ticks)).map_err(changed)?;
+    if executor.is_interrupted() {
+        let why = "interrupted before it was resumed";
+        return Err(Outcome::because(Status::Interrupted, why));
     }
     // Sent while it is stopped: its answer is the first thing that can be seen of it.
     let call = match role {
-        Role::Dockerd => Some((Request::Ping, "a ping")),
-        Role::Containerd => Some((Request::Version, "Docker's question for its version")),
+        Role::Dockerd => Some((Request::Ping, "ping")),
+        Role::Containerd => Some((Request::Version, "Docker's version request")),
         _ => None,
     };
+    let timeout = RESUME_TIMEOUT + PROOF_TIMEOUT;
     let open = call
         .as_ref()
-        .and_then(|(call, _)| hands.docker.open_call(call, WAKING + PROOF).ok());
-    let (at, woken) = (hands.clock.now(), Instant::now());
-    if let Err(error) = pinned.signal(Signal::CONT) {
-        return Ending::because(
-            Fate::Failed,
-            format!("{name}, process {pid}, can't be signalled: {error}"),
-        );
+        .and_then(|(call, _)| executor.docker.open_call(call, timeout).ok());
+    let doing = executor.doing(format!("{name} (PID {pid}) stopped (state T), not traced"));
+    let sent = Instant::now();
+    if let Err(error) = process.signal(Signal::CONT) {
+        let why = format!("cannot signal {name} (PID {pid}): {error}");
+        return Err(Outcome::because(Status::Failed, why));
     }
-    while pinned.state() == Some(State::Stopped) && woken.elapsed() < WAKING {
-        thread::sleep(LOOK);
+    while process.state() == Some(State::Stopped) && sent.elapsed() < RESUME_TIMEOUT {
+        thread::sleep(POLL);
     }
-    let ending = Ending {
-        before: Some(format!(
-            "{name}, process {pid}, stopped (state T), traced by nobody"
-        )),
-        at: Some(at),
-        ..Ending::not_done(Fate::Unproven, None)
-    };
-    let now = pinned.state();
-    let after = now.map_or_else(
-        || format!("{name}, process {pid}, has ended"),
-        |state| format!("{name}, process {pid}, in state {}", state.letter()),
-    );
-    if matches!(now, Some(State::Stopped | State::Traced)) {
-        return Ending {
-            fate: Fate::Failed,
-            reason: Some("it is stopped again, or still".to_owned()),
-            after: Some(after),
-            ..ending
-        };
+    let now = process.state();
+    let doing = doing.after(now.map_or_else(
+        || format!("{name} (PID {pid}) exited"),
+        |state| format!("{name} (PID {pid}) in state {}", state.letter()),
+    ));
+    if now.is_some_and(State::is_stopped) {
+        return Ok(doing.with(Status::Failed, "it is still stopped, or was stopped again"));
     }
     let Some((_, what)) = call else {
-        let fate = now.map_or(Fate::Failed, |_| Fate::Done);
-        return Ending {
-            fate,
-            after: Some(after),
-            proof: now.map(|_| format!("it ran {} after the signal", span(woken.elapsed()))),
-            ..ending
-        };
+        return Ok(match now {
+            Some(_) => doing.proved(format!("running {} after SIGCONT", span(sent.elapsed()))),
+            None => Outcome {
+                status: Status::Failed,
+                ..doing
+            },
+        });
     };
-    let answered = open.and_then(|mut open| open.wait(PROOF).cloned());
-    match answered {
-        Some(answered) if answered.probe.outcome == Outcome::Answered => Ending {
-            fate: Fate::Done,
-            after: Some(after),
-            proof: Some(format!(
-                "{what} was answered {} after the signal",
-                span(answered.at.saturating_duration_since(woken))
-            )),
-            ..ending
-        },
-        _ => Ending {
-            reason: Some(format!("it runs, and {what} is still not answered")),
-            after: Some(after),
-            ..ending
-        },
-    }
+    let answered = open.and_then(|mut open| open.wait(PROOF_TIMEOUT).cloned());
+    Ok(match answered {
+        Some(answered) if answered.probe.outcome == probe::Outcome::Answered => {
+            let took = span(answered.at.saturating_duration_since(sent));
+            doing.proved(format!("{what} answered {took} after SIGCONT"))
+        }
+        _ => doing.with(
+            Status::Unproven,
+            format!("it is running, but {what} is still unanswered"),
+        ),
+    })
 }
 
-/// Returns what the daemon is, if it is still stopped and nobody traces it; else in words why it is left alone.
-fn stopped(host: &Host, (pid, start_ticks): (u32, u64)) -> Result<Role, String> {
+/// The daemon's role, if it is still stopped and not traced; else why it is left alone.
+fn verify_stopped(host: &Host, (pid, start_ticks): (u32, u64)) -> Result<Role, String> {
     let Some(now) = host.process(pid) else {
-        return Err(format!("process {pid} is gone"));
+        return Err(format!("PID {pid} is gone"));
     };
-    let daemon = matches!(now.role, Role::Dockerd | Role::Containerd | Role::Kubelet);
-    let daemon = daemon && !now.is_contained();
-    if now.start_ticks != start_ticks || !daemon {
-        return Err(format!("process {pid} is another one now"));
+    if now.start_ticks != start_ticks || !now.role.is_daemon() || now.is_contained() {
+        return Err(format!("PID {pid} is another process now"));
     }
     match (now.state, now.tracer) {
         (State::Stopped, Some(0)) => Ok(now.role),
         (State::Stopped | State::Traced, Some(tracer)) if tracer > 0 => Err(format!(
-            "process {tracer} traces it: whoever debugs it decides when it goes on"
+            "traced by process {tracer}: whoever debugs it decides when to resume it"
         )),
         (State::Stopped | State::Traced, _) => {
-            Err("it can't be told whether a debugger holds it".to_owned())
+            Err("whether a debugger traces it could not be read".to_owned())
         }
         _ => Err("it is not stopped any more".to_owned()),
     }

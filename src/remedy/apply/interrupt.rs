@@ -18,23 +18,16 @@ use tokio::{
     signal::unix::{Signal, SignalKind, signal},
 };
 
-/// How often the user asked to stop.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupts(Arc<AtomicUsize>);
 
 impl Interrupts {
     /// Starts to count; from here on the signals no longer end the program.
-    ///
-    /// # Errors
-    /// The system refuses a thread or a signal handler.
     pub fn watch() -> io::Result<Self> {
         Self::of(&[SignalKind::interrupt(), SignalKind::terminate()])
     }
 
     /// As `watch`, but for Ctrl-C alone: SIGTERM ends the program as ever.
-    ///
-    /// # Errors
-    /// The system refuses a thread or a signal handler.
     pub fn watch_keys() -> io::Result<Self> {
         Self::of(&[SignalKind::interrupt()])
     }
@@ -60,22 +53,17 @@ impl Interrupts {
         Ok(watched)
     }
 
-    /// Returns how often so far.
     pub fn count(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Waits for one of the signals.
 async fn any(signals: &mut [Signal]) {
     poll_fn(|context| {
         let come = signals
             .iter_mut()
             .any(|signal| signal.poll_recv(context).is_ready());
-        match come {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
-        }
+        if come { Poll::Ready(()) } else { Poll::Pending }
     })
     .await;
 }

@@ -4,16 +4,16 @@
 //! `nsenter` nor `umount` need be there. If it hangs, it is abandoned.
 
 use super::{
-    child::{Ran, run},
-    deed::{Hands, Intent},
-    pinned::Pinned,
+    command::{CommandResult, run},
+    executor::{Executor, Intent},
+    pidfd::ProcessHandle,
 };
 use crate::{
-    finding::outcome::{Ending, Fate},
+    finding::outcome::{Outcome, Status},
     io::child::OWN_PROGRAM,
     node::{
-        mount::{self, Spot},
-        observe::one::{self, Proc},
+        mount::{self, MountPoint},
+        observe::process::{self, Proc},
     },
     syntax::duration::spoken as span,
 };
@@ -24,151 +24,112 @@ use rustix::{
 };
 use std::{os::fd::AsFd as _, path::Path, process::Command, time::Duration};
 
-/// The subcommand that detaches: ours alone, not shown.
 pub const SUBCOMMAND: &str = "detach-mount";
-/// How long the child may take. Detaching waits for nobody, but the path to the mount may.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the child may take. Detaching does not block, but the path to the mount may.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Which mount, and where.
-pub(super) struct Place<'a> {
-    /// Where it is mounted.
+pub(super) struct MountTarget<'a> {
     pub(super) path: &'a str,
-    /// The kernel's number for the mount.
     pub(super) mount: u64,
-    /// The number of the namespace.
     pub(super) namespace: u64,
-    /// A process in it.
     pub(super) pid: u32,
-    /// When that was started.
     pub(super) start_ticks: u64,
 }
 
-/// Detaches the mount, if it is still there.
-pub(super) fn detach(hands: &Hands<'_>, place: &Place<'_>, intent: Intent<'_>) -> Ending {
-    let Place {
+pub(super) fn detach(
+    executor: &Executor<'_>,
+    target: &MountTarget<'_>,
+    intent: Intent<'_>,
+) -> Result<Outcome, Outcome> {
+    let MountTarget {
         path,
         mount,
         namespace,
         pid,
         ..
-    } = *place;
-    if let Err(why) = is_there(place) {
-        return Ending::because(Fate::Changed, format!("nothing was detached: {why}"));
-    }
-    if hands.is_interrupted() {
-        return Ending::because(Fate::Interrupted, "interrupted before it was detached");
-    }
-    if let Err(why) = intent() {
-        return Ending::because(Fate::Failed, why);
-    }
-    let at = hands.clock.now();
+    } = *target;
+    verify(target)
+        .map_err(|why| Outcome::because(Status::Changed, format!("nothing was detached: {why}")))?;
+    executor.begin(intent, "interrupted before it was detached")?;
+    let doing = executor.doing(format!(
+        "{path} mounted in namespace {namespace}, as mount {mount}"
+    ));
     let mut command = Command::new(OWN_PROGRAM);
     command
         .arg(SUBCOMMAND)
         .args([pid.into(), namespace, mount].map(|number: u64| number.to_string()))
         .arg(path)
         .env_clear();
-    let ran = run(command, PATIENCE);
-    let ending = Ending {
-        before: Some(format!(
-            "{path} mounted in namespace {namespace}, as mount {mount}"
-        )),
-        at: Some(at),
-        ..Ending::not_done(Fate::Failed, None)
-    };
-    let left = one::mounts(pid).map(|mounts| mounts.iter().any(|left| left.id == mount));
-    match (ran, left) {
-        (Ran::Well(_), Ok(false)) => Ending {
-            fate: Fate::Done,
-            after: Some(format!("{path} not mounted there any more")),
-            proof: Some(format!(
-                "mount {mount} is not among those of process {pid} any more"
-            )),
-            ..ending
-        },
-        (Ran::Well(_), Ok(true)) => Ending {
-            fate: Fate::Unproven,
-            reason: Some(format!("it was detached, and process {pid} still shows it")),
-            ..ending
-        },
-        (Ran::Well(_), Err(error)) => Ending {
-            fate: Fate::Unproven,
-            reason: Some(format!(
-                "the mounts of process {pid} can't be read: {error}"
-            )),
-            ..ending
-        },
-        (Ran::Failed(words), _) => Ending {
-            reason: Some(words),
-            ..ending
-        },
-        (Ran::Late, _) => Ending {
-            fate: Fate::Unproven,
-            reason: Some(format!(
-                "not done in {}; it may still happen",
-                span(PATIENCE)
-            )),
-            ..ending
-        },
-    }
+    let result = run(command, TIMEOUT);
+    let left = process::mounts(pid).map(|mounts| mounts.iter().any(|left| left.id == mount));
+    Ok(match (result, left) {
+        (CommandResult::Well(_), Ok(false)) => doing
+            .after(format!("{path} no longer mounted there"))
+            .proved(format!("mount {mount} is not among those of PID {pid}")),
+        (CommandResult::Well(_), Ok(true)) => doing.with(
+            Status::Unproven,
+            format!("it was detached, but PID {pid} still shows it"),
+        ),
+        (CommandResult::Well(_), Err(error)) => doing.with(
+            Status::Unproven,
+            format!("cannot read the mounts of PID {pid}: {error}"),
+        ),
+        (CommandResult::Failed(words), _) => doing.with(Status::Failed, words),
+        (CommandResult::Late, _) => doing.with(
+            Status::Unproven,
+            format!("timed out after {}; it may still happen", span(TIMEOUT)),
+        ),
+    })
 }
 
-/// Returns in words why the mount is not what was seen any more, if so.
-fn is_there(place: &Place<'_>) -> Result<(), String> {
-    let pid = place.pid;
-    if !place.path.starts_with('/') || place.path.trim_matches('/').is_empty() {
-        return Err(format!(
-            "{:?} is no place to detach anything from",
-            place.path
-        ));
+/// An error is why the mount is not what was seen before.
+fn verify(target: &MountTarget<'_>) -> Result<(), String> {
+    let (pid, path) = (target.pid, target.path);
+    if !path.starts_with('/') || path.trim_matches('/').is_empty() {
+        return Err(format!("{path:?} is not a mount that may be detached"));
     }
-    Pinned::new(pid, place.start_ticks)?;
-    let (_, number) = one::mount_namespace(pid)
-        .map_err(|error| format!("the mount namespace of process {pid}: {error}"))?;
-    if number != place.namespace {
-        return Err(format!("process {pid} sits in another mount namespace now"));
+    ProcessHandle::new(pid, target.start_ticks)?;
+    let (_, number) = process::mount_namespace(pid)
+        .map_err(|error| format!("the mount namespace of PID {pid}: {error}"))?;
+    if number != target.namespace {
+        return Err(format!("PID {pid} is in another mount namespace now"));
     }
     let mounts =
-        one::mounts(pid).map_err(|error| format!("the mounts of process {pid}: {error}"))?;
-    is_on_top(&mounts, place.path, place.mount)
+        process::mounts(pid).map_err(|error| format!("the mounts of PID {pid}: {error}"))?;
+    verify_on_top(&mounts, path, target.mount)
 }
 
-/// Returns in words why it is not that mount that `path` leads to, if so: detaching goes by the path.
-fn is_on_top(mounts: &[Spot], path: &str, wanted: u64) -> Result<(), String> {
-    match (
-        mount::top(mounts, path),
-        mounts.iter().any(|it| it.id == wanted),
-    ) {
-        (Some(top), _) if top == wanted => Ok(()),
-        (_, false) => Err(format!("{path} is not mounted there any more")),
-        (Some(top), true) => Err(format!("another mount lies over it at {path}: {top}")),
-        (None, true) => Err(format!("it can't be told which mount {path} leads to")),
+/// An error is why `path` does not lead to that mount: detaching goes by the path.
+fn verify_on_top(mounts: &[MountPoint], path: &str, wanted: u64) -> Result<(), String> {
+    let is_there = mounts.iter().any(|it| it.id == wanted);
+    match mount::top(mounts, path) {
+        Some(top) if top == wanted => Ok(()),
+        _ if !is_there => Err(format!("{path} is not mounted there any more")),
+        Some(top) => Err(format!("another mount ({top}) covers it at {path}")),
+        None => Err(format!("which mount {path} leads to is ambiguous")),
     }
 }
 
 /// The child's part: enters the mount namespace of process `pid`, if it is still that of the number `namespace`, and
 /// detaches the mount of the number `mount` there, if it is still the one that `path` leads to.
-///
-/// # Errors
-/// Any of that fails.
 pub fn enter_and_detach(pid: u32, namespace: u64, mount: u64, path: &Path) -> anyhow::Result<()> {
-    let (file, number) = one::mount_namespace(pid)
-        .with_context(|| format!("the mount namespace of process {pid}"))?;
+    let (file, number) = process::mount_namespace(pid)
+        .with_context(|| format!("the mount namespace of PID {pid}"))?;
     // From here on the open file names the namespace, whatever becomes of the process.
     if number != namespace {
-        bail!("process {pid} sits in another mount namespace now");
+        bail!("PID {pid} is in another mount namespace now");
     }
-    let proc = Proc::open().context("the kernel's files can't be opened")?;
+    let proc = Proc::open().context("cannot open /proc")?;
     move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Mount))
-        .context("its mount namespace can't be entered")?;
+        .context("cannot enter its mount namespace")?;
     // From the namespace's own root, which need not be the one that the process sees its paths from.
-    let mounts = proc.own_mounts().context("its mounts can't be read")?;
-    let told = path.to_str().context("its path is no text")?;
-    if let Err(why) = is_on_top(&mounts, told, mount) {
+    let mounts = proc.own_mounts().context("cannot read its mounts")?;
+    let text = path.to_str().context("its path is not UTF-8")?;
+    if let Err(why) = verify_on_top(&mounts, text, mount) {
         bail!("nothing was detached: {why}");
     }
     unmount(path, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW)
-        .with_context(|| format!("{} can't be detached", path.display()))
+        .with_context(|| format!("cannot detach {}", path.display()))
 }
 
 #[cfg(test)]
@@ -178,45 +139,45 @@ mod tests {
     #[test]
     fn a_mount_that_is_not_what_was_seen_is_left_alone() {
         let pid = std::process::id();
-        let start_ticks = one::stat(pid).unwrap().start_ticks;
-        let (_, namespace) = one::mount_namespace(pid).unwrap();
-        let mounts = one::mounts(pid).unwrap();
+        let start_ticks = process::stat(pid).unwrap().start_ticks;
+        let (_, namespace) = process::mount_namespace(pid).unwrap();
+        let mounts = process::mounts(pid).unwrap();
         let proc = mount::top(&mounts, "/proc").unwrap();
-        let here = |path| Place {
+        let here = |path| MountTarget {
             path,
             mount: proc,
             namespace,
             pid,
             start_ticks,
         };
-        assert_eq!(is_there(&here("/proc")), Ok(()));
+        assert_eq!(verify(&here("/proc")), Ok(()));
         for (place, words) in [
-            (here("/"), "no place"),
-            (here("proc"), "no place"),
-            (here("/no/such/mount"), "can't be told which"),
+            (here("/"), "not a mount that may be detached"),
+            (here("proc"), "not a mount that may be detached"),
+            (here("/no/such/mount"), "ambiguous"),
             (
-                Place {
+                MountTarget {
                     mount: u64::MAX,
                     ..here("/proc")
                 },
                 "not mounted there",
             ),
             (
-                Place {
+                MountTarget {
                     start_ticks: start_ticks + 1,
                     ..here("/proc")
                 },
-                "another one now",
+                "reused by a newer process",
             ),
             (
-                Place {
+                MountTarget {
                     namespace: namespace + 1,
                     ..here("/proc")
                 },
                 "another mount namespace",
             ),
         ] {
-            let why = is_there(&place).unwrap_err();
+            let why = verify(&place).unwrap_err();
             assert!(why.contains(words), "{why}");
         }
     }
@@ -226,17 +187,17 @@ mod tests {
         let stacked =
             "1 0 0:1 / / rw - x x rw\n10 1 0:2 / /d rw - x x rw\n11 10 0:3 / /d rw - x x rw\n";
         let hidden = "20 1 0:4 / /h/d rw - x x rw\n30 1 0:5 / /h rw - x x rw\n31 30 0:6 / /h/d rw - x x rw\n";
-        let mounts = mount::spots(&format!("{stacked}{hidden}"));
+        let mounts = mount::mount_points(&format!("{stacked}{hidden}"));
         assert_eq!(mounts.len(), 6);
-        assert_eq!(is_on_top(&mounts, "/d", 11), Ok(()));
+        assert_eq!(verify_on_top(&mounts, "/d", 11), Ok(()));
         for (path, wanted, words) in [
-            ("/d", 10, "another mount lies over it at /d: 11"),
+            ("/d", 10, "another mount (11) covers it at /d"),
             ("/d", 12, "not mounted there any more"),
-            ("/h/d", 20, "can't be told"),
-            ("/h/d", 31, "can't be told"),
-            ("/no", 11, "can't be told"),
+            ("/h/d", 20, "ambiguous"),
+            ("/h/d", 31, "ambiguous"),
+            ("/no", 11, "ambiguous"),
         ] {
-            let why = is_on_top(&mounts, path, wanted).unwrap_err();
+            let why = verify_on_top(&mounts, path, wanted).unwrap_err();
             assert!(why.contains(words), "{why}");
         }
     }

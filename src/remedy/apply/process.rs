@@ -1,21 +1,21 @@
-//! Ends one OCI runtime process that keeps a container from answering: the one kill that plegdoctor knows.
+//! Kills one OCI runtime process that blocks a container: the one kill that plegdoctor knows.
 //!
-//! Two observations are needed. The diagnosis' own inspect was not answered; then one more is sent and stays open. If
-//! it is answered, nothing is done. If not, the process is looked at once more: number, start time, words, what it is
-//! and for which container, and that no other runtime process of that container stands before it (`runc init`, which
-//! becomes the workload, is the last to be blamed). The open inspect's answer is then the proof.
+//! Two observations are needed. The diagnosis' own inspect timed out; then one more is sent and stays open. If it is
+//! answered, nothing is done. If not, the process is verified once more: number, start time, command line, role and
+//! container, and that no other runtime process of that container stands before it (`runc init`, which becomes the
+//! workload, is the last to be blamed). The open inspect's answer is then the proof.
 
 use super::{
-    deed::{Hands, Intent},
-    pinned::Pinned,
+    executor::{Executor, Intent},
+    pidfd::ProcessHandle,
 };
 use crate::{
     finding::{
         action::RuntimeProcess,
-        outcome::{Ending, Fate},
+        outcome::{Outcome, Status},
     },
-    io::probe::Outcome,
-    node::{Host, OciCommand, Process, Role, State},
+    io::probe,
+    node::{Host, Role, State},
     runtime::docker::{Answered, PendingCall, Request},
     syntax::{duration::spoken as span, id::ContainerId},
 };
@@ -25,283 +25,244 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long it may take to end after TERM, and after KILL.
-const TERM: Duration = Duration::from_secs(5);
-const KILL: Duration = Duration::from_secs(5);
+/// How long the process may take to end after TERM, and after KILL.
+const TERM_TIMEOUT: Duration = Duration::from_secs(5);
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the open inspect may take to be answered once the process is gone.
-const PROOF: Duration = Duration::from_secs(10);
-/// How often it is looked whether the user wants to stop.
-const LOOK: Duration = Duration::from_millis(50);
+const PROOF_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often an interrupt is looked for.
+const POLL: Duration = Duration::from_millis(50);
 
-/// Sends the inspect that stays open until its process's turn, one of so many, is over.
-pub(super) fn open(
-    hands: &Hands<'_>,
+/// Sends the inspect that stays open until the turn of its process, one of `turns`, has passed.
+pub(super) fn open_inspect(
+    executor: &Executor<'_>,
     container: &ContainerId,
     turns: u32,
 ) -> io::Result<PendingCall> {
-    // Beside what is waited for, the machine is looked at and a line is written to a disk.
-    let turn = TERM + KILL + PROOF + Duration::from_secs(30);
-    let patience = hands
+    // Beside the timeouts, the machine is observed and a line is written to a disk.
+    let turn = TERM_TIMEOUT + KILL_TIMEOUT + PROOF_TIMEOUT + Duration::from_secs(30);
+    let timeout = executor
         .confirm_after
         .saturating_add(turn.saturating_mul(turns));
     let call = Request::Inspect(container.clone());
-    hands.docker.open_call(&call, patience)
+    executor.docker.open_call(&call, timeout)
 }
 
-/// Ends `target`, if it is still what holds its container up.
-pub(super) fn end(hands: &Hands<'_>, target: &RuntimeProcess, intent: Intent<'_>) -> Ending {
+pub(super) fn kill(
+    executor: &Executor<'_>,
+    target: &RuntimeProcess,
+    intent: Intent<'_>,
+) -> Result<Outcome, Outcome> {
     let short = target.container.short();
-    let opened = hands.open.borrow_mut().remove(&target.container);
-    let opened = opened.map_or_else(|| open(hands, &target.container, 1), Ok);
-    let mut inspect = match opened {
-        Ok(inspect) => inspect,
-        Err(error) => return Ending::because(Fate::Failed, format!("can't ask Docker: {error}")),
-    };
-    (hands.tell)(&format!(
-        "An inspect of {short} is open; nothing is ended before it has been unanswered for {}.",
-        span(hands.confirm_after)
+    let opened = executor.open.borrow_mut().remove(&target.container);
+    let opened = opened.map_or_else(|| open_inspect(executor, &target.container, 1), Ok);
+    let failed = |why| Outcome::because(Status::Failed, why);
+    let mut inspect = opened.map_err(|error| failed(format!("cannot ask Docker: {error}")))?;
+    (executor.show)(&format!(
+        "Inspecting {short}; nothing is killed unless that stays unanswered for {}.",
+        span(executor.confirm_after)
     ));
-    if let Some(ending) = confirm(hands, &mut inspect, short) {
-        return ending;
-    }
-    if let Err(why) = intent() {
-        return Ending::because(Fate::Failed, why);
-    }
+    confirm(executor, &mut inspect, short)?;
+    intent().map_err(failed)?;
     let unanswered = inspect.open_for();
-    let pinned = match pin(hands, target) {
-        Ok(pinned) => pinned,
-        Err(why) => return Ending::because(Fate::Changed, format!("nothing was ended: {why}")),
-    };
+    let process = hold(executor, target)
+        .map_err(|why| Outcome::because(Status::Changed, format!("nothing was killed: {why}")))?;
     if let Some(answered) = inspect.wait(Duration::ZERO) {
-        return over(answered, short);
+        return Err(resolved(answered, short));
     }
-    if hands.is_interrupted() {
-        return interrupted();
+    if executor.is_interrupted() {
+        return Err(interrupted());
     }
-    let before = format!(
-        "inspect of {short} unanswered for {}; process {} there, {}",
+    let doing = executor.doing(format!(
+        "inspect of {short} unanswered for {}; PID {} {}",
         span(unanswered),
         target.pid,
-        state(pinned.state())
-    );
-    let at = hands.clock.now();
-    let ending = match strike(hands, target, &pinned, &mut inspect) {
-        Ok(struck) => prove(hands, &mut inspect, short, struck),
-        Err(ending) => *ending,
+        describe(process.state())
+    ));
+    let ended = match signal(executor, target, &process, &mut inspect) {
+        Ok(signalled) => verify(executor, &mut inspect, short, signalled),
+        Err(outcome) => outcome,
     };
-    if ending.fate == Fate::Changed {
-        return ending;
+    if ended.status == Status::Changed {
+        return Err(ended);
     }
-    Ending {
-        before: Some(before),
-        at: Some(at),
-        ..ending
-    }
+    Ok(Outcome {
+        before: doing.before,
+        at: doing.at,
+        ..ended
+    })
 }
 
-/// Waits whether the inspect is answered by itself; returns the ending if nothing may be done.
-fn confirm(hands: &Hands<'_>, inspect: &mut PendingCall, short: &str) -> Option<Ending> {
-    while inspect.open_for() < hands.confirm_after {
-        let left = hands.confirm_after.saturating_sub(inspect.open_for());
-        if let Some(answered) = inspect.wait(left.min(LOOK)) {
-            return Some(over(answered, short));
+fn confirm(executor: &Executor<'_>, inspect: &mut PendingCall, short: &str) -> Result<(), Outcome> {
+    while inspect.open_for() < executor.confirm_after {
+        let left = executor.confirm_after.saturating_sub(inspect.open_for());
+        if let Some(answered) = inspect.wait(left.min(POLL)) {
+            return Err(resolved(answered, short));
         }
-        if hands.is_interrupted() {
-            return Some(interrupted());
+        if executor.is_interrupted() {
+            return Err(interrupted());
         }
     }
-    None
+    Ok(())
 }
 
-fn interrupted() -> Ending {
-    Ending::because(
-        Fate::Interrupted,
-        "interrupted while the inspect was open; nothing was ended",
-    )
+fn interrupted() -> Outcome {
+    let why = "interrupted while the inspect was open; nothing was killed";
+    Outcome::because(Status::Interrupted, why)
 }
 
-/// The inspect came back before anything was done.
-fn over(answered: &Answered, short: &str) -> Ending {
+fn resolved(answered: &Answered, short: &str) -> Outcome {
     let took = span(answered.probe.took);
-    let why = answered
-        .probe
-        .error
-        .clone()
-        .unwrap_or_else(|| "no reason given".to_owned());
-    match answered.probe.outcome {
-        Outcome::Answered => Ending::because(
-            Fate::NotNeeded,
-            format!("inspect of {short} answered by itself after {took}; nothing was ended"),
+    let (status, why) = match answered.probe.outcome {
+        probe::Outcome::Answered => (
+            Status::NotNeeded,
+            format!("inspect of {short} answered after {took} without help"),
         ),
-        Outcome::Gone => Ending::because(
-            Fate::NotNeeded,
-            format!("{short} is not in Docker any more; nothing was ended"),
-        ),
-        _ => Ending::because(
-            Fate::Failed,
-            format!("inspect of {short} failed after {took} ({why}); nothing was ended"),
-        ),
-    }
+        probe::Outcome::Gone => (Status::NotNeeded, format!("{short} is no longer in Docker")),
+        _ => {
+            let error = answered.probe.error.as_deref();
+            let error = error.unwrap_or("no reason given");
+            let why = format!("inspect of {short} failed after {took} ({error})");
+            (Status::Failed, why)
+        }
+    };
+    Outcome::because(status, format!("{why}; nothing was killed"))
 }
 
-/// Holds the process fast and looks whether it is still to blame.
-fn pin(hands: &Hands<'_>, target: &RuntimeProcess) -> Result<Pinned, String> {
-    let pinned = Pinned::new(target.pid, target.start_ticks)?;
-    // While it is held: what this look shows is true of what will be signalled.
-    still_to_blame(&(hands.look)(), target)?;
-    Ok(pinned)
+fn hold(executor: &Executor<'_>, target: &RuntimeProcess) -> Result<ProcessHandle, String> {
+    let process = ProcessHandle::new(target.pid, target.start_ticks)?;
+    // While it is held: what is observed now is true of what will be signalled.
+    verify_blame(&(executor.observe)(), target)?;
+    Ok(process)
 }
 
-/// Returns in words why `target` must not be ended, by what `host` shows, if so.
-fn still_to_blame(host: &Host, target: &RuntimeProcess) -> Result<(), String> {
+/// An error is why `target` must not be killed, by what `host` shows.
+fn verify_blame(host: &Host, target: &RuntimeProcess) -> Result<(), String> {
     let pid = target.pid;
     let Some(now) = host.process(pid) else {
-        return Err(format!(
-            "process {pid} is gone, or no OCI runtime's any more"
-        ));
+        return Err(format!("PID {pid} is gone, or not an OCI runtime any more"));
     };
     if now.start_ticks != target.start_ticks {
-        return Err(format!(
-            "process {pid} is another one now: it was started later"
-        ));
+        return Err(format!("PID {pid} was reused by a newer process"));
     }
     if now.command.as_ref() != Some(&target.command) {
-        return Err(format!("process {pid} runs another command now"));
+        return Err(format!("PID {pid} runs another command now"));
     }
-    let Role::OciRuntime(_) = now.role else {
-        return Err(format!("process {pid} is no OCI runtime's"));
-    };
+    if !matches!(now.role, Role::OciRuntime(_)) {
+        return Err(format!("PID {pid} is not an OCI runtime"));
+    }
     let own = now.container.as_ref();
     if !own.is_some_and(|own| own.matches(&target.container)) {
-        return Err(format!("process {pid} works on another container now"));
+        return Err(format!("PID {pid} works on another container now"));
     }
     match host.oci_processes(&target.container).first() {
-        Some(first) if first.pid != pid => Err(format!(
-            "process {} comes before it now ({})",
-            first.pid,
-            command(first)
-        )),
+        Some(first) if first.pid != pid => {
+            let command = match first.role {
+                Role::OciRuntime(command) => command.word(),
+                _ => "call",
+            };
+            let first = first.pid;
+            Err(format!("PID {first} ({command}) is to blame before it now"))
+        }
         _ => Ok(()),
     }
 }
 
-fn command(process: &Process) -> &'static str {
-    match process.role {
-        Role::OciRuntime(command) => command.word(),
-        _ => OciCommand::Other.word(),
-    }
-}
-
-/// Ends the process; returns when it got the signal that did it and what became of it, or the ending where none did.
-fn strike(
-    hands: &Hands<'_>,
+/// Signals the process; returns when the signal that worked was sent, and what became of the process. An error is the
+/// outcome where none worked.
+fn signal(
+    executor: &Executor<'_>,
     target: &RuntimeProcess,
-    pinned: &Pinned,
+    process: &ProcessHandle,
     inspect: &mut PendingCall,
-) -> Result<(Instant, String), Box<Ending>> {
+) -> Result<(Instant, String), Outcome> {
     let pid = target.pid;
-    let failed = |fate, why: String| Err(Box::new(Ending::because(fate, why)));
-    // Who presses Ctrl-C a second time does not want to wait for this step either.
-    let enough = || hands.interrupts.count() > 1;
-    let mut told = None;
-    for (signal, limit) in [(Signal::TERM, TERM), (Signal::KILL, KILL)] {
-        // The machine was looked at for seconds, and TERM had its time: `init` may have become the workload meanwhile.
-        if pinned.is_another_program() {
-            let why = format!("process {pid} runs another program now, and was left alone");
-            return match told {
-                None => failed(Fate::Changed, format!("nothing was ended: {why}")),
-                Some(_) => failed(Fate::Unproven, format!("{why} since TERM")),
+    let failed = |status, why: String| Err(Outcome::because(status, why));
+    // A second Ctrl-C does not wait for this step either.
+    let enough = || executor.interrupts.count() > 1;
+    let mut before = None;
+    for (signal, timeout) in [(Signal::TERM, TERM_TIMEOUT), (Signal::KILL, KILL_TIMEOUT)] {
+        // Seconds passed since the machine was observed, or since TERM: `init` may have become the workload meanwhile.
+        if process.is_another_program() {
+            let why = format!("PID {pid} runs another program now");
+            return match before {
+                None => failed(Status::Changed, format!("nothing was killed: {why}")),
+                Some(_) => failed(Status::Unproven, format!("{why}; no KILL after TERM")),
             };
         }
-        // What the container waited for is over: nothing harsher is needed.
-        if let Some(struck) = told
+        // The container is not blocked any more: nothing harsher is needed.
+        if let Some(sent) = before
             && inspect.wait(Duration::ZERO).is_some()
         {
-            return Ok((struck, format!("process {pid} was told to end (TERM)")));
+            return Ok((sent, format!("PID {pid} got SIGTERM")));
         }
-        let struck = Instant::now();
-        if let Err(error) = pinned.signal(signal) {
-            let why = format!("process {pid} can't be signalled: {error}");
-            return failed(Fate::Failed, why);
+        let sent = Instant::now();
+        if let Err(error) = process.signal(signal) {
+            let why = format!("cannot signal PID {pid}: {error}");
+            return failed(Status::Failed, why);
         }
-        told = Some(struck);
-        if pinned.wait(limit, &enough) {
-            return Ok((struck, format!("process {pid} ended")));
+        before = Some(sent);
+        if process.wait(timeout, &enough) {
+            return Ok((sent, format!("PID {pid} exited")));
         }
         if enough() {
-            let why = format!("interrupted before process {pid} had ended; it was told to");
-            return failed(Fate::Unproven, why);
+            let why = format!("interrupted after PID {pid} was signalled, before it exited");
+            return failed(Status::Unproven, why);
         }
     }
-    let state = state(pinned.state());
-    failed(
-        Fate::Failed,
-        format!(
-            "process {pid} was told to end (TERM, then KILL) and is still there, {state}: it ends once what it waits for in the kernel answers"
-        ),
-    )
+    let why = format!(
+        "PID {pid} survived SIGTERM and SIGKILL, {}: it exits once the kernel call that it is blocked in returns",
+        describe(process.state())
+    );
+    failed(Status::Failed, why)
 }
 
 /// Waits for the open inspect's answer, which shows that the container's lock is free.
-fn prove(
-    hands: &Hands<'_>,
+fn verify(
+    executor: &Executor<'_>,
     inspect: &mut PendingCall,
     short: &str,
-    (struck, ended): (Instant, String),
-) -> Ending {
-    let until = Instant::now() + PROOF;
+    (sent, ended): (Instant, String),
+) -> Outcome {
+    let until = Instant::now() + PROOF_TIMEOUT;
     let answered = loop {
-        if let Some(answered) = inspect.wait(LOOK) {
+        if let Some(answered) = inspect.wait(POLL) {
             break Some(answered.clone());
         }
-        if Instant::now() >= until || hands.interrupts.count() > 1 {
+        if Instant::now() >= until || executor.interrupts.count() > 1 {
             break None;
         }
     };
+    let unproven = |why: String| Outcome::because(Status::Unproven, why).after(&*ended);
     let Some(answered) = answered else {
-        let why = format!("inspect of {short} is still not answered");
-        return Ending {
-            after: Some(ended),
-            ..Ending::because(Fate::Unproven, why)
-        };
+        return unproven(format!("inspect of {short} is still unanswered"));
     };
-    let Some(after) = answered.at.checked_duration_since(struck) else {
-        let why = format!(
-            "inspect of {short} was answered right before the signal came: that the process held it up is not proved"
-        );
-        return Ending {
-            after: Some(ended),
-            ..Ending::because(Fate::Unproven, why)
-        };
+    let Some(after) = answered.at.checked_duration_since(sent) else {
+        return unproven(format!(
+            "inspect of {short} was answered right before the signal: not proved that the process blocked it"
+        ));
     };
-    let after = span(after);
-    let told = match (answered.probe.outcome, &answered.container) {
-        (Outcome::Answered, Some(container)) => {
+    let now = match (answered.probe.outcome, &answered.container) {
+        (probe::Outcome::Answered, Some(container)) => {
             let state = container.inspected.as_ref().map(|it| it.state.as_str());
-            Ok(format!("{ended}; {short} is {}", state.unwrap_or("there")))
+            state.unwrap_or("there")
         }
-        (Outcome::Gone, _) => Ok(format!("{ended}; {short} is gone")),
-        _ => Err(answered.probe.error.clone().unwrap_or_default()),
+        (probe::Outcome::Gone, _) => "gone",
+        _ => {
+            let why = answered.probe.error.unwrap_or_default();
+            return unproven(format!("inspect of {short} failed: {why}"));
+        }
     };
-    match told {
-        Ok(told) => Ending {
-            after: Some(told),
-            proof: Some(format!(
-                "inspect of {short} answered {after} after the kill"
-            )),
-            ..Ending::not_done(Fate::Done, None)
-        },
-        Err(why) => Ending {
-            after: Some(ended),
-            ..Ending::because(Fate::Unproven, format!("inspect of {short} failed: {why}"))
-        },
-    }
+    let proof = format!("inspect of {short} answered {} after the kill", span(after));
+    Outcome::new(Status::Done)
+        .after(format!("{ended}; {short} is {now}"))
+        .proved(proof)
 }
 
-fn state(state: Option<State>) -> String {
+fn describe(state: Option<State>) -> String {
     state.map_or_else(
-        || "ended".to_owned(),
-        |state| format!("state {}", state.letter()),
+        || "exited".to_owned(),
+        |state| format!("in state {}", state.letter()),
     )
 }
 

@@ -1,30 +1,30 @@
 //! One removal: look again, record the intent, ask, check that it is gone, record the result.
 
-use super::{Orders, reason};
+use super::{RemoveOptions, daemon_error};
 use crate::{
-    finding::plan::{Ending, Fate, Kind, Target},
-    io::probe::{Outcome, Probe},
-    runtime::{Inspected, docker::Removal},
+    finding::{
+        outcome::{Outcome, Status},
+        plan::{Kind, Target},
+    },
+    io::probe::{self, Probe},
+    runtime::Inspected,
     syntax::duration,
 };
 use chrono::TimeDelta;
 
-/// How one removal ended, and what follows for the others.
 pub(super) struct Attempt {
-    /// What became of the container.
-    pub(super) ending: Ending,
+    pub(super) outcome: Outcome,
     /// A call was not answered, and hangs in the daemon.
     pub(super) keeps_slot: bool,
     /// Why nothing more must be sent, if so.
     pub(super) stop: Option<String>,
-    /// What the user has to know beside.
     pub(super) note: Option<String>,
 }
 
-impl From<Ending> for Attempt {
-    fn from(ending: Ending) -> Self {
+impl From<Outcome> for Attempt {
+    fn from(outcome: Outcome) -> Self {
         Self {
-            ending,
+            outcome,
             keeps_slot: false,
             stop: None,
             note: None,
@@ -33,11 +33,10 @@ impl From<Ending> for Attempt {
 }
 
 impl Attempt {
-    fn because(fate: Fate, reason: impl Into<String>) -> Self {
-        Ending::because(fate, reason).into()
+    fn because(status: Status, reason: impl Into<String>) -> Self {
+        Outcome::because(status, reason).into()
     }
 
-    /// It hangs in the daemon.
     fn keeping_slot(self) -> Self {
         Self {
             keeps_slot: true,
@@ -45,7 +44,6 @@ impl Attempt {
         }
     }
 
-    /// Nothing more must be sent.
     fn stopping(self, why: impl Into<String>) -> Self {
         Self {
             stop: Some(why.into()),
@@ -54,26 +52,25 @@ impl Attempt {
     }
 }
 
-/// Removes `target` if it is still what the plan saw.
-pub(super) fn attempt(orders: &Orders, target: &Target) -> Attempt {
-    let before = orders.docker.inspect(&target.id);
+pub(super) fn attempt(options: &RemoveOptions, target: &Target) -> Attempt {
+    let before = options.docker.inspect(&target.id);
     match (before.probe.outcome, &before.inspected) {
-        (Outcome::Gone, _) => return Ending::plain(Fate::Gone).into(),
-        (Outcome::Answered, Some(now)) if target.is_unchanged(now) => {}
-        (Outcome::Answered, Some(now)) => {
-            return Attempt::because(Fate::Changed, change(target, now));
+        (probe::Outcome::Gone, _) => return Outcome::new(Status::NotNeeded).into(),
+        (probe::Outcome::Answered, Some(now)) if target.is_unchanged(now) => {}
+        (probe::Outcome::Answered, Some(now)) => {
+            return Attempt::because(Status::Changed, change(target, now));
         }
         _ => return unseen(&before.probe),
     }
-    let Some(audit) = &orders.audit else {
-        return ask(orders, target);
+    let Some(audit) = &options.audit else {
+        return remove(options, target);
     };
     if let Err(error) = audit.intent(target) {
-        return Attempt::because(Fate::Failed, format!("not removed: {error:#}"))
+        return Attempt::because(Status::Failed, format!("not removed: {error:#}"))
             .stopping("the audit can't be written");
     }
-    let attempt = ask(orders, target);
-    match audit.result(target, &attempt.ending) {
+    let attempt = remove(options, target);
+    match audit.result(target, &attempt.outcome) {
         Ok(()) => attempt,
         Err(error) => Attempt {
             note: Some(format!("the audit is incomplete: {error:#}")),
@@ -83,64 +80,56 @@ pub(super) fn attempt(orders: &Orders, target: &Target) -> Attempt {
     }
 }
 
-/// Asks for the removal, and judges its answer by what is there afterwards.
-fn ask(orders: &Orders, target: &Target) -> Attempt {
-    let Removal {
-        probe: removal,
-        message,
-        ..
-    } = orders.docker.remove(&target.id, orders.timeout);
-    let refusal = || refusal(&removal, message.as_deref());
+fn remove(options: &RemoveOptions, target: &Target) -> Attempt {
+    let removal = options.docker.remove(&target.id, options.timeout).probe;
     match removal.outcome {
-        Outcome::Gone => return Ending::plain(Fate::Gone).into(),
-        Outcome::TimedOut => {
+        probe::Outcome::Gone => return Outcome::new(Status::NotNeeded).into(),
+        probe::Outcome::TimedOut => {
             let waited = waited(&removal);
             return Attempt::because(
-                Fate::Unanswered,
-                format!("no answer in {waited}; it may still happen"),
+                Status::Unproven,
+                format!("timed out after {waited}; it may still happen"),
             )
             .keeping_slot();
         }
-        Outcome::Denied | Outcome::NotProbed => {
-            return Attempt::because(Fate::Failed, words(&removal));
+        probe::Outcome::Denied | probe::Outcome::NotProbed => {
+            return Attempt::because(Status::Failed, words(&removal));
         }
-        Outcome::Answered | Outcome::Refused | Outcome::Error => {}
+        probe::Outcome::Answered | probe::Outcome::Refused | probe::Outcome::Error => {}
     }
-    let after = orders.docker.inspect(&target.id);
+    let after = options.docker.inspect(&target.id);
     match (removal.outcome, after.probe.outcome, &after.inspected) {
-        (Outcome::Answered, Outcome::Gone, _) => Ending::plain(Fate::Removed).into(),
+        (probe::Outcome::Answered, probe::Outcome::Gone, _) => Outcome::new(Status::Done).into(),
         // Somebody else's removal, or the daemon's own after all: not seen which.
-        (_, Outcome::Gone, _) => Attempt::because(Fate::Gone, refusal()),
-        (Outcome::Answered, Outcome::Answered, _) => Attempt::because(
-            Fate::Failed,
-            "Docker said that it is removed, and still has it",
+        (_, probe::Outcome::Gone, _) => Attempt::because(Status::NotNeeded, refusal(&removal)),
+        (probe::Outcome::Answered, probe::Outcome::Answered, _) => Attempt::because(
+            Status::Failed,
+            "Docker reported it removed, but still has it",
         ),
-        (_, Outcome::Answered, Some(now)) if Kind::of(now).is_none() => {
-            Attempt::because(Fate::Changed, change(target, now))
+        (_, probe::Outcome::Answered, Some(now)) if Kind::of(now).is_none() => {
+            Attempt::because(Status::Changed, change(target, now))
         }
-        (_, Outcome::Answered, _) => Attempt::because(Fate::Failed, refusal()),
-        (Outcome::Answered, ..) => unchecked("Docker said that it is removed", &after.probe),
-        (Outcome::Refused, ..) => unchecked(
-            "Docker went away before it answered; it may have happened",
+        (_, probe::Outcome::Answered, _) => Attempt::because(Status::Failed, refusal(&removal)),
+        (probe::Outcome::Answered, ..) => unchecked("Docker reported it removed", &after.probe),
+        (probe::Outcome::Refused, ..) => unchecked(
+            "Docker went away before it answered; it may have been removed",
             &after.probe,
         ),
         _ => {
             let mut attempt = unchecked("", &after.probe);
-            attempt.ending = Ending::because(Fate::Failed, refusal());
+            attempt.outcome = Outcome::because(Status::Failed, refusal(&removal));
             attempt
         }
     }
 }
 
-/// The inspect before the removal did not tell what the container is.
 fn unseen(probe: &Probe) -> Attempt {
     let attempt = Attempt::because(
-        Fate::Failed,
+        Status::Failed,
         match probe.outcome {
-            Outcome::TimedOut => format!(
-                "not touched: its inspect was not answered in {}",
-                waited(probe)
-            ),
+            probe::Outcome::TimedOut => {
+                format!("not touched: its inspect timed out after {}", waited(probe))
+            }
             _ => format!("not touched: {}", words(probe)),
         },
     );
@@ -150,53 +139,50 @@ fn unseen(probe: &Probe) -> Attempt {
 /// The removal ended in some way, and the inspect after it did not tell whether the container is gone.
 fn unchecked(said: &str, probe: &Probe) -> Attempt {
     let attempt = Attempt::because(
-        Fate::Unanswered,
+        Status::Unproven,
         format!("{said}; the check: {}", words(probe)),
     );
     consequence(attempt, probe)
 }
 
-/// Adds what an inspect that failed means for the other removals.
 fn consequence(attempt: Attempt, probe: &Probe) -> Attempt {
     match probe.outcome {
-        Outcome::TimedOut => attempt.keeping_slot(),
-        Outcome::Refused => attempt.stopping(format!("Docker is gone ({})", words(probe))),
+        probe::Outcome::TimedOut => attempt.keeping_slot(),
+        probe::Outcome::Refused => attempt.stopping(format!("Docker is down ({})", words(probe))),
         _ => attempt,
     }
 }
 
-/// Returns in what `now` differs from what the plan saw.
 fn change(target: &Target, now: &Inspected) -> String {
     if Kind::of(now) != Some(target.kind) {
         return format!(
-            "it was {} when the plan was made, and is {} now",
+            "it was {} when planned, and is {} now",
             target.state, now.state
         );
     }
-    "it was started and has ended again since the plan was made".to_owned()
+    "it was started and exited again since it was planned".to_owned()
 }
 
-/// Returns why the daemon refused, in plain words.
-fn refusal(probe: &Probe, message: Option<&str>) -> String {
-    if probe.outcome == Outcome::Refused {
+fn refusal(probe: &Probe) -> String {
+    if probe.outcome == probe::Outcome::Refused {
         return format!("Docker did not answer: {}", words(probe));
     }
-    match message {
-        Some(message) => reason::plain(message),
-        None => reason::plain(&words(probe)),
-    }
+    let words = words(probe);
+    let message = words
+        .strip_prefix("HTTP ")
+        .and_then(|rest| rest.split_once(": "))
+        .map_or(words.as_str(), |(_, message)| message);
+    daemon_error::plain(message)
 }
 
-/// Returns the words that came with a failure.
 fn words(probe: &Probe) -> String {
     match (&probe.error, probe.outcome) {
         (Some(words), _) => words.clone(),
-        (None, Outcome::TimedOut) => format!("no answer in {}", waited(probe)),
+        (None, probe::Outcome::TimedOut) => format!("timed out after {}", waited(probe)),
         (None, _) => "no reason given".to_owned(),
     }
 }
 
-/// Returns how long was waited.
 fn waited(probe: &Probe) -> String {
     TimeDelta::from_std(probe.took).map_or_else(|_| "too long".to_owned(), duration::human)
 }

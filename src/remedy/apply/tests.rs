@@ -1,6 +1,6 @@
 //! What tests of single actions share.
 
-use super::{Audit, Clock, Hands, Interrupts};
+use super::{Audit, Clock, Executor, Interrupts, Outcome};
 use crate::{
     node::{Host, Process, Role, State},
     runtime::docker::Docker,
@@ -8,21 +8,26 @@ use crate::{
 use chrono::DateTime;
 use std::{cell::RefCell, path::Path, time::Duration};
 
-/// Runs `act` with hands whose Docker is not there and whose audit is in `folder`.
-pub(super) fn with_hands<T>(folder: &Path, act: impl FnOnce(&Hands<'_>) -> T) -> T {
+/// Runs `act` with an executor whose Docker is not there and whose audit is in `folder`.
+pub(super) fn with_executor<T>(folder: &Path, act: impl FnOnce(&Executor<'_>) -> T) -> T {
     let clock = Clock::starting(DateTime::parse_from_rfc3339("2026-11-30T12:00:00Z").unwrap());
     let endpoint = format!("unix://{}/docker.sock", folder.display());
-    act(&Hands {
+    act(&Executor {
         docker: &Docker::open(&endpoint, Duration::from_secs(1)).unwrap(),
         endpoint: &endpoint,
         confirm_after: Duration::from_secs(1),
         audit: &Audit::open(&folder.join("audit"), clock).unwrap(),
         clock,
         interrupts: &Interrupts::default(),
-        tell: &|_| {},
-        look: &|| Host::default(),
+        show: &|_| {},
+        observe: &|| Host::default(),
         open: RefCell::default(),
     })
+}
+
+/// The outcome, whether the action was done or not.
+pub(super) fn either(done: Result<Outcome, Outcome>) -> Outcome {
+    done.unwrap_or_else(|not_done| not_done)
 }
 
 /// A process that sleeps, started at tick 500.

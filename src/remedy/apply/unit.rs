@@ -1,88 +1,72 @@
-//! Restarts a daemon's unit, or lets systemd start itself again: through `systemctl`, which is given up in time.
+//! Restarts a daemon's unit, or re-executes systemd: through `systemctl`, which is given up in time.
 
 use super::{
-    child::{self, Ran},
-    deed::{Hands, Intent},
+    command::{self, CommandResult},
+    executor::{Executor, Intent},
 };
 use crate::{
     finding::{
         action::Unit,
-        outcome::{Ending, Fate},
+        outcome::{Outcome, Status},
     },
-    io::probe::Outcome,
+    io::probe,
     node::{self, Bus, Host, Process, Role},
     runtime::docker::Request,
     syntax::duration::spoken as span,
 };
 use std::{
     process::Command,
+    thread,
     time::{Duration, Instant},
 };
 
-/// The program that speaks to systemd.
 pub(super) const SYSTEMCTL: &str = "systemctl";
 
-/// How long systemd may take: to be asked, to start itself again, to restart a unit (its own limit is 90 s to stop it
-/// and 90 s to start it).
-const ASK: Duration = Duration::from_secs(5);
-const REEXEC: Duration = Duration::from_secs(60);
-const RESTART: Duration = Duration::from_secs(200);
-/// How long a restarted daemon may take to answer.
-const PROOF: Duration = Duration::from_secs(20);
+/// How long systemd may take to be asked, to re-execute, to restart a unit (its own limit is 90 s to stop it and 90 s
+/// to start it).
+const SHOW_TIMEOUT: Duration = Duration::from_secs(5);
+const REEXEC_TIMEOUT: Duration = Duration::from_secs(60);
+const RESTART_TIMEOUT: Duration = Duration::from_secs(200);
+/// How long a restarted daemon may take to respond.
+const PROOF_TIMEOUT: Duration = Duration::from_secs(20);
+const POLL: Duration = Duration::from_millis(100);
 
-/// Lets systemd start itself again, if it still does not answer over D-Bus.
-pub(super) fn reexec(hands: &Hands<'_>, systemctl: &str, intent: Intent<'_>) -> Ending {
-    let before = match silence(&(hands.look)()) {
-        Ok(before) => before,
-        Err(ending) => return *ending,
-    };
-    if hands.is_interrupted() {
-        return Ending::because(Fate::Interrupted, "interrupted before it was done");
-    }
-    if let Err(why) = intent() {
-        return Ending::because(Fate::Failed, why);
-    }
-    let (at, began) = (hands.clock.now(), Instant::now());
-    let ending = Ending {
-        before: Some(before),
-        at: Some(at),
-        ..Ending::not_done(Fate::Unproven, None)
-    };
-    match run(systemctl, &["daemon-reexec"], REEXEC) {
-        Ran::Failed(words) => {
-            return Ending {
-                before: ending.before,
-                ..Ending::because(Fate::Failed, format!("systemd refused: {words}"))
-            };
+/// Re-executes systemd, if it still does not respond over D-Bus.
+pub(super) fn reexec(
+    executor: &Executor<'_>,
+    systemctl: &str,
+    intent: Intent<'_>,
+) -> Result<Outcome, Outcome> {
+    let before = verify_silence(&(executor.observe)())?;
+    executor.begin(intent, "interrupted before the re-execution")?;
+    let (doing, began) = (executor.doing(before), Instant::now());
+    match run(systemctl, &["daemon-reexec"], REEXEC_TIMEOUT) {
+        CommandResult::Failed(words) => {
+            let why = format!("systemd refused: {words}");
+            return Err(Outcome {
+                at: None,
+                ..doing.with(Status::Failed, why)
+            });
         }
-        Ran::Late => {
-            return Ending {
-                reason: Some(format!("systemctl did not end in {}", span(REEXEC))),
-                ..ending
-            };
+        CommandResult::Late => {
+            let why = format!("systemctl timed out after {}", span(REEXEC_TIMEOUT));
+            return Ok(doing.with(Status::Unproven, why));
         }
-        Ran::Well(_) => {}
+        CommandResult::Well(_) => {}
     }
-    // By the way that did not answer before: systemctl has one of its own, without the bus.
+    // By the way that did not respond before: systemctl has one of its own, without the bus.
     loop {
-        match bus(&(hands.look)()) {
-            Some(Bus::Answered(..)) => {
-                let took = span(began.elapsed());
-                return Ending {
-                    fate: Fate::Done,
-                    after: Some("systemd answers over D-Bus".to_owned()),
-                    proof: Some(format!("systemd answered over D-Bus within {took}")),
-                    ..ending
-                };
-            }
-            _ if began.elapsed() >= PROOF || hands.is_interrupted() => {
-                return Ending {
-                    reason: Some("systemd still does not answer over D-Bus".to_owned()),
-                    ..ending
-                };
-            }
-            _ => std::thread::sleep(Duration::from_millis(100)),
+        if let Some(Bus::Answered(..)) = bus(&(executor.observe)()) {
+            let took = span(began.elapsed());
+            return Ok(doing
+                .after("systemd responds over D-Bus")
+                .proved(format!("systemd answered over D-Bus within {took}")));
         }
+        if began.elapsed() >= PROOF_TIMEOUT || executor.is_interrupted() {
+            let why = "systemd still does not respond over D-Bus";
+            return Ok(doing.with(Status::Unproven, why));
+        }
+        thread::sleep(POLL);
     }
 }
 
@@ -90,102 +74,78 @@ fn bus(host: &Host) -> Option<&Bus> {
     host.systemd.as_ref().map(|systemd| &systemd.bus)
 }
 
-/// Returns how systemd's silence was seen, in words; or the ending if it is none.
-fn silence(host: &Host) -> Result<String, Box<Ending>> {
-    let not_done = |fate, why: &str| Err(Box::new(Ending::because(fate, why)));
-    match bus(host) {
-        Some(Bus::Silent(waited)) => Ok(format!(
-            "systemd gave no answer over D-Bus in {}",
-            span(*waited)
-        )),
-        Some(Bus::Answered(..)) => not_done(
-            Fate::NotNeeded,
-            "systemd answers over D-Bus by itself again",
-        ),
-        Some(Bus::Failed(words)) => {
-            let why = format!("it is not silent any more, but answers with an error: {words}");
-            not_done(Fate::Changed, &why)
+/// How systemd's silence was seen; an error is the outcome if it is not silent.
+fn verify_silence(host: &Host) -> Result<String, Outcome> {
+    let (status, why) = match bus(host) {
+        Some(Bus::Silent(waited)) => {
+            return Ok(format!(
+                "no answer over D-Bus from systemd in {}",
+                span(*waited)
+            ));
         }
-        None => not_done(Fate::Failed, "systemd can't be asked over D-Bus"),
-    }
+        Some(Bus::Answered(..)) => (
+            Status::NotNeeded,
+            "systemd responds over D-Bus again".to_owned(),
+        ),
+        Some(Bus::Failed(words)) => (
+            Status::Changed,
+            format!("systemd is not silent any more, but returns an error: {words}"),
+        ),
+        None => (
+            Status::Failed,
+            "systemd cannot be asked over D-Bus".to_owned(),
+        ),
+    };
+    Err(Outcome::because(status, why))
 }
 
-/// Restarts `unit`, or starts it, if it is the daemon's that was diagnosed.
 pub(super) fn restart(
-    hands: &Hands<'_>,
+    executor: &Executor<'_>,
     systemctl: &str,
     unit: Unit,
     intent: Intent<'_>,
-) -> Ending {
+) -> Result<Outcome, Outcome> {
     let name = unit.name();
-    let main = match main_process(systemctl, name) {
-        Ok(main) => main,
-        Err(why) => return Ending::because(Fate::Failed, format!("{name}: {why}")),
-    };
-    if let Err(why) = is_the_one(&(hands.look)(), hands.endpoint, unit, main) {
-        return Ending::because(Fate::Changed, format!("{name} was not restarted: {why}"));
-    }
-    if hands.is_interrupted() {
-        return Ending::because(Fate::Interrupted, "interrupted before the restart");
-    }
-    if let Err(why) = intent() {
-        return Ending::because(Fate::Failed, why);
-    }
-    let told = |pid: u32| match pid {
+    let main = main_process(systemctl, name)
+        .map_err(|why| Outcome::because(Status::Failed, format!("{name}: {why}")))?;
+    verify_unit(&(executor.observe)(), executor.endpoint, unit, main).map_err(|why| {
+        Outcome::because(Status::Changed, format!("{name} was not restarted: {why}"))
+    })?;
+    executor.begin(intent, "interrupted before the restart")?;
+    let describe = |pid: u32| match pid {
         0 => format!("{name} not running"),
-        pid => format!("{name} running as process {pid}"),
+        pid => format!("{name} running as PID {pid}"),
     };
-    let (at, began) = (hands.clock.now(), Instant::now());
-    let ending = Ending {
-        before: Some(told(main)),
-        at: Some(at),
-        ..Ending::not_done(Fate::Unproven, None)
-    };
-    match run(systemctl, &["restart", "--no-ask-password", name], RESTART) {
-        Ran::Failed(words) => {
-            return broken(ending, (main, main_process(systemctl, name)), &words, told);
+    let (doing, began) = (executor.doing(describe(main)), Instant::now());
+    let restart = ["restart", "--no-ask-password", name];
+    match run(systemctl, &restart, RESTART_TIMEOUT) {
+        CommandResult::Failed(words) => {
+            let now = main_process(systemctl, name);
+            return Ok(failed_restart(doing, (main, now), &words, describe));
         }
-        Ran::Late => {
-            let why = format!(
-                "systemctl did not end in {}; the restart goes on",
-                span(RESTART)
-            );
-            return Ending {
-                reason: Some(why),
-                ..ending
-            };
+        CommandResult::Late => {
+            let waited = span(RESTART_TIMEOUT);
+            let why = format!("systemctl timed out after {waited}; the restart continues");
+            return Ok(doing.with(Status::Unproven, why));
         }
-        Ran::Well(_) => {}
+        CommandResult::Well(_) => {}
     }
     let now = main_process(systemctl, name).unwrap_or(0);
-    let after = Some(told(now));
+    let doing = doing.after(describe(now));
     if now == 0 || now == main {
-        return Ending {
-            reason: Some("it was restarted, and no new process of it is seen".to_owned()),
-            after,
-            ..ending
-        };
+        let why = "it was restarted, but no new process of it is seen";
+        return Ok(doing.with(Status::Unproven, why));
     }
-    match answers(hands, unit) {
-        Some(what) => Ending {
-            fate: Fate::Done,
-            proof: Some(format!(
-                "{what} {} after it was told to",
-                span(began.elapsed())
-            )),
-            after,
-            ..ending
-        },
-        None => Ending {
-            reason: Some("it runs, and does not answer yet".to_owned()),
-            after,
-            ..ending
-        },
-    }
+    Ok(match wait_until_responding(executor, unit) {
+        Some(what) => doing.proved(format!(
+            "{what} {} after the restart",
+            span(began.elapsed())
+        )),
+        None => doing.with(Status::Unproven, "it is running, but does not respond yet"),
+    })
 }
 
-/// Returns what shows that the daemon works again, in words; `None` if nothing does.
-fn answers(hands: &Hands<'_>, unit: Unit) -> Option<&'static str> {
+fn wait_until_responding(executor: &Executor<'_>, unit: Unit) -> Option<&'static str> {
     let (call, what) = match unit {
         Unit::Docker => (Request::Ping, "Docker answered a ping"),
         Unit::Containerd => (
@@ -194,67 +154,58 @@ fn answers(hands: &Hands<'_>, unit: Unit) -> Option<&'static str> {
         ),
         Unit::Kubelet => return Some("a new process runs"),
     };
-    let until = Instant::now() + PROOF;
+    let until = Instant::now() + PROOF_TIMEOUT;
     loop {
-        let mut open = hands.docker.open_call(&call, PROOF).ok()?;
-        let outcome = open.wait(PROOF).map(|answered| answered.probe.outcome);
+        let mut open = executor.docker.open_call(&call, PROOF_TIMEOUT).ok()?;
+        let outcome = open
+            .wait(PROOF_TIMEOUT)
+            .map(|answered| answered.probe.outcome);
         match outcome {
-            Some(Outcome::Answered) => return Some(what),
+            Some(probe::Outcome::Answered) => return Some(what),
             // A node of containerd's alone has no Docker to ask.
-            Some(Outcome::Refused) if unit == Unit::Containerd => {
+            Some(probe::Outcome::Refused) if unit == Unit::Containerd => {
                 return Some("a new process runs");
             }
-            _ if Instant::now() >= until || hands.is_interrupted() => return None,
-            _ => std::thread::sleep(Duration::from_millis(100)),
+            _ if Instant::now() >= until || executor.is_interrupted() => return None,
+            _ => thread::sleep(POLL),
         }
     }
 }
 
-fn run(systemctl: &str, args: &[&str], patience: Duration) -> Ran {
+fn run(systemctl: &str, args: &[&str], timeout: Duration) -> CommandResult {
     let mut command = Command::new(systemctl);
     command.args(args);
-    child::run(command, patience)
+    command::run(command, timeout)
 }
 
-/// Returns how a restart ended that systemctl says has failed: the daemon may be gone by it all the same, or back.
-fn broken(
-    ending: Ending,
+fn failed_restart(
+    doing: Outcome,
     (main, now): (u32, Result<u32, String>),
     words: &str,
-    told: impl Fn(u32) -> String,
-) -> Ending {
-    let failed = Ending {
-        fate: Fate::Failed,
-        reason: Some(format!("systemctl failed: {words}")),
-        ..ending
-    };
+    describe: impl Fn(u32) -> String,
+) -> Outcome {
+    let why = format!("systemctl failed: {words}");
     match now {
         // As it was: nothing was done.
-        Ok(now) if now == main => Ending { at: None, ..failed },
-        Ok(now) => Ending {
-            fate: if now == 0 {
-                Fate::Failed
-            } else {
-                Fate::Unproven
-            },
-            after: Some(told(now)),
-            ..failed
+        Ok(now) if now == main => Outcome {
+            at: None,
+            ..doing.with(Status::Failed, why)
         },
-        Err(why) => Ending {
-            fate: Fate::Unproven,
-            reason: Some(format!("systemctl failed: {words}; and then: {why}")),
-            ..failed
-        },
+        Ok(0) => doing.with(Status::Failed, why).after(describe(0)),
+        Ok(now) => doing.with(Status::Unproven, why).after(describe(now)),
+        Err(then) => doing.with(Status::Unproven, format!("{why}; and then: {then}")),
     }
 }
 
-/// Returns the main process of a unit, 0 if it does not run.
 fn main_process(systemctl: &str, name: &str) -> Result<u32, String> {
-    let ask = ["show", "--property=LoadState,MainPID", name];
-    let text = match run(systemctl, &ask, ASK) {
-        Ran::Well(text) => text,
-        Ran::Failed(words) => return Err(format!("systemd can't be asked: {words}")),
-        Ran::Late => return Err(format!("systemd did not answer in {}", span(ASK))),
+    let show = ["show", "--property=LoadState,MainPID", name];
+    let text = match run(systemctl, &show, SHOW_TIMEOUT) {
+        CommandResult::Well(text) => text,
+        CommandResult::Failed(words) => return Err(format!("systemd cannot be asked: {words}")),
+        CommandResult::Late => {
+            let waited = span(SHOW_TIMEOUT);
+            return Err(format!("systemctl timed out after {waited}"));
+        }
     };
     let value = |key: &str| {
         text.lines()
@@ -262,14 +213,13 @@ fn main_process(systemctl: &str, name: &str) -> Result<u32, String> {
     };
     match (value("LoadState"), value("MainPID").map(str::parse)) {
         (Some("loaded"), Some(Ok(pid))) => Ok(pid),
-        (Some("loaded"), _) => Err("systemd does not tell its process".to_owned()),
-        _ => Err("there is no such unit".to_owned()),
+        (Some("loaded"), _) => Err("systemd does not show its process".to_owned()),
+        _ => Err("no such unit".to_owned()),
     }
 }
 
-/// Returns in words why a unit's process is not the daemon that was diagnosed, if it is not: another Docker must not be
-/// restarted for it.
-fn is_the_one(host: &Host, endpoint: &str, unit: Unit, main: u32) -> Result<(), String> {
+/// An error is why a unit's process is not the daemon that was diagnosed: another Docker must not be restarted for it.
+fn verify_unit(host: &Host, endpoint: &str, unit: Unit, main: u32) -> Result<(), String> {
     let dockerd = host.dockerd(endpoint);
     let kubelet = |process: &&Process| process.role == Role::Kubelet && !process.is_contained();
     let daemon = match unit {
@@ -280,20 +230,18 @@ fn is_the_one(host: &Host, endpoint: &str, unit: Unit, main: u32) -> Result<(), 
         },
         Unit::Kubelet => node::only(host.processes.iter().filter(kubelet)),
     };
-    match daemon {
-        Some(daemon) if daemon.pid == main => Ok(()),
+    match daemon.map(|daemon| daemon.pid) {
+        Some(pid) if pid == main => Ok(()),
         // Whoever started it, a second one beside it would work on the same files.
-        Some(daemon) if main == 0 => Err(format!(
-            "it does not run, and the daemon concerned does, as process {}",
-            daemon.pid
+        Some(pid) if main == 0 => Err(format!(
+            "the unit is not running, but its daemon is, as PID {pid}"
         )),
         None if main == 0 => Ok(()),
-        Some(daemon) => Err(format!(
-            "its process is {main}, and the daemon concerned is process {}",
-            daemon.pid
+        Some(pid) => Err(format!(
+            "its process is PID {main}, the affected daemon PID {pid}"
         )),
         None => Err(format!(
-            "it can't be told whether its process, {main}, is the daemon concerned"
+            "whether its process, PID {main}, is the affected daemon is unknown"
         )),
     }
 }

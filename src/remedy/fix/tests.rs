@@ -177,25 +177,25 @@ fn what_is_settled_is_not_next_again() {
 fn a_relist_that_is_seen_adds_to_the_proof_of_what_was_done_alone() {
     let at = now();
     let seen = at + TimeDelta::milliseconds(1400);
-    let mut done = Ending {
+    let mut done = Outcome {
         at: Some(at),
         proof: Some("it answered".to_owned()),
-        ..Ending::not_done(Fate::Done, None)
+        ..Outcome::new(Status::Done)
     };
     done.note_relist((seen, "log"));
     let proof = done.proof.unwrap();
     assert!(
-        proof.starts_with("it answered; by the kubelet's log its relist"),
+        proof.starts_with("it answered; the kubelet's log shows the relist active"),
         "{proof}"
     );
-    assert!(proof.contains("1.4s after"), "{proof}");
-    let mut earlier = Ending {
+    assert!(proof.contains("1.4s later"), "{proof}");
+    let mut earlier = Outcome {
         at: Some(seen + TimeDelta::milliseconds(1)),
-        ..Ending::not_done(Fate::Done, None)
+        ..Outcome::new(Status::Done)
     };
     earlier.note_relist((seen, "log"));
     assert_eq!(earlier.proof, None);
-    let mut declined = Ending::not_done(Fate::Declined, None);
+    let mut declined = Outcome::new(Status::Declined);
     declined.note_relist((seen, "log"));
     assert_eq!(declined.proof, None);
 }
@@ -238,13 +238,13 @@ fn of_restarts_the_mildest_comes_first_and_each_counts_as_sure_as_the_surest_fin
             vec![remedy(Risk::Node, &[Action::ReexecSystemd])],
         ),
     ]);
-    let told = |step: &Step| (step.actions[0].told(), step.finding, step.is_guess());
+    let told = |step: &Step| (step.actions[0].describe(), step.finding, step.is_guess());
     let told: Vec<_> = steps(&report).iter().map(told).collect();
     let words: Vec<_> = told.iter().map(|(words, ..)| words.as_str()).collect();
     assert_eq!(
         words,
         [
-            "let systemd start itself again (daemon-reexec)",
+            "re-execute systemd (daemon-reexec)",
             "restart containerd.service",
             "restart docker.service"
         ]
@@ -340,20 +340,23 @@ fn a_removal_that_failed_is_tried_again_once_a_mount_was_detached() {
         vec![remedy(Risk::Safe, &[remove("b")])],
     )]))
     .remove(0);
-    let deed = |action: &Action, fate| {
-        let ending = Ending::not_done(fate, None);
-        step.deed(action, Asked::Option, (now(), now()), ending)
+    let record = |action: &Action, status| {
+        let outcome = Outcome::new(status);
+        step.record(action, Asked::Option, (now(), now()), outcome)
     };
     let before = [
-        deed(&remove("b"), Fate::Failed),
-        deed(&remove("c"), Fate::Declined),
-        deed(&mount, Fate::Changed),
+        record(&remove("b"), Status::Failed),
+        record(&remove("c"), Status::Declined),
+        record(&mount, Status::Changed),
     ];
-    assert_eq!(again(&[deed(&mount, Fate::Done)], &before), [remove("b")]);
-    for fate in [Fate::Failed, Fate::Unproven, Fate::Changed] {
-        assert!(again(&[deed(&mount, fate)], &before).is_empty());
+    assert_eq!(
+        again(&[record(&mount, Status::Done)], &before),
+        [remove("b")]
+    );
+    for status in [Status::Failed, Status::Unproven, Status::Changed] {
+        assert!(again(&[record(&mount, status)], &before).is_empty());
     }
-    assert!(again(&[deed(&end(9), Fate::Done)], &before).is_empty());
+    assert!(again(&[record(&end(9), Status::Done)], &before).is_empty());
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! What is said before a step, and of a deed.
+//! What is said before a step, and of a record.
 
 use super::*;
 use crate::{
     finding::{
         Confidence,
         action::{RuntimeProcess, Unit},
-        outcome::{Asked, Ending},
+        outcome::{Asked, Outcome},
     },
     syntax::id::ContainerId,
 };
@@ -47,7 +47,7 @@ fn a_restart_tells_of_the_second_look_and_of_what_only_one_source_says() {
     let docker = || Action::RestartUnit { unit: Unit::Docker };
     let sure = shown(&of(Confidence::Confirmed, Risk::Node, docker()));
     assert!(
-        sure.contains("first: one more look, 30.0s or more after"),
+        sure.contains("first: a second check, at least 30.0s after"),
         "{sure}"
     );
     assert!(!sure.contains("suspected"), "{sure}");
@@ -64,14 +64,14 @@ fn a_process_is_shown_whole_before_and_in_a_line_after_and_its_words_reach_no_te
     let step = of(Confidence::Suspected, Risk::Disruptive, end());
     let before = shown(&step);
     assert!(before.contains(&"x".repeat(300)), "{before}");
-    assert!(before.contains("first: one inspect more"), "{before}");
+    assert!(before.contains("first: another inspect"), "{before}");
     let at = DateTime::parse_from_rfc3339("2026-11-30T12:00:00Z").unwrap();
-    let ending = Ending::not_done(Fate::Declined, None);
-    let deed = step.deed(&step.actions[0], Asked::User, (at, at), ending);
+    let outcome = Outcome::new(Status::Declined);
+    let record = step.record(&step.actions[0], Asked::User, (at, at), outcome);
     let mut out = Vec::new();
-    one(&deed, &|text, _| text.to_owned(), PLAIN, &mut out).unwrap();
+    one(&record, &|text, _| text.to_owned(), PLAIN, &mut out).unwrap();
     let after = String::from_utf8(out).unwrap();
-    assert!(after.contains("end process 4242, which works on container aaaaaaaaaaaa"));
+    assert!(after.contains("kill PID 4242, which blocks container aaaaaaaaaaaa"));
     assert!(
         after.lines().all(|line| line.chars().count() <= 80),
         "{after}"

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    finding::plan::{Ending, Kind},
+    finding::{outcome::Outcome, plan::Kind},
     io::probe::Probe,
     syntax::id::{ContainerId, PodName},
 };
@@ -101,20 +101,20 @@ fn an_empty_plan_says_so() {
 
 #[test]
 fn results_tell_each_container_the_reasons_and_the_sum() {
-    let cleaned = Cleaned {
+    let result = CleanResult {
         dry_run: false,
         plan: example(),
-        endings: vec![
-            Ending::plain(Fate::Removed),
-            Ending::because(Fate::Planned, "not sent: interrupted"),
-            Ending::because(
-                Fate::Failed,
+        outcomes: vec![
+            Outcome::new(Status::Done),
+            Outcome::because(Status::Planned, "not sent: interrupted"),
+            Outcome::because(
+                Status::Failed,
                 "something is still mounted in /var/lib/docker/overlay2/3f/merged; another process holds that mount in its own mount namespace (Docker: container c: driver \"overlay2\" failed\u{7})",
             ),
         ],
         notes: vec!["stopped early: interrupted".to_owned()],
     };
-    let shown = text(|out| results(&cleaned, 80, out));
+    let shown = text(|out| results(&result, 80, out));
     assert_eq!(shown, include_str!("results.txt"), "\n{shown}");
 }
 

@@ -6,7 +6,7 @@ use crate::{
         self, Sort, Topic, notes,
         paste::{Example, Pasted, PastedMessage, UnknownLine},
     },
-    render::plain::visible,
+    render::layout::visible,
 };
 use std::io::{self, Write};
 

@@ -1,14 +1,15 @@
-//! A message of the kubelet's log for scripts: a line of `plegdoctor.event/1`.
+//! A message of the kubelet's log: a line of `plegdoctor.event/1`.
 
-use super::{seconds, time};
+use super::{namespace, pod_name, seconds};
 use crate::{
     kubelet::event::{ErrorClass, ErrorTail, Event, Kind, Weight},
     syntax::{
         id::{ContainerId, PodUid},
+        json::json_object,
         klog::Severity,
+        time::Time,
     },
 };
-use serde::Serialize;
 use std::io::{self, Write};
 
 /// Writes the event as one JSON object on a line of its own.
@@ -16,99 +17,66 @@ use std::io::{self, Write};
 /// # Errors
 /// What `out` says.
 pub fn write(event: &Event, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &EventV1::from(event))?;
+    serde_json::to_writer(&mut *out, event)?;
     out.write_all(b"\n")
 }
 
-#[derive(Serialize)]
-pub(super) struct EventV1<'a> {
-    schema: &'static str,
-    time: Option<String>,
-    time_guessed: bool,
-    received: Option<String>,
-    id: &'static str,
-    weight: &'static str,
-    severity: &'static str,
-    pod: Option<&'a str>,
-    namespace: Option<&'a str>,
-    uid: Option<&'a str>,
-    sandbox: Option<&'a str>,
-    container: Option<&'a str>,
-    node: Option<&'a str>,
-    lag: Option<f64>,
-    threshold: Option<f64>,
-    error: Option<ErrorV1<'a>>,
-    detail: Option<&'a str>,
-    carrier: Option<&'static str>,
-    source: &'a str,
-    line: Option<u64>,
-    text: &'a str,
-}
-
-#[derive(Serialize)]
-struct ErrorV1<'a> {
-    class: &'static str,
-    text: &'a str,
-    bytes: Option<u64>,
-    limit: Option<u64>,
-}
-
-impl<'a> From<&'a Event> for EventV1<'a> {
-    fn from(event: &'a Event) -> Self {
-        Self {
-            schema: "plegdoctor.event/1",
-            time: event.at.map(time),
-            time_guessed: event.guessed,
-            received: event.received.map(time),
-            id: event.kind.id(),
-            weight: match event.kind.message().weight {
-                Weight::Decisive => "decisive",
-                Weight::Strong => "strong",
-                Weight::Moderate => "moderate",
-                Weight::Weak => "weak",
-                Weight::Context => "context",
-            },
-            severity: match event.severity {
-                Severity::Info => "info",
-                Severity::Warning => "warning",
-                Severity::Error => "error",
-                Severity::Fatal => "fatal",
-            },
-            pod: event.pod.as_ref().map(|pod| &*pod.name),
-            namespace: event.pod.as_ref().map(|pod| &*pod.namespace),
-            uid: event.uid.as_ref().map(PodUid::as_str),
-            sandbox: event.sandbox.as_ref().map(ContainerId::as_str),
-            container: event.container.as_ref().map(ContainerId::as_str),
-            node: event.node.as_deref(),
-            lag: event.lag.map(seconds),
-            threshold: event.threshold.map(seconds),
-            error: event.error.as_ref().map(ErrorV1::from),
-            detail: event.detail.as_deref(),
-            carrier: event.carrier.map(Kind::id),
-            source: &event.citation.source,
-            line: event.citation.line,
-            text: &event.citation.text,
-        }
+json_object! {
+    Event as it, document "plegdoctor.event/1",
+    "One line of `plegdoctor events`: a known message of the kubelet's log" {
+        /// When it was logged, by the kubelet's own timestamp if it has one; null where the line has no time
+        time: Option<Time> = it.at,
+        /// Whether the year or zone of time is a guess from the current time and --utc-offset, since the log has
+        /// neither
+        time_guessed: bool = it.guessed,
+        /// When journald, syslog or the container runtime received the line, if recorded; the same as time for lines
+        /// without a klog timestamp
+        received: Option<Time>,
+        /// Which message; more may be added
+        id: &str = it.kind.id() => {"pattern": "^[a-z]+(-[a-z]+)*$"},
+        /// How strongly the message points at a cause; context only with --all
+        weight: Weight = it.kind.message().weight,
+        /// klog's letter
+        severity: Severity,
+        pod: Option<&str> = pod_name(it.pod.as_ref()),
+        /// The pod's namespace
+        namespace: Option<&str> = namespace(it.pod.as_ref()),
+        /// The pod's UID
+        uid: Option<PodUid>,
+        /// The sandbox it is about
+        sandbox: Option<ContainerId>,
+        /// The container it is about
+        container: Option<ContainerId>,
+        /// The node, where the message names it
+        node: Option<&str> = it.node.as_deref(),
+        /// pleg-stale: seconds since the last relist that listed
+        lag: Option<f64> = it.lag.map(seconds),
+        /// pleg-stale: the kubelet's limit, in seconds
+        threshold: Option<f64> = it.threshold.map(seconds),
+        /// Why the call failed
+        error: Option<&ErrorTail> = it.error.as_ref(),
+        /// A detail of the message: an event's name, a reason, a runtime's name, a PLEG event's type, a program and
+        /// its version, the size of a clock step
+        detail: Option<&str> = it.detail.as_deref(),
+        /// For one reason of several in a line: the id of the message that lists them
+        carrier: Option<&str> = it.carrier.map(Kind::id),
+        /// The file, journal or container
+        source: &str = &it.citation.source,
+        /// The line in source; null where lines have no number
+        line: Option<u64> = it.citation.line => {"minimum": 1},
+        /// The message without its framing, about 400 characters at most
+        text: &str = &it.citation.text,
     }
 }
 
-impl<'a> From<&'a ErrorTail> for ErrorV1<'a> {
-    fn from(error: &'a ErrorTail) -> Self {
-        Self {
-            class: match error.class {
-                ErrorClass::TooLarge => "too_large",
-                ErrorClass::NotFound => "not_found",
-                ErrorClass::Unavailable => "unavailable",
-                ErrorClass::Busy => "busy",
-                ErrorClass::NameReserved => "name_reserved",
-                ErrorClass::NoResources => "no_resources",
-                ErrorClass::Deadline => "deadline",
-                ErrorClass::Canceled => "canceled",
-                ErrorClass::Other => "other",
-            },
-            text: &error.text,
-            bytes: error.sizes.map(|(bytes, _)| bytes),
-            limit: error.sizes.map(|(_, limit)| limit),
-        }
+json_object! {
+    ErrorTail as it {
+        class: ErrorClass,
+        /// As logged, at most 600 bytes
+        text: &str = &it.text,
+        /// too_large: how large the message was
+        bytes: Option<u64> = it.sizes.map(|(bytes, _)| bytes),
+        /// too_large: how large it may be
+        limit: Option<u64> = it.sizes.map(|(_, limit)| limit),
     }
 }

@@ -1,166 +1,127 @@
-//! What `explain` says, for scripts: `plegdoctor.explain/1`.
+//! Pages, and what pasted lines say: `plegdoctor.explain/1`.
 
-use super::event::EventV1;
-use crate::explain::{
-    Sort, Topic,
-    page::{Page, Step},
-    paste::{Pasted, PastedMessage, UnknownLine},
+use crate::{
+    explain::{
+        Sort, Topic,
+        page::{Page, Step},
+        paste::{Example, Pasted, PastedMessage, UnknownLine},
+    },
+    kubelet::event::Event,
+    syntax::json::json_object,
 };
-use serde::Serialize;
-use std::io::{self, Write};
 
-/// Writes topics, and what was pasted if anything was, as one JSON object and a newline.
-///
-/// # Errors
-/// What `out` says.
-pub fn write(topics: &[Topic], pasted: Option<&Pasted>, out: &mut dyn Write) -> io::Result<()> {
-    let explained = ExplainV1 {
-        schema: "plegdoctor.explain/1",
-        topics: topics.iter().map(TopicV1::from).collect(),
-        pasted: pasted.map(PastedV1::from),
-    };
-    serde_json::to_writer_pretty(&mut *out, &explained)?;
-    writeln!(out)
+/// The pages asked for, and what was pasted if anything was.
+pub struct Explained<'a> {
+    /// The pages.
+    pub topics: &'a [Topic],
+    /// What was pasted.
+    pub pasted: Option<&'a Pasted>,
 }
 
-#[derive(Serialize)]
-struct ExplainV1<'a> {
-    schema: &'static str,
-    topics: Vec<TopicV1>,
-    pasted: Option<PastedV1<'a>>,
+json_object! {
+    Explained<'_> as it, document "plegdoctor.explain/1",
+    "`plegdoctor explain --format json`: pages of findings and messages, and what pasted lines say" {
+        /// The pages asked for: both where a finding and a message share an id, all without an id, those of the pasted
+        /// messages with -
+        topics: Vec<TopicPage<'_>> = it.topics.iter().map(|topic| TopicPage(topic, topic.page())).collect(),
+        /// What the lines on standard input say; null unless they were to be explained
+        pasted: Option<&Pasted> = it.pasted,
+    }
 }
 
-#[derive(Serialize)]
-struct TopicV1 {
-    kind: &'static str,
-    id: &'static str,
-    title: &'static str,
-    texts: Vec<String>,
-    means: String,
-    matters: String,
-    confirm: Vec<LookV1>,
-    remedies: Vec<CureV1>,
-    versions: String,
-    unproved: Option<String>,
-    see: Vec<&'static str>,
-    sources: Vec<&'static str>,
+struct TopicPage<'a>(&'a Topic, Page);
+
+json_object! {
+    TopicPage<'_> as it {
+        kind: Sort = it.0.sort,
+        id: &str = it.0.id => {"pattern": "^[a-z]+(-[a-z]+)*$"},
+        title: &str = it.0.title => {"minLength": 1},
+        /// How a message is logged: unstructured text, in which <err>, <pod> and so on stand for what varies, then
+        /// structured text in its quotes; empty for findings, and for what is known by its form alone
+        texts: Vec<String> = it.0.texts() => {"items": {"type": "string", "minLength": 1}},
+        /// What it says; paragraphs are separated by an empty line, code is between backticks, here and below
+        means: &str = &it.1.means => {"minLength": 1},
+        /// Its effect on the relist, or why it has none
+        matters: &str = &it.1.matters => {"minLength": 1},
+        /// How to confirm it, the most telling command first; these commands change nothing
+        confirm: Vec<Check<'_>> = it.1.confirm.iter().map(Check).collect(),
+        /// Remedies, mildest first
+        remedies: Vec<Remedy<'_>> = it.1.remedies.iter().map(Remedy).collect(),
+        /// Affected versions
+        versions: &str = &it.1.versions => {"minLength": 1},
+        /// What is unproven, and what it is easily mistaken for
+        unproved: Option<&str> = some(&it.1.unproven),
+        /// What to read next
+        see: &[&str] = &it.1.see => {"items": {"type": "string", "pattern": "^[a-z]+(-[a-z]+)*$"}},
+        /// PROJECT#NUMBER an issue or pull request, PROJECT:PATH a file of its source, `run: …` what was seen on such a
+        /// node
+        sources: &[&str] = &it.1.sources => {"minItems": 1, "items": {"type": "string", "minLength": 1}},
+    }
 }
 
-#[derive(Serialize)]
-struct LookV1 {
-    what: String,
-    command: String,
+struct Check<'a>(&'a Step);
+
+json_object! {
+    Check<'_> as it {
+        what: &str = &it.0.what => {"minLength": 1},
+        /// Words in capitals (ID, PID, NODE) are placeholders
+        command: &str = &it.0.command => {"minLength": 1},
+    }
 }
 
-#[derive(Serialize)]
-struct CureV1 {
-    what: String,
-    command: Option<String>,
-    cost: String,
+struct Remedy<'a>(&'a Step);
+
+json_object! {
+    Remedy<'_> as it {
+        what: &str = &it.0.what => {"minLength": 1},
+        /// null for a change of a setting or a machine
+        command: Option<&str> = some(&it.0.command),
+        cost: &str = &it.0.cost => {"minLength": 1},
+    }
 }
 
-#[derive(Serialize)]
-struct PastedV1<'a> {
-    lines: u64,
-    unknown: u64,
-    messages: Vec<MessageV1<'a>>,
-    others: Vec<UnknownLineV1<'a>>,
+json_object! {
+    Pasted as it {
+        /// Lines that are not blank
+        lines: u64 => {"minimum": 1},
+        /// Those that are no known message, nor go on with one
+        unknown: u64,
+        /// The messages, each once, in the order in which they came
+        messages: Vec<PastedMessage>,
+        /// The first of the lines that are no known message; those that hold known words before the others
+        others: Vec<UnknownLine> => {"maxItems": 5},
+    }
 }
 
-#[derive(Serialize)]
-struct MessageV1<'a> {
-    id: &'static str,
-    count: u64,
-    examples: Vec<ExampleV1<'a>>,
+json_object! {
+    PastedMessage as it {
+        id: &str = it.kind.id() => {"pattern": "^[a-z]+(-[a-z]+)*$"},
+        /// How often it was pasted
+        count: u64 => {"minimum": 1},
+        /// The first of them
+        examples: Vec<Example> => {"minItems": 1, "maxItems": 3},
+    }
 }
 
-#[derive(Serialize)]
-struct ExampleV1<'a> {
-    event: EventV1<'a>,
-    told: &'a [String],
+json_object! {
+    Example as it {
+        /// As a line of `plegdoctor events`
+        event: Event,
+        /// What the line contains, a sentence each
+        told: &[String] = &it.sentences => {"items": {"type": "string", "minLength": 1}},
+    }
 }
 
-#[derive(Serialize)]
-struct UnknownLineV1<'a> {
-    line: u64,
-    text: &'a str,
-    told: &'a [String],
+json_object! {
+    UnknownLine as it {
+        line: u64 => {"minimum": 1},
+        text: String,
+        /// What the line contains, a sentence each
+        told: &[String] = &it.sentences => {"items": {"type": "string", "minLength": 1}},
+    }
 }
 
 /// A text, unless it is empty.
-fn some(text: String) -> Option<String> {
+fn some(text: &str) -> Option<&str> {
     (!text.is_empty()).then_some(text)
-}
-
-impl From<&Topic> for TopicV1 {
-    fn from(topic: &Topic) -> Self {
-        let Page {
-            means,
-            matters,
-            confirm,
-            remedies,
-            versions,
-            unproven,
-            see,
-            sources,
-        } = topic.page();
-        let check = |Step { what, command, .. }| LookV1 { what, command };
-        let remedy = |step: Step| CureV1 {
-            what: step.what,
-            command: some(step.command),
-            cost: step.cost,
-        };
-        Self {
-            kind: match topic.sort {
-                Sort::Finding => "finding",
-                Sort::Message => "message",
-            },
-            id: topic.id,
-            title: topic.title,
-            texts: topic.texts(),
-            means,
-            matters,
-            confirm: confirm.into_iter().map(check).collect(),
-            remedies: remedies.into_iter().map(remedy).collect(),
-            versions,
-            unproved: some(unproven),
-            see,
-            sources,
-        }
-    }
-}
-
-impl<'a> From<&'a Pasted> for PastedV1<'a> {
-    fn from(pasted: &'a Pasted) -> Self {
-        Self {
-            lines: pasted.lines,
-            unknown: pasted.unknown,
-            messages: pasted.messages.iter().map(MessageV1::from).collect(),
-            others: pasted.others.iter().map(UnknownLineV1::from).collect(),
-        }
-    }
-}
-
-impl<'a> From<&'a PastedMessage> for MessageV1<'a> {
-    fn from(message: &'a PastedMessage) -> Self {
-        let examples = message.examples.iter().map(|example| ExampleV1 {
-            event: EventV1::from(&example.event),
-            told: &example.sentences,
-        });
-        Self {
-            id: message.kind.id(),
-            count: message.count,
-            examples: examples.collect(),
-        }
-    }
-}
-
-impl<'a> From<&'a UnknownLine> for UnknownLineV1<'a> {
-    fn from(other: &'a UnknownLine) -> Self {
-        Self {
-            line: other.line,
-            text: &other.text,
-            told: &other.sentences,
-        }
-    }
 }

@@ -1,190 +1,137 @@
-//! What the kubelet itself said, for scripts.
+//! What the kubelet itself answered.
 
-use super::{ProbeV1, seconds, time};
-use crate::kubelet::{
-    Age, Bound, Health, Kubelet, Metrics, Operation, Seen, Source, Spread, health::Check,
+use super::seconds;
+use crate::{
+    io::probe::Probe,
+    kubelet::{
+        Age, Bound, Health, Kubelet, Metrics, Operation, Quantiles, Seen, Source, health::Check,
+    },
+    syntax::{json::json_object, time::Time},
 };
-use serde::Serialize;
 use std::collections::BTreeMap;
 
-#[derive(Serialize)]
-pub(super) struct KubeletV1<'a> {
-    asked_at: String,
-    source: Option<SourceV1<'a>>,
-    metrics: Option<MetricsV1<'a>>,
-    health: Vec<HealthV1<'a>>,
-}
-
-#[derive(Serialize)]
-struct SourceV1<'a> {
-    name: &'a str,
-    is_file: bool,
-    probe: ProbeV1<'a>,
-}
-
-#[derive(Serialize)]
-struct MetricsV1<'a> {
-    node: Option<&'a str>,
-    version: Option<&'a str>,
-    started_at: Option<String>,
-    last_seen: Option<String>,
-    never_seen: bool,
-    relist_age_seconds: Option<f64>,
-    relist_age_is_exact: bool,
-    threshold_seconds: f64,
-    evented: bool,
-    relist: Option<SpreadV1>,
-    interval: Option<SpreadV1>,
-    discarded_events: Option<f64>,
-    running_pods: Option<f64>,
-    running_containers: Option<f64>,
-    operations: BTreeMap<&'a str, OperationV1>,
-}
-
-#[derive(Serialize)]
-struct SpreadV1 {
-    count: f64,
-    sum_seconds: f64,
-    covers: &'static str,
-    p50: BoundV1,
-    p90: BoundV1,
-    p99: BoundV1,
-}
-
-#[derive(Serialize)]
-struct BoundV1 {
-    is: &'static str,
-    seconds: f64,
-}
-
-#[derive(Serialize)]
-struct OperationV1 {
-    calls: f64,
-    errors: f64,
-    took: Option<SpreadV1>,
-}
-
-#[derive(Serialize)]
-struct HealthV1<'a> {
-    source: &'a str,
-    probe: ProbeV1<'a>,
-    well: Option<bool>,
-    checks: Vec<CheckV1<'a>>,
-}
-
-#[derive(Serialize)]
-struct CheckV1<'a> {
-    name: &'a str,
-    ok: bool,
-}
-
-impl<'a> From<&'a Kubelet> for KubeletV1<'a> {
-    fn from(kubelet: &'a Kubelet) -> Self {
-        let metrics = kubelet.metrics.as_ref();
-        Self {
-            asked_at: time(kubelet.asked_at),
-            source: kubelet.source.as_ref().map(SourceV1::from),
-            metrics: metrics.map(|metrics| MetricsV1::of(kubelet, metrics)),
-            health: kubelet.health.iter().map(HealthV1::from).collect(),
-        }
+json_object! {
+    Kubelet as it {
+        /// When it was asked
+        asked_at: Time,
+        /// Where the metrics were read, or could not be; null if they were not asked for
+        source: Option<Source>,
+        /// What the metrics say; null if none came
+        metrics: Option<Measured<'_>> = it.metrics.as_ref().map(|metrics| Measured(it, metrics)),
+        /// Its health checks
+        health: Vec<Health>,
     }
 }
 
-impl<'a> From<&'a Source> for SourceV1<'a> {
-    fn from(source: &'a Source) -> Self {
-        Self {
-            name: &source.name,
-            is_file: source.is_file,
-            probe: ProbeV1::from(&source.probe),
-        }
+json_object! {
+    Source as it {
+        /// A URL, or a file
+        name: String,
+        /// Whether it is a file, saved at an unknown time
+        is_file: bool,
+        probe: Probe,
     }
 }
 
-impl<'a> MetricsV1<'a> {
-    fn of(kubelet: &Kubelet, metrics: &'a Metrics) -> Self {
-        let age = kubelet.relist_age();
-        let last_seen = match metrics.last_seen {
-            Some(Seen::At(at)) => Some(time(at)),
+/// A kubelet and its metrics.
+struct Measured<'a>(&'a Kubelet, &'a Metrics);
+
+json_object! {
+    Measured<'_> as it {
+        /// The node's name
+        node: &Option<String> = &it.1.node,
+        /// The kubelet's version
+        version: &Option<String> = &it.1.version,
+        /// When the kubelet was started; its counters begin then
+        started_at: Option<Time> = it.1.started,
+        /// When the last successful relist began (kubelet_pleg_last_seen_seconds; 1.18 and later)
+        last_seen: Option<Time> = match it.1.last_seen {
+            Some(Seen::At(at)) => Some(at),
             Some(Seen::Never) | None => None,
-        };
-        let operations = metrics.operations.iter();
-        Self {
-            node: metrics.node.as_deref(),
-            version: metrics.version.as_deref(),
-            started_at: metrics.started.map(time),
-            last_seen,
-            never_seen: metrics.last_seen == Some(Seen::Never),
-            relist_age_seconds: age.map(|age| seconds(age.least())),
-            relist_age_is_exact: matches!(age, Some(Age::Exactly(_))),
-            threshold_seconds: seconds(kubelet.threshold()),
-            evented: metrics.evented,
-            relist: metrics.relist.as_ref().map(SpreadV1::from),
-            interval: metrics.interval.as_ref().map(SpreadV1::from),
-            discarded_events: metrics.discarded,
-            running_pods: metrics.pods,
-            running_containers: metrics.containers,
-            operations: operations
-                .map(|(kind, operation)| (kind.as_str(), OperationV1::from(operation)))
-                .collect(),
-        }
+        },
+        /// Whether no relist has succeeded yet, by the metrics
+        never_seen: bool = it.1.last_seen == Some(Seen::Never),
+        /// How long ago that was
+        relist_age_seconds: Option<f64> = it.0.relist_age().map(|age| seconds(age.least())),
+        /// Whether it is exactly so; else, in a saved file, it is at least so
+        relist_age_is_exact: bool = matches!(it.0.relist_age(), Some(Age::Exactly(_))),
+        /// The age beyond which the PLEG is unhealthy
+        threshold_seconds: f64 = seconds(it.0.threshold()),
+        /// Whether the feature gate EventedPLEG is on, so that relists are rare
+        evented: bool = it.1.evented,
+        /// Duration of completed relists
+        relist: &Option<Quantiles> = &it.1.relist,
+        /// Interval between the starts of relists
+        interval: &Option<Quantiles> = &it.1.interval,
+        /// Events of relists that were discarded
+        discarded_events: Option<f64> = it.1.discarded,
+        /// Running pods
+        running_pods: Option<f64> = it.1.pods,
+        /// Running containers
+        running_containers: Option<f64> = it.1.containers,
+        /// The calls to the runtime since the start, by type: container_status, list_podsandbox
+        operations: &BTreeMap<String, Operation> = &it.1.operations,
     }
 }
 
-impl From<&Spread> for SpreadV1 {
-    fn from(spread: &Spread) -> Self {
-        Self {
-            count: spread.count,
-            sum_seconds: spread.sum,
-            covers: match spread.is_recent() {
-                true => "last_10_minutes",
-                false => "since_start",
-            },
-            p50: spread.quantile(0.5).into(),
-            p90: spread.quantile(0.9).into(),
-            p99: spread.quantile(0.99).into(),
-        }
+json_object! {
+    Quantiles as it {
+        /// Their number
+        count: f64,
+        /// Their sum
+        sum_seconds: f64 = it.sum => {"minimum": null},
+        /// The period: a histogram counts since the start of the kubelet, a summary (1.17 and before) covers the last
+        /// minutes
+        covers: &str = if it.is_recent() { "last_10_minutes" } else { "since_start" }
+            => {"enum": ["since_start", "last_10_minutes"]},
+        p50: Bound = it.quantile(0.5),
+        p90: Bound = it.quantile(0.9),
+        p99: Bound = it.quantile(0.99),
     }
 }
 
-impl From<Bound> for BoundV1 {
-    fn from(bound: Bound) -> Self {
-        Self {
-            is: match bound {
-                Bound::AtMost(_) => "at_most",
-                Bound::Over(_) => "over",
-                Bound::About(_) => "about",
-            },
-            seconds: bound.seconds(),
-        }
+json_object! {
+    Bound as it {
+        /// What the seconds are: the upper bound of its bucket, the largest bound (it is over that), or about the
+        /// value
+        is: &str = match it {
+            Bound::AtMost(_) => "at_most",
+            Bound::Over(_) => "over",
+            Bound::About(_) => "about",
+        } => {"enum": ["at_most", "over", "about"]},
+        /// Seconds
+        seconds: f64 = it.seconds() => {"minimum": null},
     }
 }
 
-impl From<&Operation> for OperationV1 {
-    fn from(operation: &Operation) -> Self {
-        Self {
-            calls: operation.calls,
-            errors: operation.errors,
-            took: operation.took.as_ref().map(SpreadV1::from),
-        }
+json_object! {
+    Operation as it {
+        /// Calls begun
+        calls: f64,
+        /// Calls failed
+        errors: f64,
+        /// Duration of completed calls
+        took: Option<Quantiles>,
     }
 }
 
-impl<'a> From<&'a Health> for HealthV1<'a> {
-    fn from(health: &'a Health) -> Self {
-        Self {
-            source: &health.source,
-            probe: ProbeV1::from(&health.probe),
-            well: health.well,
-            checks: health.checks.iter().map(CheckV1::from).collect(),
-        }
+json_object! {
+    Health as it {
+        /// A URL
+        source: String,
+        probe: Probe,
+        /// Whether the kubelet reports healthy; null if there was no answer
+        well: Option<bool>,
+        /// Its parts, where it lists them
+        checks: Vec<Check>,
     }
 }
 
-impl<'a> From<&'a Check> for CheckV1<'a> {
-    fn from(check: &'a Check) -> Self {
-        Self {
-            name: &check.name,
-            ok: check.ok,
-        }
+json_object! {
+    Check as it {
+        /// ping, log, syncloop
+        name: String,
+        /// Whether it is OK
+        ok: bool,
     }
 }

@@ -1,141 +1,102 @@
-//! `probe` for scripts: `plegdoctor.probe/1`.
+//! What `probe` asked: `plegdoctor.probe/1`.
 
-use super::{ProbeV1, time};
+use super::{namespace, pod_name};
 use crate::{
+    io::probe::Probe,
     kubelet::{THRESHOLD, incident::CALL_TIMEOUT},
     runtime::{
         Runtime,
         calls::{CallResult, Ending},
         relist::{Pod, Relist},
     },
+    syntax::{id::ContainerId, json::json_object, time::Time},
 };
-use serde::Serialize;
-use std::{
-    io::{self, Write},
-    time::Duration,
-};
+use std::time::Duration;
 
-#[derive(Serialize)]
-struct ProbedV1<'a> {
-    schema: &'static str,
-    version: &'static str,
-    asked_at: String,
-    endpoint: &'a str,
-    runtime_version: Option<&'a str>,
-    api_version: Option<&'a str>,
-    probe_timeout_seconds: f64,
-    verdict: &'static str,
-    calls: Vec<CallV1<'a>>,
-    relist: RelistV1<'a>,
-}
+/// A runtime that was probed.
+pub struct Probed<'a>(pub &'a Runtime);
 
-#[derive(Serialize)]
-struct CallV1<'a> {
-    call: &'static str,
-    id: Option<&'a str>,
-    name: Option<&'a str>,
-    pod: Option<&'a str>,
-    namespace: Option<&'a str>,
-    listed_state: Option<&'a str>,
-    probe: ProbeV1<'a>,
-}
-
-#[derive(Serialize)]
-struct RelistV1<'a> {
-    none_changed_seconds: f64,
-    one_changed_seconds: f64,
-    all_changed_seconds: f64,
-    at_least: bool,
-    pods: usize,
-    statuses: usize,
-    unanswered: usize,
-    unknown: usize,
-    slowest_pod: Option<PodV1<'a>>,
-    call_timeout_seconds: f64,
-    threshold_seconds: f64,
-}
-
-#[derive(Serialize)]
-struct PodV1<'a> {
-    pod: Option<&'a str>,
-    namespace: Option<&'a str>,
-    containers: usize,
-    seconds: f64,
-}
-
-/// Writes what was asked as one JSON object and a newline.
-///
-/// # Errors
-/// What `out` says.
-pub fn write(runtime: &Runtime, out: &mut dyn Write) -> io::Result<()> {
-    let relist = runtime.relist();
-    let probed = ProbedV1 {
-        schema: "plegdoctor.probe/1",
-        version: env!("CARGO_PKG_VERSION"),
-        asked_at: time(runtime.asked_at),
-        endpoint: &runtime.endpoint,
-        runtime_version: runtime.versions.daemon.as_deref(),
-        api_version: runtime.versions.api.as_deref(),
-        probe_timeout_seconds: runtime.probe_timeout.as_secs_f64(),
-        verdict: match runtime.ending() {
-            Ending::Well => "well",
-            Ending::Trouble => "trouble",
-            Ending::Unasked => "unasked",
-        },
-        calls: runtime.call_results().iter().map(CallV1::from).collect(),
-        relist: RelistV1::from(&relist),
-    };
-    serde_json::to_writer_pretty(&mut *out, &probed)?;
-    writeln!(out)
-}
-
-impl<'a> From<&CallResult<'a>> for CallV1<'a> {
-    fn from(call: &CallResult<'a>) -> Self {
-        let container = call.container;
-        let pod = container.and_then(|container| container.pod.as_ref());
-        Self {
-            call: call.call.as_str(),
-            id: container.map(|container| container.id.as_str()),
-            name: container.map(|container| container.name.as_str()),
-            pod: pod.map(|pod| &*pod.name),
-            namespace: pod.map(|pod| &*pod.namespace),
-            listed_state: container.map(|container| container.listed_state.as_str()),
-            probe: ProbeV1::from(call.probe),
-        }
+json_object! {
+    Probed<'_> as it, document "plegdoctor.probe/1", "What `plegdoctor probe --format json` prints" {
+        /// plegdoctor's version
+        version: &str = env!("CARGO_PKG_VERSION"),
+        /// When it was asked
+        asked_at: Time = it.0.asked_at,
+        /// The endpoint asked: unix:///var/run/docker.sock
+        endpoint: &str = &it.0.endpoint,
+        /// The daemon's version
+        runtime_version: &Option<String> = &it.0.versions.daemon,
+        /// The API's version
+        api_version: &Option<String> = &it.0.versions.api,
+        /// The deadline of each call
+        probe_timeout_seconds: f64 = it.0.probe_timeout.as_secs_f64(),
+        /// The exit code as a word: 0 well, 1 trouble, 2 unasked
+        verdict: Ending = it.0.ending(),
+        /// All calls: those without an answer first, then the slowest
+        calls: Vec<CallResult<'_>> = it.0.call_results(),
+        /// What a relist of the kubelet would take
+        relist: Relist = it.0.relist(),
     }
 }
 
-impl<'a> From<&'a Relist> for RelistV1<'a> {
-    fn from(relist: &'a Relist) -> Self {
-        Self {
-            none_changed_seconds: seconds(relist.lists),
-            one_changed_seconds: seconds(relist.one_changed()),
-            all_changed_seconds: seconds(relist.all_changed()),
-            at_least: !relist.is_whole(),
-            pods: relist.pods,
-            statuses: relist.asked,
-            unanswered: relist.unanswered,
-            unknown: relist.unknown,
-            slowest_pod: relist.slowest.as_ref().map(PodV1::from),
-            call_timeout_seconds: super::seconds(CALL_TIMEOUT),
-            threshold_seconds: super::seconds(THRESHOLD),
-        }
+json_object! {
+    CallResult<'_> as it {
+        call: &str = it.call.as_str() => {"enum": ["ping", "version", "info", "list", "inspect"]},
+        /// The container's id, of an inspect
+        id: Option<&ContainerId> = it.container.map(|container| &container.id),
+        /// The container's name
+        name: Option<&str> = it.container.map(|container| &*container.name),
+        /// Its pod
+        pod: Option<&str> = pod_name(it.container.and_then(|container| container.pod.as_ref())),
+        /// Its pod's namespace
+        namespace: Option<&str> = namespace(it.container.and_then(|container| container.pod.as_ref())),
+        /// Its state by the list, in the daemon's word
+        listed_state: Option<&str> = it.container.map(|container| container.listed_state.as_str()),
+        probe: &Probe = it.probe,
     }
 }
 
-impl<'a> From<&'a Pod> for PodV1<'a> {
-    fn from(pod: &'a Pod) -> Self {
-        let name = pod.name.as_ref();
-        Self {
-            pod: name.map(|name| &*name.name),
-            namespace: name.map(|name| &*name.namespace),
-            containers: pod.containers,
-            seconds: seconds(pod.took),
-        }
+json_object! {
+    Relist as it {
+        /// Two lists: sandboxes and containers
+        none_changed_seconds: f64 = seconds(it.lists),
+        /// … and the statuses of the slowest pod
+        one_changed_seconds: f64 = seconds(it.one_changed()),
+        /// … and those of all pods, one after the other
+        all_changed_seconds: f64 = seconds(it.all_changed()),
+        /// Whether some call was not answered, so that these are lower bounds (the first only if it was the list)
+        at_least: bool = !it.is_whole(),
+        /// Pods with sandboxes or containers
+        pods: usize,
+        /// Their sandboxes and containers
+        statuses: usize = it.asked,
+        /// Calls of these, the list among them, that gave no answer in time
+        unanswered: usize,
+        /// Calls of these that were not made, or failed
+        unknown: usize,
+        /// null where no container is a pod's
+        slowest_pod: &Option<Pod> = &it.slowest,
+        /// How long the kubelet waits for a call that does not answer, by default
+        call_timeout_seconds: f64 = super::seconds(CALL_TIMEOUT),
+        /// After this time without a list the PLEG is unhealthy
+        threshold_seconds: f64 = super::seconds(THRESHOLD),
     }
 }
 
-/// Returns seconds, to a tenth of a millisecond as the calls' own times are.
+json_object! {
+    Pod as it {
+        /// Its name
+        pod: Option<&str> = pod_name(it.name.as_ref()),
+        /// Its namespace
+        namespace: Option<&str> = namespace(it.name.as_ref()),
+        /// Its sandboxes and containers
+        containers: usize,
+        /// Their statuses, one after the other
+        seconds: f64 = seconds(it.took),
+    }
+}
+
+/// To a tenth of a millisecond, as the calls' own times are.
 fn seconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 10_000.0).round() / 10_000.0
 }

@@ -19,7 +19,7 @@ pub(super) fn name(container: &Container) -> String {
 
 pub(super) fn listed(container: &Container) -> &str {
     match container.probe.outcome {
-        Outcome::Gone if container.listed_status.is_empty() => "not in Docker any more",
+        Outcome::Gone if container.listed_status.is_empty() => "no longer in Docker",
         _ if container.is_only_stored() => "not listed",
         _ if container.listed_status.is_empty() => container.listed_state.as_str(),
         _ => &container.listed_status,
@@ -30,9 +30,9 @@ pub(super) fn inspected(container: &Container) -> String {
     let word = match (&container.inspected, container.probe.outcome) {
         (Some(inspected), _) => inspected.state.as_str(),
         (None, Outcome::NotProbed) if container.is_only_stored() => return on_disk(container),
-        (None, Outcome::TimedOut) => "no answer",
+        (None, Outcome::TimedOut) => "timed out",
         (None, Outcome::Gone) => "gone",
-        (None, Outcome::NotProbed) => "not asked",
+        (None, Outcome::NotProbed) => "not inspected",
         (None, _) => container.probe.error.as_deref().unwrap_or("failed"),
     };
     word.to_owned()
@@ -44,8 +44,9 @@ fn on_disk(container: &Container) -> String {
         return String::new();
     };
     let state = &stored.state.state;
-    match stored.is_stale() {
-        true => format!("{state}, now gone"),
-        false => format!("{state} on disk"),
+    if stored.is_stale() {
+        format!("{state}, process gone")
+    } else {
+        format!("{state} on disk")
     }
 }

@@ -3,8 +3,8 @@
 use super::Page;
 use crate::{
     kubelet::{event::Kind, incident::Incident},
-    render::plain::{laid_out, visible},
-    report::{Moment, What},
+    render::layout::{laid_out, visible},
+    report::{Moment, MomentKind},
     syntax::duration,
 };
 use chrono::TimeDelta;
@@ -27,7 +27,7 @@ impl Page<'_> {
                 String::new(),
                 self.clock(moment.at),
                 offset(moment.at - incident.start),
-                visible(&self.told(moment, incident)),
+                visible(&self.describe(moment, incident)),
             ]);
         }
         let (at, offset) = (1, 2);
@@ -38,75 +38,57 @@ impl Page<'_> {
         )
     }
 
-    fn told(&self, moment: &Moment, incident: &Incident) -> String {
-        let what = match moment.what {
-            What::OutOfMemory => "the machine is out of memory",
-            What::ExecTimeout => "a command in a container (a probe, mostly) times out",
-            What::HungTask => "the kernel reports a task that hangs",
-            What::ServerSilent => "a file system's server does not answer",
-            What::ServerAnswers => "a file system's server answers again",
-            What::NetdeviceHeld => "the kernel cannot remove a network device",
-            What::DiskError => "a disk fails to read or write",
-            What::DaemonEnd => "systemd sees a daemon end",
-            What::Refused => "the runtime's socket refuses a call",
-            What::TooLarge => "a list's answer is too large",
-            What::DaemonStart => match &moment.detail {
+    fn describe(&self, moment: &Moment, incident: &Incident) -> String {
+        // What happens, whether it may be an early warning, and whether its detail is shown.
+        let (what, warns, detailed) = match moment.what {
+            MomentKind::OutOfMemory => ("the machine runs out of memory", true, true),
+            MomentKind::ExecTimeout => (
+                "an exec in a container (mostly probes) times out",
+                true,
+                false,
+            ),
+            MomentKind::HungTask => ("the kernel reports a hung task", true, true),
+            MomentKind::ServerSilent => ("a file server does not respond", true, true),
+            MomentKind::ServerAnswers => ("a file server responds again", false, true),
+            MomentKind::NetdeviceHeld => ("the kernel cannot remove a network device", true, true),
+            MomentKind::DiskError => ("a disk fails to read or write", true, true),
+            MomentKind::DaemonEnd => ("systemd reports that a daemon exited", true, true),
+            MomentKind::Refused => ("the runtime's socket refuses a call", true, true),
+            MomentKind::TooLarge => ("a list response is too large", false, true),
+            MomentKind::DaemonStart => match &moment.detail {
                 Some(name) => return format!("{name} starts"),
-                None => "a daemon of the runtime starts",
+                None => ("a runtime daemon starts", false, false),
             },
-            What::KubeletStart => "the kubelet starts",
-            What::LastRelist if incident.never => "the kubelet's relists begin, and none succeeds",
-            What::LastRelist => "the last relist that listed begins",
-            What::Timeout => "a call to the runtime times out",
-            What::Stale => "the kubelet calls its PLEG unhealthy",
-            What::NotReady => "the node goes NotReady",
-            What::Recovered => "the PLEG is healthy again",
+            MomentKind::KubeletStart => ("the kubelet starts", false, false),
+            MomentKind::LastRelist if incident.never => {
+                ("kubelet relists start; none succeeds", false, false)
+            }
+            MomentKind::LastRelist => ("last successful relist", false, false),
+            MomentKind::Timeout => ("a call to the runtime times out", true, true),
+            MomentKind::Stale => ("kubelet reports PLEG unhealthy", false, false),
+            MomentKind::NotReady => ("the node is NotReady", false, false),
+            MomentKind::Recovered => ("PLEG healthy again", false, false),
         };
-        let warns = matches!(
-            moment.what,
-            What::OutOfMemory
-                | What::ExecTimeout
-                | What::HungTask
-                | What::ServerSilent
-                | What::NetdeviceHeld
-                | What::DiskError
-                | What::DaemonEnd
-                | What::Refused
-                | What::Timeout
-        );
-        let early = match warns && incident.start - moment.at >= EARLY {
-            true => "early warning: ",
-            false => "",
-        };
+        let early = warns && incident.start - moment.at >= EARLY;
+        let early = if early { "early warning: " } else { "" };
         let more = match moment.count {
             1 => String::new(),
             count => format!(" (×{count}, last {})", self.clock(moment.last)),
         };
-        let call = match (moment.what, &moment.detail) {
-            (What::Timeout | What::Refused | What::TooLarge, Some(call)) => format!(", {call}"),
-            (
-                What::ServerSilent
-                | What::ServerAnswers
-                | What::NetdeviceHeld
-                | What::DiskError
-                | What::DaemonEnd,
-                Some(name),
-            ) => format!(", {name}"),
-            // The kernel's buffer and the kubelet name nobody.
-            (What::OutOfMemory | What::HungTask, Some(name)) if name != Kind::SystemOom.id() => {
-                format!(", {name}")
-            }
-            _ => String::new(),
-        };
-        format!("{early}{what}{call}{more}")
+        // The kubelet's own line on a killed process names none.
+        let named = |detail: &&String| detailed && **detail != Kind::SystemOom.id();
+        let detail = moment.detail.as_ref().filter(named);
+        let detail = detail.map_or_else(String::new, |detail| format!(", {detail}"));
+        format!("{early}{what}{detail}{more}")
     }
 }
 
 /// Returns how far it is from the lag's beginning: `-4h2m`, `+3m1s`.
 fn offset(after: TimeDelta) -> String {
-    let told = duration::human(after);
-    match after > TimeDelta::zero() {
-        true => format!("+{told}"),
-        false => told,
+    let text = duration::human(after);
+    if after > TimeDelta::zero() {
+        format!("+{text}")
+    } else {
+        text
     }
 }

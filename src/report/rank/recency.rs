@@ -1,6 +1,6 @@
 //! Which of the troubles that are over a finding speaks of: the last one is what people ask about.
 //!
-//! A trouble is an outage, with all that the log tells of its time; or, where the node never went down for it, a
+//! A trouble is an outage, with all that the log shows of its time; or, where the node never went down for it, a
 //! stretch of lines of its own.
 
 use crate::{
@@ -16,7 +16,7 @@ use chrono::TimeDelta;
 use std::cmp::Reverse;
 
 /// A call that an outage begins with may have ended so long before the relist that the lag counts from.
-const BEFORE: TimeDelta = TimeDelta::seconds(CALL_TIMEOUT.num_seconds() + 30);
+const LEAD_TIME: TimeDelta = TimeDelta::seconds(CALL_TIMEOUT.num_seconds() + 30);
 
 /// When a finding's trouble ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ struct Ended {
     outage: bool,
 }
 
-/// Returns for each finding of which trouble it is, counted back from the last one: 0 for what holds now and for the
+/// For each finding of which trouble it is, counted back from the last one: 0 for what holds now and for the
 /// last of what is over, the highest number for what explains no lag.
 pub(super) fn troubles(findings: &[Finding], outages: &[Incident]) -> Vec<usize> {
     let ends: Vec<_> = findings.iter().map(|it| ended(it, outages)).collect();
@@ -49,7 +49,7 @@ pub(super) fn troubles(findings: &[Finding], outages: &[Incident]) -> Vec<usize>
         .collect()
 }
 
-/// Returns of moments, the last ones first, the one that each trouble ended at.
+/// Of moments, the last ones first, the one that each trouble ended at.
 fn latest_of_each(known: &[Ended]) -> Vec<Ended> {
     let mut starts: Vec<Ended> = Vec::new();
     let mut before: Option<Ended> = None;
@@ -64,7 +64,7 @@ fn latest_of_each(known: &[Ended]) -> Vec<Ended> {
     starts
 }
 
-/// Returns when the trouble ended that a finding speaks of; `None` for what holds now, for what can be no cause of a
+/// When the trouble ended that a finding speaks of; `None` for what holds now, for what can be no cause of a
 /// lag and was at no outage's time, and for what has no time.
 fn ended(finding: &Finding, outages: &[Incident]) -> Option<Ended> {
     if finding.active {
@@ -81,7 +81,7 @@ fn ended(finding: &Finding, outages: &[Incident]) -> Option<Ended> {
     Some(Ended { at, outage: false })
 }
 
-/// Returns the last outage that a finding's lines lie in, or, if they lie in none, near to.
+/// The last outage that a finding's lines lie in, or, if they lie in none, near to.
 fn outage_of<'a>(finding: &Finding, outages: &'a [Incident]) -> Option<&'a Incident> {
     let touched = |before: TimeDelta, after: TimeDelta| {
         let touches = move |outage: &&Incident| {
@@ -90,10 +90,9 @@ fn outage_of<'a>(finding: &Finding, outages: &'a [Incident]) -> Option<&'a Incid
         };
         outages.iter().rev().find(touches)
     };
-    touched(TimeDelta::zero(), TimeDelta::zero()).or_else(|| touched(BEFORE, PAUSE))
+    touched(TimeDelta::zero(), TimeDelta::zero()).or_else(|| touched(LEAD_TIME, PAUSE))
 }
 
-/// Returns when a finding's last line was written.
 pub(super) fn last(finding: &Finding) -> Option<Time> {
     let cited = finding.citations.iter().filter(|cited| !cited.is_call);
     let spans = finding.spans.iter().map(|&(_, to)| to);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     finding::{Confidence, Subject, SubjectKind, Variant},
-    kubelet::incident::{Shape, Teeth},
+    kubelet::incident::{Peaks, Shape},
     syntax::{citation::Citation, time::Time},
 };
 use chrono::DateTime;
@@ -271,7 +271,7 @@ fn outage(start: &str, last_line: &str) -> Incident {
         shape: Shape::Single,
         lines: 3,
         rises: 1,
-        teeth: Teeth::default(),
+        peaks: Peaks::default(),
         never: false,
         samples: Vec::new(),
         first: cited.clone(),

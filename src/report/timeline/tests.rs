@@ -54,7 +54,7 @@ fn evidence(lines: &[String]) -> Evidence {
     }
 }
 
-fn told(moments: &[Moment]) -> Vec<(What, Time, u64)> {
+fn told(moments: &[Moment]) -> Vec<(MomentKind, Time, u64)> {
     moments
         .iter()
         .map(|it| (it.what, it.at, it.count))
@@ -74,14 +74,14 @@ fn outage() -> Vec<String> {
 #[test]
 fn warnings_of_hours_before_are_told_with_their_number() {
     let early = ["04:00:00", "04:05:00", "04:40:00", "07:50:00"].map(exec);
-    let story = of_each(&evidence(&[&early[..], &outage()].concat())).remove(0);
+    let story = build(&evidence(&[&early[..], &outage()].concat())).remove(0);
     assert_eq!(
         told(&story),
         [
-            (What::ExecTimeout, at("04:00:00"), 4),
-            (What::LastRelist, at("08:00:00"), 1),
-            (What::Timeout, at("08:02:00"), 2),
-            (What::Stale, at("08:03:01"), 2),
+            (MomentKind::ExecTimeout, at("04:00:00"), 4),
+            (MomentKind::LastRelist, at("08:00:00"), 1),
+            (MomentKind::Timeout, at("08:02:00"), 2),
+            (MomentKind::Stale, at("08:03:01"), 2),
         ]
     );
     assert_eq!(story[0].last, at("07:50:00"));
@@ -90,11 +90,11 @@ fn warnings_of_hours_before_are_told_with_their_number() {
 
 #[test]
 fn what_is_older_than_half_a_day_or_belongs_to_the_outage_before_is_left_out() {
-    let story = |lines: &[String]| of_each(&evidence(lines));
+    let story = |lines: &[String]| build(&evidence(lines));
     let day = |time: &str| exec(time).replace("1130", "1129");
     let old = story(&[&[day("19:00:00")][..], &outage()].concat()).remove(0);
     assert!(
-        old.iter().all(|it| it.what != What::ExecTimeout),
+        old.iter().all(|it| it.what != MomentKind::ExecTimeout),
         "{old:#?}"
     );
     let before = [
@@ -104,10 +104,16 @@ fn what_is_older_than_half_a_day_or_belongs_to_the_outage_before_is_left_out() {
     ];
     let stories = story(&[&before[..], &[exec("07:00:00")], &outage()].concat());
     assert_eq!(stories.len(), 2);
-    assert_eq!(told(&stories[0])[0], (What::ExecTimeout, at("04:00:00"), 1));
+    assert_eq!(
+        told(&stories[0])[0],
+        (MomentKind::ExecTimeout, at("04:00:00"), 1)
+    );
     let (first, last) = (told(&stories[1])[0], told(&stories[0]));
-    assert_eq!(first, (What::ExecTimeout, at("07:00:00"), 1));
-    assert_eq!(last.last(), Some(&(What::Recovered, at("05:04:00"), 1)));
+    assert_eq!(first, (MomentKind::ExecTimeout, at("07:00:00"), 1));
+    assert_eq!(
+        last.last(),
+        Some(&(MomentKind::Recovered, at("05:04:00"), 1))
+    );
 }
 
 #[test]
@@ -141,14 +147,14 @@ fn the_kernels_lines_and_a_daemons_start_have_their_place() {
         processes: vec![daemon],
         ..Host::default()
     });
-    let story = of_each(&evidence).remove(0);
+    let story = build(&evidence).remove(0);
     assert_eq!(
         told(&story)[..4],
         [
-            (What::OutOfMemory, at("07:35:00"), 2),
-            (What::DaemonStart, at("07:45:00"), 1),
-            (What::LastRelist, at("08:00:00"), 1),
-            (What::HungTask, at("08:01:00"), 1),
+            (MomentKind::OutOfMemory, at("07:35:00"), 2),
+            (MomentKind::DaemonStart, at("07:45:00"), 1),
+            (MomentKind::LastRelist, at("08:00:00"), 1),
+            (MomentKind::HungTask, at("08:01:00"), 1),
         ]
     );
     assert_eq!(story[1].detail.as_deref(), Some("containerd"));
@@ -158,14 +164,17 @@ fn the_kernels_lines_and_a_daemons_start_have_their_place() {
 fn a_kubelet_that_starts_again_and_again_is_one_line() {
     let start = |time: &str| line(time, "Starting kubelet main sync loop.");
     let starts = ["06:00:00", "07:40:00", "07:50:00"].map(start);
-    let story = of_each(&evidence(&[&starts[..], &outage()].concat())).remove(0);
-    assert_eq!(told(&story)[0], (What::KubeletStart, at("07:40:00"), 2));
+    let story = build(&evidence(&[&starts[..], &outage()].concat())).remove(0);
+    assert_eq!(
+        told(&story)[0],
+        (MomentKind::KubeletStart, at("07:40:00"), 2)
+    );
 }
 
 #[test]
 fn without_an_outage_there_is_no_story() {
     assert_eq!(
-        of_each(&evidence(&[exec("05:00:00")])),
+        build(&evidence(&[exec("05:00:00")])),
         Vec::<Vec<Moment>>::new()
     );
 }

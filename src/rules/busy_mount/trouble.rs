@@ -4,7 +4,7 @@ use crate::{
     evidence::Evidence,
     finding::Subject,
     kubelet::{event::ErrorClass, summary::Group},
-    node::holder::{Place, places},
+    node::mount_holder::{Place, places},
     rules::{
         dead_container::{CALLS, RETRIES},
         lines::Lines,

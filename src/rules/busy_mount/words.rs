@@ -5,7 +5,7 @@ use crate::{
     evidence::Evidence,
     node::{
         Host,
-        holder::{Keeper, Place},
+        mount_holder::{MountHolder, Place},
     },
     rules::{EACH, called, count, lower},
     syntax::id::ContainerId,
@@ -75,7 +75,7 @@ pub(super) fn explain(
 }
 
 /// Returns a process with the unit or the container that it belongs to.
-fn who(evidence: &Evidence, keeper: &Keeper) -> String {
+fn who(evidence: &Evidence, keeper: &MountHolder) -> String {
     let belongs = match (&keeper.container, &keeper.unit) {
         (Some(id), _) => format!(" of {}", container(evidence, id)),
         (None, Some(unit)) => format!(" of {unit}"),

@@ -4,7 +4,7 @@
 use crate::{
     evidence::Evidence,
     finding::{Remedy, Risk},
-    node::holder::Place,
+    node::mount_holder::Place,
     rules::remedies::{docker_command, remedy},
     runtime::Container,
     syntax::id::ContainerId,

@@ -19,7 +19,7 @@ fn regular<'a>(case: &Case<'a>) -> Option<(&'a Incident, u32)> {
     let incidents = case.log().into_iter().flat_map(|log| &log.incidents);
     let regular = incidents.filter(|it| it.shape == Shape::Sawtooth && it.list_errors == 0);
     regular
-        .filter_map(|it| Some((it, it.teeth.blocked()?)))
+        .filter_map(|it| Some((it, it.peaks.blocked()?)))
         .last()
 }
 
@@ -50,8 +50,8 @@ pub(super) fn unnamed(case: &Case) -> Option<Draft> {
             .say(format!(
                 "From {} on the lag fell back {} times, each time from about the same height ({}): the list of containers works, and after it {pods} cost the relist its time-outs, 2 minutes for a call, twice each (from kubelet 1.32 on once: then it is twice as many).",
                 clock(evidence, Some(incident.start)),
-                incident.teeth.count,
-                heights(&incident.teeth)
+                incident.peaks.count,
+                heights(&incident.peaks)
             ))
             .say("The log has no line that names the container: query each separately.")
             .cite(cited)
@@ -73,7 +73,7 @@ pub(super) fn more(case: &Case, suspects: &[Suspect]) -> Option<String> {
     (named > 0 && named < pods).then(|| {
         format!(
             "The lag falls back from {} each time, as it does where {} hang: the log names {}.",
-            duration::human(incident.teeth.most),
+            duration::human(incident.peaks.most),
             count(pods, "pod"),
             count(named, "container")
         )

@@ -6,7 +6,7 @@ use crate::{
     kubelet::{
         event::{ErrorClass, Kind},
         incident::{CALL_TIMEOUT, Incident},
-        summary::{Group, Log, PAUSE},
+        summary::{Group, PAUSE},
     },
     node::{OciCommand, Role, State},
     rules::support::{

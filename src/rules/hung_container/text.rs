@@ -98,7 +98,7 @@ fn state_of_one(case: &Case, suspect: &Suspect) -> String {
     let (pod, uid) = (subject.pod.as_ref(), subject.uid.as_ref());
     let removal = case
         .log()
-        .and_then(|log| log.removal_of(pod, uid, suspect.deadlines.last()));
+        .and_then(|log| log.deletion_of(pod, uid, suspect.deadlines.last()));
     text.extend(removal.map(|removal| {
         let since = clock(evidence, removal.at);
         format!("Its pod is being deleted (since {since}).")

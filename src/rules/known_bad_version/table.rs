@@ -1,20 +1,20 @@
 //! The releases that are known for trouble: one row each. What is known comes from public incidents, and from the
 //! maintainers' own words in them; a row names both, and how sure it is.
 
-use crate::node::{Tool, Version};
+use crate::node::{Component, Version};
 
 /// What a release is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Program {
     Kernel,
-    Tool(Tool),
+    Component(Component),
 }
 
 impl Program {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Kernel => "kernel",
-            Self::Tool(tool) => tool.name(),
+            Self::Component(tool) => tool.name(),
         }
     }
 }
@@ -52,7 +52,7 @@ pub(super) struct Release {
     /// … and what it does not say.
     pub(super) without: &'static [&'static str],
     /// It is bad for this program that it brings: once that one's own version is known, that counts.
-    pub(super) brings: Option<Tool>,
+    pub(super) brings: Option<Component>,
     /// The range, for people.
     pub(super) range: &'static str,
     /// What breaks.
@@ -88,7 +88,7 @@ impl Release {
 /// All that are known.
 pub(super) const RELEASES: &[Release] = &[
     Release {
-        program: Program::Tool(Tool::Runc),
+        program: Program::Component(Component::Runc),
         ranges: &[("1.0.0-rc93", "1.0.0-rc94")],
         mark: None,
         without: &[],
@@ -103,12 +103,12 @@ pub(super) const RELEASES: &[Release] = &[
         told: Told::Always,
     },
     Release {
-        program: Program::Tool(Tool::Containerd),
+        program: Program::Component(Component::Containerd),
         ranges: &[("1.4.4", "1.4.5-alpha")],
         mark: None,
         // Distributions' packages of containerd bring no runc.
         without: &["ds", "ubuntu"],
-        brings: Some(Tool::Runc),
+        brings: Some(Component::Runc),
         range: "1.4.4",
         breaks: "the package containerd.io 1.4.4 brings runc 1.0.0-rc93, whose `runc init` may wait for ever while a container is started",
         certainty: Certainty::Mended,
@@ -149,7 +149,7 @@ pub(super) const RELEASES: &[Release] = &[
         told: Told::Always,
     },
     Release {
-        program: Program::Tool(Tool::Containerd),
+        program: Program::Component(Component::Containerd),
         ranges: &[("1.7.14", "1.7.15-alpha")],
         mark: None,
         without: &[],
@@ -164,7 +164,7 @@ pub(super) const RELEASES: &[Release] = &[
         told: Told::Always,
     },
     Release {
-        program: Program::Tool(Tool::Containerd),
+        program: Program::Component(Component::Containerd),
         ranges: &[("", "1.6.25-alpha"), ("1.7.0-alpha", "1.7.9-alpha")],
         mark: None,
         without: &[],
@@ -179,7 +179,7 @@ pub(super) const RELEASES: &[Release] = &[
         told: Told::Within,
     },
     Release {
-        program: Program::Tool(Tool::Containerd),
+        program: Program::Component(Component::Containerd),
         ranges: &[("1.1.0", "1.1.5-rc0")],
         mark: None,
         without: &[],
@@ -194,7 +194,7 @@ pub(super) const RELEASES: &[Release] = &[
         told: Told::Beside,
     },
     Release {
-        program: Program::Tool(Tool::Systemd),
+        program: Program::Component(Component::Systemd),
         ranges: &[("", "242-rc0")],
         mark: None,
         without: &[],
@@ -209,7 +209,7 @@ pub(super) const RELEASES: &[Release] = &[
         told: Told::Beside,
     },
     Release {
-        program: Program::Tool(Tool::Dockerd),
+        program: Program::Component(Component::Dockerd),
         ranges: &[("", "20.10.13-rc0")],
         mark: None,
         without: &[],
@@ -224,7 +224,7 @@ pub(super) const RELEASES: &[Release] = &[
         told: Told::Beside,
     },
     Release {
-        program: Program::Tool(Tool::Dockerd),
+        program: Program::Component(Component::Dockerd),
         ranges: &[("", "28.2.0-rc0")],
         mark: None,
         without: &[],
@@ -239,7 +239,7 @@ pub(super) const RELEASES: &[Release] = &[
         told: Told::Within,
     },
     Release {
-        program: Program::Tool(Tool::Kubelet),
+        program: Program::Component(Component::Kubelet),
         ranges: &[("", "1.16.0-alpha")],
         mark: None,
         without: &[],
@@ -329,9 +329,9 @@ mod tests {
 
     #[test]
     fn programs_are_told_whoever_packed_them() {
-        let of = |tool, version| covering(Program::Tool(tool), version);
+        let of = |tool, version| covering(Program::Component(tool), version);
         for bad in ["1.0.0-rc93", "1.0.0~rc93+ds1-5", "1.0.0-rc93+dev"] {
-            assert_eq!(of(Tool::Runc, bad), ["1.0.0-rc93"], "{bad}");
+            assert_eq!(of(Component::Runc, bad), ["1.0.0-rc93"], "{bad}");
         }
         for good in [
             "1.0.0-rc92",
@@ -341,7 +341,7 @@ mod tests {
             "1.0.0-93",
             "1.1.5+ds1",
         ] {
-            assert!(of(Tool::Runc, good).is_empty(), "{good}");
+            assert!(of(Component::Runc, good).is_empty(), "{good}");
         }
         for (version, ranges) in [
             ("1.4.4-1", 2),
@@ -362,7 +362,11 @@ mod tests {
             ("2.0.0", 0),
             ("1.1.4", 2),
         ] {
-            assert_eq!(of(Tool::Containerd, version).len(), ranges, "{version}");
+            assert_eq!(
+                of(Component::Containerd, version).len(),
+                ranges,
+                "{version}"
+            );
         }
         for (version, ranges) in [
             ("17.03.2-ce", 2),
@@ -373,7 +377,7 @@ mod tests {
             ("28.2.0", 0),
             ("28.2.2", 0),
         ] {
-            assert_eq!(of(Tool::Dockerd, version).len(), ranges, "{version}");
+            assert_eq!(of(Component::Dockerd, version).len(), ranges, "{version}");
         }
         for (version, ranges) in [
             ("219", 1),
@@ -382,9 +386,9 @@ mod tests {
             ("242", 0),
             ("252.38-1~deb12u1", 0),
         ] {
-            assert_eq!(of(Tool::Systemd, version).len(), ranges, "{version}");
+            assert_eq!(of(Component::Systemd, version).len(), ranges, "{version}");
         }
-        assert_eq!(of(Tool::Kubelet, "v1.15.12").len(), 1);
-        assert!(of(Tool::Kubelet, "v1.20.2-eks-7c9bda").is_empty());
+        assert_eq!(of(Component::Kubelet, "v1.15.12").len(), 1);
+        assert!(of(Component::Kubelet, "v1.20.2-eks-7c9bda").is_empty());
     }
 }

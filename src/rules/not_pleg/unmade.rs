@@ -9,12 +9,7 @@ use crate::{
         event::{ErrorClass, Kind},
         summary::{Group, Log},
     },
-    rules::{
-        clock,
-        lines::Lines,
-        node,
-        remedies::{RuntimeStack, remedy},
-    },
+    rules::{clock, lines::Lines, node, remedies::RuntimeStack, remedies::remedy},
 };
 use chrono::TimeDelta;
 

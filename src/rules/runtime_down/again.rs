@@ -2,7 +2,7 @@
 
 use crate::{
     evidence::Evidence,
-    kubelet::summary::Down,
+    kubelet::summary::RuntimeOutage,
     rules::{clock, lines::Lines},
     syntax::duration,
 };
@@ -12,15 +12,21 @@ use chrono::TimeDelta;
 const TIMES: usize = 3;
 
 /// The times that it was away.
-pub(super) struct Again<'a>(Vec<&'a Down>);
+pub(super) struct Again<'a>(Vec<&'a RuntimeOutage>);
 
 impl<'a> Again<'a> {
     /// Returns the times that these lines tell of, if they are so many.
     pub(super) fn of(evidence: &'a Evidence, logged: &Lines) -> Option<Self> {
         let (from, to) = logged.first().zip(logged.last())?;
-        let told = |down: &&Down| from <= down.last && down.first <= to;
-        let downs: Vec<_> = evidence.log.as_ref()?.downs.iter().filter(told).collect();
-        (downs.len() >= TIMES).then_some(Self(downs))
+        let told = |down: &&RuntimeOutage| from <= down.last && down.first <= to;
+        let runtime_outages: Vec<_> = evidence
+            .log
+            .as_ref()?
+            .runtime_outages
+            .iter()
+            .filter(told)
+            .collect();
+        (runtime_outages.len() >= TIMES).then_some(Self(runtime_outages))
     }
 
     /// Returns the longest time from one to the next.

@@ -4,12 +4,10 @@ use super::{
     answer::{Absent, Clause, Exclusion, Needs},
     log_lines::LogMatches,
     old_form::Scene,
+    remedies::{RuntimeKind, RuntimeStack, is_other_than_docker},
 };
 use crate::{
-    evidence::{
-        Evidence,
-        runtime_stack::{self, RuntimeStack, is_other_than_docker},
-    },
+    evidence::{Evidence, runtime_stack},
     finding::Finding,
     io::{gap::GapKind, probe::Outcome},
     kubelet::{
@@ -18,7 +16,7 @@ use crate::{
         summary::Log,
     },
     node::Host,
-    runtime::{Call, Runtime, RuntimeKind},
+    runtime::{Call, Runtime},
 };
 use chrono::TimeDelta;
 
@@ -232,8 +230,8 @@ impl<'a> Trouble<'a> {
 /// Whether Docker may be what this kubelet drives: the log or the kubelet's settings say so, or it has containers of
 /// pods. A Docker for other work may stand beside it, and its answers tell nothing of the kubelet's.
 pub(crate) fn may_drive(evidence: &Evidence, runtime: &Runtime) -> bool {
-    if let Some(named) = runtime_stack::named_kind(evidence) {
-        return named == Some(RuntimeKind::Docker);
+    if let Some(told) = runtime_stack::named_kind(evidence) {
+        return told == Some(RuntimeKind::Docker);
     }
     // What does not list may have some.
     let unlisted = runtime.probe(Call::List).outcome != Outcome::Answered;

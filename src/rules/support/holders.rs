@@ -257,7 +257,7 @@ pub(crate) fn cited(process: &Process) -> (String, String) {
             process.program(),
             doing(process.state, process.wchan.as_deref()),
             stack(process.state, &process.stack),
-            process.words()
+            process.command_line()
         ),
     )
 }

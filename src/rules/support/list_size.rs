@@ -2,20 +2,20 @@
 
 use super::{cite, wording::count};
 use crate::{
-    runtime::{Runtime, room::Room},
+    runtime::{Runtime, list_size::ListSize},
     syntax::{citation::Citation, duration},
 };
 use chrono::TimeDelta;
 
-pub(crate) use crate::runtime::room::LIMIT;
+pub(crate) use crate::runtime::list_size::LIMIT;
 
 /// What is further off concerns nobody.
 const FAR: TimeDelta = TimeDelta::days(366);
 
 /// Returns how far the list is from its limit, how long a relist takes, and when it will be too long or too late.
 pub(crate) fn told(runtime: &Runtime) -> Option<String> {
-    let room = runtime.room()?;
-    let Room {
+    let room = runtime.list_size()?;
+    let ListSize {
         bytes, each, full, ..
     } = room;
     let containers = count(room.containers, "container");
@@ -32,7 +32,7 @@ pub(crate) fn told(runtime: &Runtime) -> Option<String> {
 }
 
 /// Returns how fast it grows, and from what that is known.
-fn growth(room: &Room) -> Option<String> {
+fn growth(room: &ListSize) -> Option<String> {
     let growth = room.growth.as_ref()?;
     let (window, last, before) = (duration::human(growth.window), growth.last, growth.before);
     let mut text = vec![format!(

@@ -1,10 +1,8 @@
 //! What would confirm a suspicion that stands on a log alone, as the first thing to do.
 
+use super::remedies::{RuntimeKind, RuntimeStack};
 use crate::{
-    evidence::{
-        Evidence,
-        runtime_stack::{RuntimeStack, is_other_than_docker},
-    },
+    evidence::Evidence,
     finding::{Confidence, Finding, Remedy, Risk, SubjectKind},
     rules::is_cause,
 };
@@ -35,7 +33,7 @@ pub(crate) fn offer(evidence: &Evidence, findings: &mut [Finding]) {
 fn command(evidence: &Evidence, finding: &Finding) -> String {
     let own = "plegdoctor diagnose # as root";
     let setup = RuntimeStack::new(evidence);
-    if !is_other_than_docker(evidence) {
+    if !setup.kind.is_some_and(|kind| kind != RuntimeKind::Docker) {
         return own.to_owned();
     }
     let first = finding.subjects.first();

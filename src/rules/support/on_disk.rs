@@ -5,13 +5,13 @@ use crate::{
     evidence::Evidence,
     runtime::{
         Container,
-        stored::{Disk, Life, Stored},
+        on_disk::{Disk, Liveness, OnDiskState},
     },
     syntax::citation::Citation,
 };
 
 /// Returns Docker's files and the containers that they name, where they stand for a list that did not come.
-pub(crate) fn listed(evidence: &Evidence) -> Option<(&Disk, Vec<&Stored>)> {
+pub(crate) fn listed(evidence: &Evidence) -> Option<(&Disk, Vec<&OnDiskState>)> {
     let runtime = evidence.runtime.as_ref()?;
     let disk = runtime.docker().disk.as_ref().filter(|disk| disk.whole)?;
     let stored = runtime.containers.iter();
@@ -19,8 +19,8 @@ pub(crate) fn listed(evidence: &Evidence) -> Option<(&Disk, Vec<&Stored>)> {
 }
 
 /// Returns how many of them are said to be stopped.
-pub(crate) fn stopped(stored: &[&Stored]) -> usize {
-    let stopped = |stored: &&&Stored| !stored.state.running;
+pub(crate) fn stopped(stored: &[&OnDiskState]) -> usize {
+    let stopped = |stored: &&&OnDiskState| !stored.state.running;
     stored.iter().filter(stopped).count()
 }
 
@@ -41,29 +41,33 @@ pub(crate) fn cite(evidence: &Evidence, container: &Container) -> Option<Citatio
 }
 
 /// Returns "state running, written at 03:12:01, but its process 2261 is gone".
-pub(crate) fn told(evidence: &Evidence, stored: &Stored) -> String {
+pub(crate) fn told(evidence: &Evidence, stored: &OnDiskState) -> String {
     let state = &stored.state.state;
     let written = match stored.written {
         Some(written) => format!(", written at {}", clock(evidence, Some(written))),
         None => String::new(),
     };
     let process = match (stored.life, stored.pid) {
-        (Life::Gone, Some(pid)) => format!(", but its process {pid} is gone"),
-        (Life::There, Some(pid)) => format!(", and its process {pid} is there"),
+        (Liveness::Gone, Some(pid)) => format!(", but its process {pid} is gone"),
+        (Liveness::There, Some(pid)) => format!(", and its process {pid} is there"),
         _ => String::new(),
     };
     format!("state {state}{written}{process}")
 }
 
 /// Returns how many containers Docker last wrote down, and what has become of those that ran: one or two sentences.
-pub(crate) fn summed_up(disk: &Disk, stored: &[&Stored]) -> String {
+pub(crate) fn summed_up(disk: &Disk, stored: &[&OnDiskState]) -> String {
     let all = count(stored.len(), "container");
     let ran: Vec<_> = stored.iter().filter(|one| one.state.running).collect();
-    let lives = |life: Life| ran.iter().filter(|one| one.life == life).count();
+    let lives = |life: Liveness| ran.iter().filter(|one| one.life == life).count();
     let mut text = format!("Docker last wrote down {all} in {}", disk.root);
     match ran.len() {
         0 => text.push_str(", none of them running."),
-        ran => text.push_str(&format_running(ran, lives(Life::There), lives(Life::Gone))),
+        ran => text.push_str(&format_running(
+            ran,
+            lives(Liveness::There),
+            lives(Liveness::Gone),
+        )),
     }
     text
 }

@@ -14,8 +14,10 @@ use crate::{
     syntax::id::ContainerId,
 };
 
-pub(crate) use crate::evidence::runtime_stack::{RuntimeStack, is_other_than_docker, runtime_kind};
-pub(crate) use crate::runtime::RuntimeKind;
+pub(crate) use crate::{
+    evidence::runtime_stack::{RuntimeStack, is_other_than_docker, runtime_kind},
+    runtime::RuntimeKind,
+};
 use std::collections::BTreeSet;
 
 /// Returns a remedy that plegdoctor itself does not apply.

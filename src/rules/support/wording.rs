@@ -4,7 +4,7 @@ use crate::{
     evidence::Evidence,
     finding::{Subject, SubjectKind},
     io::probe::{Outcome, Probe},
-    kubelet::incident::Teeth,
+    kubelet::incident::Peaks,
     syntax::{duration, time::Time},
 };
 
@@ -83,7 +83,7 @@ pub(crate) fn lower(name: &str) -> String {
 }
 
 /// From which heights a lag falls back: "4m2s", "3m58s to 4m10s".
-pub(crate) fn heights(teeth: &Teeth) -> String {
+pub(crate) fn heights(teeth: &Peaks) -> String {
     let (least, most) = (duration::human(teeth.least), duration::human(teeth.most));
     if least == most {
         most

@@ -3,7 +3,7 @@ use crate::{
     finding::{Confidence, Risk, action::Action},
     node::{
         Namespace,
-        holder::{Held, Keeper, Place},
+        mount_holder::{HeldMount, MountHolder, Place},
     },
     rules::{busy_mount::RULE, dead_container},
 };
@@ -31,8 +31,8 @@ fn busy() -> String {
     )
 }
 
-fn keeper(pid: u32, comm: &str, unit: Option<&str>) -> Keeper {
-    Keeper {
+fn keeper(pid: u32, comm: &str, unit: Option<&str>) -> MountHolder {
+    MountHolder {
         pid,
         comm: comm.to_owned(),
         start_ticks: 100,
@@ -43,13 +43,13 @@ fn keeper(pid: u32, comm: &str, unit: Option<&str>) -> Keeper {
 }
 
 /// A namespace that holds the layer below that folder.
-fn namespace(below: &str, keeper: Keeper) -> Namespace {
+fn namespace(below: &str, keeper: MountHolder) -> Namespace {
     Namespace {
         id: format!("mnt:[{}]", 4_026_530_000 + keeper.pid),
         own: false,
         processes: 1,
         keepers: vec![keeper],
-        held: vec![Held {
+        held: vec![HeldMount {
             mount: 101,
             point: format!("{below}/var/lib/docker/overlay2/{LAYER}/merged"),
             place: layer(),
@@ -162,7 +162,7 @@ fn actions(found: &Finding) -> Vec<Action> {
 fn mounts_of_what_docker_shows_ended_are_detached_the_upper_ones_first() {
     let mut held = exporter();
     let below = held.held[0].clone();
-    held.held.push(Held {
+    held.held.push(HeldMount {
         mount: 103,
         point: format!("{}/proc", below.point),
         ..below.clone()
@@ -196,7 +196,7 @@ fn the_kubelets_words_and_the_kernel_confirm_without_docker() {
         "Unable to remove filesystem for {ID}: remove /var/lib/docker/containers/{ID}/shm: device or resource busy"
     );
     let mut held = exporter();
-    held.held[0] = Held {
+    held.held[0] = HeldMount {
         mount: 102,
         point: format!("/var/lib/docker/containers/{ID}/shm"),
         place: Place::Container(ContainerId::parse(ID).unwrap()),

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     finding::{Confidence, Severity},
-    node::{Host, Remains},
+    node::{Host, LeftoverLayer},
     rules::dead_container::RULE,
     syntax::id::ContainerId,
 };
@@ -77,7 +77,7 @@ fn left(names: &[&str]) -> Evidence {
     }
     let mut evidence = evidence(&[], Some(daemon_with(vec![container])));
     evidence.host = Some(Host {
-        remains: vec![Remains {
+        remains: vec![LeftoverLayer {
             folder: FOLDER.to_owned(),
             names: names.iter().map(|&name| name.to_owned()).collect(),
         }],

@@ -112,7 +112,8 @@ fn the_running_daemons_word_counts_before_its_files() {
     );
     let mut host = host(Vec::new());
     let newer = Version::parse("1.7.24");
-    host.versions.learn(crate::node::Tool::Containerd, newer);
+    host.versions
+        .learn(crate::node::Component::Containerd, newer);
     host.kernel = Some("5.15.63-flatcar".to_owned());
     evidence.host = Some(host);
     let findings = found(&RULE, &evidence);
@@ -170,7 +171,8 @@ fn a_containerd_that_a_slow_disk_harms_more_is_told_there_and_not_with_docker() 
         seen.runtime = runtime;
         let host = seen.host.as_mut().unwrap();
         let version = Version::parse("1.6.20~ds1");
-        host.versions.learn(crate::node::Tool::Containerd, version);
+        host.versions
+            .learn(crate::node::Component::Containerd, version);
         let findings = check_all(&seen);
         assert!(findings.iter().all(|it| it.id != RULE.id), "{findings:#?}");
         let disk = findings.iter().find(|it| it.id == "disk-saturated");

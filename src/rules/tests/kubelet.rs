@@ -2,16 +2,16 @@ use super::*;
 use crate::runtime::Call;
 use crate::{
     finding::{Confidence, Severity},
-    kubelet::{Answer, Kubelet, What},
+    kubelet::{Answer, Kubelet, Query},
     rules::{hung_container, hung_runtime, not_pleg, pleg_unexplained},
 };
 
 /// An answer of the kubelet on its own machine.
-fn answer(what: What, outcome: Outcome, status: u16, body: &str) -> Answer {
+fn answer(what: Query, outcome: Outcome, status: u16, body: &str) -> Answer {
     let source = match what {
-        What::Health => "http://127.0.0.1:10248/healthz?verbose",
-        What::HealthByMetrics => "http://127.0.0.1:10255/healthz?verbose",
-        What::Metrics | What::SavedMetrics => "http://127.0.0.1:10255/metrics",
+        Query::Health => "http://127.0.0.1:10248/healthz?verbose",
+        Query::HealthByMetrics => "http://127.0.0.1:10255/healthz?verbose",
+        Query::Metrics | Query::SavedMetrics => "http://127.0.0.1:10255/metrics",
     };
     Answer {
         what,
@@ -25,7 +25,7 @@ fn answer(what: What, outcome: Outcome, status: u16, body: &str) -> Answer {
 
 /// A kubelet with these metrics, asked at that moment.
 pub(super) fn asked(metrics: &str, at: Time) -> Kubelet {
-    let answers = vec![answer(What::Metrics, Outcome::Answered, 200, metrics)];
+    let answers = vec![answer(Query::Metrics, Outcome::Answered, 200, metrics)];
     Kubelet::read(answers, at)
 }
 
@@ -136,7 +136,7 @@ fn metrics_of_another_node_prove_nothing_here() {
 #[test]
 fn a_sync_loop_that_stands_still_is_told_where_nothing_explains_it() {
     let body = "[+]ping ok\n[-]syncloop failed: reason withheld\n";
-    let health = answer(What::HealthByMetrics, Outcome::Answered, 500, body);
+    let health = answer(Query::HealthByMetrics, Outcome::Answered, 500, body);
     let stuck = || Kubelet::read(vec![health.clone()], at("04:00:01"));
     let found = only(&pleg_unexplained::RULE, &with(stuck(), &[], None));
     assert!(found.title.contains("sync loop"), "{}", found.title);
@@ -150,9 +150,9 @@ fn a_kubelet_that_does_not_answer_is_not_the_pleg_and_its_stopped_process_confir
         let health = answer(what, Outcome::TimedOut, 0, "");
         Kubelet::read(vec![health], at("04:00:01"))
     };
-    let found = only(&not_pleg::RULE, &with(silent(What::Health), &[], None));
+    let found = only(&not_pleg::RULE, &with(silent(Query::Health), &[], None));
     assert_eq!(found.confidence, Confidence::Suspected);
-    let mut evidence = with(silent(What::Health), &[], None);
+    let mut evidence = with(silent(Query::Health), &[], None);
     let mut kubelet = process(812, 1, "kubelet", Role::Kubelet, 900);
     evidence.host = Some(host(vec![kubelet.clone()]));
     assert_eq!(
@@ -169,6 +169,6 @@ fn a_kubelet_that_does_not_answer_is_not_the_pleg_and_its_stopped_process_confir
     // A far one may be behind a wall: that is a gap.
     quiet(
         &not_pleg::RULE,
-        &with(silent(What::HealthByMetrics), &[], None),
+        &with(silent(Query::HealthByMetrics), &[], None),
     );
 }

@@ -30,7 +30,7 @@ fn commands(rule: &impl Named, lines: &[String]) -> Vec<String> {
 
 #[test]
 fn the_socket_that_refuses_names_the_runtime_and_its_unit() {
-    for (socket, engine, start) in [
+    for (socket, kind, start) in [
         (
             "/var/run/crio/crio.sock",
             Some(RuntimeKind::CriO),
@@ -60,7 +60,7 @@ fn the_socket_that_refuses_names_the_runtime_and_its_unit() {
         let lines = refused(socket);
         assert_eq!(
             RuntimeStack::new(&evidence(&lines, None)).kind,
-            engine,
+            kind,
             "{socket}"
         );
         let commands = commands(&runtime_down::RULE, &lines);
@@ -186,7 +186,7 @@ fn a_units_journal_tells_more_than_the_tag_in_its_lines() {
 
 #[test]
 fn the_kubelets_settings_name_its_runtime_where_no_line_does() {
-    for (endpoint, engine, unit) in [
+    for (endpoint, kind, unit) in [
         (
             "unix:///run/k3s/containerd/containerd.sock",
             Some(RuntimeKind::Containerd),
@@ -214,7 +214,7 @@ fn the_kubelets_settings_name_its_runtime_where_no_line_does() {
         let setup = RuntimeStack::new(&seen);
         assert_eq!(
             (setup.kind, setup.units().all[0]),
-            (engine, unit),
+            (kind, unit),
             "{endpoint}"
         );
     }

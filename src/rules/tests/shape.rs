@@ -6,7 +6,7 @@ use crate::{
 use chrono::TimeDelta;
 
 /// Stale lines of a lag that falls back from these heights, in seconds, from 03:00:00 on; the last one goes on.
-fn teeth(heights: &[i64]) -> Vec<String> {
+fn peaks(heights: &[i64]) -> Vec<String> {
     let mut start = at("03:00:00");
     let mut lines = Vec::new();
     for &height in heights {
@@ -27,7 +27,7 @@ fn teeth(heights: &[i64]) -> Vec<String> {
 fn a_saw_of_four_minutes_tells_of_one_pod_without_a_name() {
     let found = only(
         &hung_container::RULE,
-        &evidence(&teeth(&[237, 238, 236, 200]), None),
+        &evidence(&peaks(&[237, 238, 236, 200]), None),
     );
     assert_eq!(
         (found.active, found.confidence),
@@ -36,7 +36,7 @@ fn a_saw_of_four_minutes_tells_of_one_pod_without_a_name() {
     assert!(found.title.contains("of one pod"), "{}", found.title);
     let found = only(
         &hung_container::RULE,
-        &evidence(&teeth(&[477, 478, 200]), None),
+        &evidence(&peaks(&[477, 478, 200]), None),
     );
     assert!(found.title.contains("of 2 pods"), "{}", found.title);
 }
@@ -46,9 +46,9 @@ fn what_answers_now_and_a_saw_of_another_height_speak_against_it() {
     let daemon = daemon_with(vec![sandbox(ID, Some("running"))]);
     quiet(
         &hung_container::RULE,
-        &evidence(&teeth(&[237, 238, 236, 200]), Some(daemon)),
+        &evidence(&peaks(&[237, 238, 236, 200]), Some(daemon)),
     );
-    let uneven = evidence(&teeth(&[200, 290, 215, 200]), None);
+    let uneven = evidence(&peaks(&[200, 290, 215, 200]), None);
     quiet(&hung_container::RULE, &uneven);
     let found = only(&pleg_unexplained::RULE, &uneven);
     assert!(
@@ -67,7 +67,7 @@ fn what_answers_now_and_a_saw_of_another_height_speak_against_it() {
 
 #[test]
 fn a_lag_too_high_for_the_containers_that_the_log_names_is_told() {
-    let mut lines = teeth(&[477, 478, 200]);
+    let mut lines = peaks(&[477, 478, 200]);
     lines.push(status_deadline("03:18:00", ID));
     let found = only(&hung_container::RULE, &evidence(&lines, None));
     assert!(
@@ -77,7 +77,7 @@ fn a_lag_too_high_for_the_containers_that_the_log_names_is_told() {
         "{}",
         found.explanation
     );
-    let mut lines = teeth(&[237, 238, 200]);
+    let mut lines = peaks(&[237, 238, 200]);
     lines.push(status_deadline("03:11:00", ID));
     let found = only(&hung_container::RULE, &evidence(&lines, None));
     assert!(
@@ -89,7 +89,7 @@ fn a_lag_too_high_for_the_containers_that_the_log_names_is_told() {
 
 #[test]
 fn a_lag_that_grows_without_a_failed_call_waits_without_an_end() {
-    let found = only(&pleg_unexplained::RULE, &evidence(&teeth(&[900]), None));
+    let found = only(&pleg_unexplained::RULE, &evidence(&peaks(&[900]), None));
     assert!(
         found.explanation.contains("waits without an end"),
         "{}",

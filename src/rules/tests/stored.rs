@@ -9,7 +9,7 @@ use crate::{
         container_pileup, dead_container, hung_container, hung_runtime, list_too_large,
         network_storage, orphan_sandbox, runtime_down,
     },
-    runtime::stored::{Disk, Life, Stored},
+    runtime::on_disk::{Disk, Liveness, OnDiskState},
     syntax::id::PodName,
 };
 
@@ -21,11 +21,11 @@ fn stored(id: &str, state: &str) -> Container {
         probe: Probe::NONE,
         listed_state: "".into(),
         listed_status: String::new(),
-        disk: Some(Stored {
+        disk: Some(OnDiskState {
             written: Some(at("03:30:00")),
             state: inspected,
             pid: (state == "running").then_some(2261),
-            life: Life::Unknown,
+            life: Liveness::Unknown,
             log_driver: "json-file".to_owned(),
             log_file: None,
             binds: Vec::new(),
@@ -34,7 +34,7 @@ fn stored(id: &str, state: &str) -> Container {
     }
 }
 
-fn with_life(mut container: Container, life: Life) -> Container {
+fn with_life(mut container: Container, life: Liveness) -> Container {
     container.disk.as_mut().unwrap().life = life;
     container
 }
@@ -103,15 +103,15 @@ fn a_removed_pods_sandbox_is_left_over_only_if_its_process_is_seen() {
         let runtime = silent(Outcome::TimedOut, vec![container]);
         evidence(&[removal.clone(), end.clone()], Some(runtime))
     };
-    let found = only(&orphan_sandbox::RULE, &told(Life::There));
+    let found = only(&orphan_sandbox::RULE, &told(Liveness::There));
     assert_eq!(found.confidence, Confidence::Suspected);
     assert!(
         found.explanation.contains("last wrote it down as running"),
         "{}",
         found.explanation
     );
-    quiet(&orphan_sandbox::RULE, &told(Life::Gone));
-    quiet(&orphan_sandbox::RULE, &told(Life::Unknown));
+    quiet(&orphan_sandbox::RULE, &told(Liveness::Gone));
+    quiet(&orphan_sandbox::RULE, &told(Liveness::Unknown));
 }
 
 fn pile(number: usize) -> Vec<Container> {
@@ -142,7 +142,7 @@ fn a_pile_behind_a_list_that_times_out_is_suspected_and_no_other() {
 
 #[test]
 fn a_daemon_that_is_down_tells_what_runs_on() {
-    let told = |lives: [Life; 2], live_restore| {
+    let told = |lives: [Liveness; 2], live_restore| {
         let containers = vec![
             with_life(stored(ID, "running"), lives[0]),
             with_life(stored(OTHER, "running"), lives[1]),
@@ -153,7 +153,7 @@ fn a_daemon_that_is_down_tells_what_runs_on() {
         assert_eq!(found.confidence, Confidence::Suspected);
         found.explanation
     };
-    let text = told([Life::There, Life::There], Some(true));
+    let text = told([Liveness::There, Liveness::There], Some(true));
     assert!(
         text.contains(
             "2 containers in /var/lib/docker, 2 of them running: all of these have their processes."
@@ -161,19 +161,19 @@ fn a_daemon_that_is_down_tells_what_runs_on() {
         "{text}"
     );
     assert!(text.contains("live-restore is on"), "{text}");
-    let text = told([Life::There, Life::Gone], None);
+    let text = told([Liveness::There, Liveness::Gone], None);
     assert!(
         text.contains(
             "1 of these have their processes, those of 1 are gone. Unless live-restore is on"
         ),
         "{text}"
     );
-    let text = told([Life::Gone, Life::Gone], None);
+    let text = told([Liveness::Gone, Liveness::Gone], None);
     assert!(
         text.ends_with("the processes of all of these are gone."),
         "{text}"
     );
-    let text = told([Life::Unknown, Life::Unknown], Some(false));
+    let text = told([Liveness::Unknown, Liveness::Unknown], Some(false));
     assert!(
         text.ends_with("2 of them running (that may be stale)."),
         "{text}"

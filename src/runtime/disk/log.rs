@@ -1,14 +1,14 @@
 //! A container's log, from its file: the child's part, which streams it, and ours, which takes it.
 
 use super::{
-    LAST_BREATH, Place,
-    inside::{child, containers, errno, say, settings},
+    DataRoot, LAST_BREATH,
+    helper::{child, containers, errno, say, settings},
 };
 use crate::{
     io::{
         child::{self as process, Running},
         deadline::{self, Ended},
-        decompress::{self, Unpack},
+        decompress::{Decoder, MAX_WINDOW},
     },
     syntax::id::ContainerId,
 };
@@ -51,7 +51,7 @@ pub struct Log {
 /// # Errors
 /// It can't be opened, or nothing came in time.
 pub fn read_log(
-    place: &Place,
+    place: &DataRoot,
     id: &ContainerId,
     file: &str,
     bytes: u64,
@@ -79,7 +79,7 @@ pub fn read_log(
         _ if *torn => {}
         _ => take(block),
     };
-    let ended = deadline::pump(
+    let ended = deadline::read_until_deadline(
         Instant::now() + patience,
         move |to| deadline::send_blocks(stdout, to),
         &mut |block: io::Result<Vec<u8>>| {
@@ -141,7 +141,7 @@ struct Head {
 /// # Errors
 /// What `out` says, or a file that breaks off.
 pub fn write_log(
-    place: &Place,
+    place: &DataRoot,
     id: &str,
     file: &str,
     most: u64,
@@ -152,7 +152,7 @@ pub fn write_log(
 }
 
 /// As `write_log`, within any process.
-fn tell(place: &Place, id: &str, file: &str, most: u64, out: &mut dyn Write) -> io::Result<()> {
+fn tell(place: &DataRoot, id: &str, file: &str, most: u64, out: &mut dyn Write) -> io::Result<()> {
     let opened = containers(place, &settings(place))
         .map_err(|(_, error)| error)
         .and_then(|(_, folder)| rotations(&folder, id, file));
@@ -231,9 +231,9 @@ fn measure(file: &File) -> io::Result<(u64, Option<String>)> {
     }
 }
 
-fn unpack(mut file: &File) -> io::Result<Unpack<&File>> {
+fn unpack(mut file: &File) -> io::Result<Decoder<&File>> {
     file.rewind()?;
-    Ok(Unpack::new(file, decompress::MOST, "FILE"))
+    Ok(Decoder::new(file, MAX_WINDOW, "FILE"))
 }
 
 /// Opens a log and its rotations, the oldest first.
@@ -295,7 +295,7 @@ mod tests {
         }
         symlink("../../secret", folder.join("link")).unwrap();
         let mut said = Vec::new();
-        tell(&Place::named(root.path()), ID, file, most, &mut said).unwrap();
+        tell(&DataRoot::named(root.path()), ID, file, most, &mut said).unwrap();
         let said = String::from_utf8(said).unwrap();
         let (head, text) = said.split_once('\n').unwrap();
         (serde_json::from_str(head).unwrap(), text.to_owned())

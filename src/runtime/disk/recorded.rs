@@ -3,7 +3,7 @@
 use super::Reading;
 use crate::{
     io::{files::Recorded, gap::Gap},
-    runtime::stored::{CONFIG, Disk, HOST_CONFIG, Raw},
+    runtime::on_disk::{CONFIG, Disk, HOST_CONFIG, Raw},
     syntax::id::ContainerId,
 };
 use serde_json::{Value, json};

@@ -158,3 +158,38 @@ impl Frames {
         (rest.len() >= 8 + length).then_some((at + 8, at + 8 + length))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The pieces of an output that comes `size` bytes at a time, and whether it ended whole.
+    fn pieces(bytes: &[u8], size: usize) -> (Vec<String>, bool) {
+        let (mut frames, mut found) = (Frames::default(), Vec::new());
+        let mut emit = |piece: &[u8]| {
+            found.push(String::from_utf8(piece.to_vec()).unwrap());
+            true
+        };
+        for chunk in bytes.chunks(size) {
+            assert!(frames.push(chunk, &mut emit));
+        }
+        let whole = frames.finish(&mut emit);
+        (found, whole)
+    }
+
+    #[test]
+    fn frames_and_a_terminals_lines_are_told_apart_however_they_come() {
+        let framed = b"\x01\0\0\0\0\0\0\x02a\n\x02\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\x01b";
+        for size in [1, 3, 9, 100] {
+            let (found, whole) = pieces(framed, size);
+            assert_eq!((found.concat().as_str(), whole), ("a\nb", true), "{size}");
+            let (found, whole) = pieces(&framed[..framed.len() - 1], size);
+            assert_eq!((found.concat().as_str(), whole), ("a\n", false), "{size}");
+            let (found, whole) = pieces(b"2026-11-30 one\ntwo", size);
+            assert_eq!(found, ["2026-11-30 one\n", "two"]);
+            assert!(whole);
+        }
+        assert_eq!(pieces(b"short", 2), (vec!["short".to_owned()], true));
+        assert_eq!(pieces(b"", 1), (Vec::new(), true));
+    }
+}

@@ -6,8 +6,8 @@
 use super::{Container, Inspected, State};
 use crate::{
     node::{
-        Remains,
-        holder::{self, Place},
+        LeftoverLayer,
+        mount_holder::{self, Place},
     },
     runtime::{LogDriver, name},
     syntax::{id::ContainerId, time::Time},
@@ -116,7 +116,7 @@ fn pid(value: &Value) -> Option<u32> {
 /// `DeviceName` of devicemapper (`docker-253:1-<inode>-<layer>`, mounted at `devicemapper/mnt/<layer>`). What is below
 /// (`LowerDir`) are an image's, or common to several containers.
 fn layers(data: &Value) -> Vec<Place> {
-    let path = |key: &str| holder::place(text(&data[key]));
+    let path = |key: &str| mount_holder::place(text(&data[key]));
     let device = text(&data["DeviceName"]).rsplit_once('-');
     let device = device.filter(|(_, name)| name.len() == 64);
     let named = device.map(|(_, name)| Place::Layer(name.to_owned()));
@@ -132,7 +132,7 @@ fn layers(data: &Value) -> Vec<Place> {
 /// Returns the folder of the container's own layer, where the storage driver is overlay2.
 fn folder(driver: &Value) -> Option<String> {
     let upper = Some(text(&driver["Data"]["UpperDir"])).filter(|_| driver["Name"] == "overlay2");
-    Remains::folder_of(upper?).map(str::to_owned)
+    LeftoverLayer::folder_of(upper?).map(str::to_owned)
 }
 
 /// Reads one entry of the list.

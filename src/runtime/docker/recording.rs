@@ -1,15 +1,16 @@
 //! A daemon's answers from a folder or a capture, replayed without waiting: what `transcript` keeps.
 //!
-//! `index` has a line for each call: path, outcome (`answered`, `timed_out`, `refused`, `missing`, `denied`, `gone`,
-//! `error`, `not_probed`), HTTP status, milliseconds, file of the body, or of the words where it failed (or the JSON
-//! itself); separated by tabs. A sixth field is the length of the body as it came, if less of it is kept; `>` before
+//! `index` has a line for each call (`Exchange`): path … file of the body (or the JSON itself). A field of its own is the length of the body as it came, if less of it is kept; `>` before
 //! it: it broke off there. `api-version` and `server` hold what `/_ping` said of it, `pending` the containers whose
 //! inspect was pending when the stacks were asked for. A path without a line is answered with 404, as by a daemon
 //! that knows nothing of it.
 
 use super::{Outcome, Probe};
 use crate::{
-    io::http::{Answer, unhappy},
+    io::{
+        exchange::Exchange,
+        http::{Answer, unhappy},
+    },
     syntax::id::ContainerId,
 };
 use anyhow::{Context as _, bail};
@@ -132,46 +133,30 @@ impl Recording {
 }
 
 fn entry(files: &Files, line: &str) -> anyhow::Result<(String, Recorded)> {
-    let fields: Vec<&str> = line.split('\t').collect();
-    let (path, outcome, status, millis, file, length) = match fields[..] {
-        [path, outcome, status, millis, file] => (path, outcome, status, millis, file, None),
-        [path, outcome, status, millis, file, length] => {
-            (path, outcome, status, millis, file, Some(length))
-        }
-        _ => bail!("it has {} fields, not 5 or 6", fields.len()),
+    let exchange = Exchange::parse(line)?;
+    let length = match exchange.more[..] {
+        [] => None,
+        [length] => Some(length),
+        _ => bail!("it has {} fields, not 5 or 6", exchange.more.len() + 5),
     };
-    let body = match file {
-        "-" => Vec::new(),
-        inline if inline.starts_with(['{', '[']) => inline.as_bytes().to_vec(),
-        file => files
+    let body = match exchange.file {
+        None => Vec::new(),
+        Some(inline) if inline.starts_with(['{', '[']) => inline.as_bytes().to_vec(),
+        Some(file) => files
             .get(file)
             .with_context(|| format!("there is no {file}"))?
             .clone(),
     };
-    let millis: f64 = millis.parse().context("milliseconds")?;
-    let length_text = length.map(|length| length.strip_prefix('>').unwrap_or(length));
-    let told = length_text.map(str::parse).transpose();
+    let digits = length.map(|length| length.strip_prefix('>').unwrap_or(length));
+    let came = digits.map(str::parse).transpose().context("length")?;
     let recorded = Recorded {
-        outcome: match outcome {
-            "answered" => Outcome::Answered,
-            "timed_out" => Outcome::TimedOut,
-            "refused" | "missing" => Outcome::Refused,
-            "denied" => Outcome::Denied,
-            "gone" => Outcome::Gone,
-            "error" => Outcome::Error,
-            "not_probed" => Outcome::NotProbed,
-            _ => bail!("no such outcome: {outcome}"),
-        },
-        missing: outcome == "missing",
-        status: if status == "-" {
-            0
-        } else {
-            status.parse().context("HTTP status")?
-        },
-        took: Duration::try_from_secs_f64(millis / 1000.0).context("milliseconds")?,
-        length: told.context("length")?.unwrap_or(body.len() as u64),
+        outcome: exchange.outcome,
+        missing: exchange.missing,
+        status: exchange.status.unwrap_or(0),
+        took: exchange.took,
+        length: came.unwrap_or(body.len() as u64),
         whole: !length.is_some_and(|length| length.starts_with('>')),
         body,
     };
-    Ok((path.to_owned(), recorded))
+    Ok((exchange.request.to_owned(), recorded))
 }

@@ -2,10 +2,9 @@
 //! body. What of a body may be kept is for the one who keeps it to say.
 
 use super::{Container, Outcome, Probe, http::Answer, stacks::PATH as STACKS};
-use crate::syntax::id::ContainerId;
+use crate::{io::exchange::Exchange, syntax::id::ContainerId};
 use std::{
     collections::BTreeMap,
-    fmt::Write as _,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -37,7 +36,8 @@ struct Inner {
 
 #[derive(Debug)]
 struct Recorded {
-    outcome: &'static str,
+    outcome: Outcome,
+    missing: bool,
     took: Duration,
     body: Vec<u8>,
     /// Of the body as it came; more if it broke off.
@@ -102,16 +102,6 @@ impl Transcript {
     }
 
     fn keep(&self, path: &str, probe: &Probe, missing: bool, body: Vec<u8>, length: Length) {
-        let outcome = match probe.outcome {
-            Outcome::Answered => "answered",
-            Outcome::TimedOut => "timed_out",
-            Outcome::Refused if missing => "missing",
-            Outcome::Refused => "refused",
-            Outcome::Denied => "denied",
-            Outcome::Gone => "gone",
-            Outcome::Error => "error",
-            Outcome::NotProbed => "not_probed",
-        };
         let body = match probe.outcome {
             Outcome::Answered => (self.sanitize)(path, body),
             _ => probe.error.clone().unwrap_or_default().into_bytes(),
@@ -123,7 +113,8 @@ impl Transcript {
         }
         inner.bytes += body.len();
         let call = Recorded {
-            outcome,
+            outcome: probe.outcome,
+            missing: missing && probe.outcome == Outcome::Refused,
             took: probe.took,
             body,
             length,
@@ -137,26 +128,26 @@ impl Transcript {
         let inner = std::mem::take(&mut *inner);
         let (mut files, mut index) = (BTreeMap::new(), String::new());
         for (path, call) in inner.calls {
-            let answered = call.outcome == "answered";
+            let answered = call.outcome == Outcome::Answered;
             let file = match call.body.is_empty() {
                 true => "-".to_owned(),
                 false => file(&path, answered, files.len()),
             };
-            let status = if answered { "200" } else { "-" };
-            let millis = call.took.as_secs_f64() * 1000.0;
-            // A string takes whatever it is given.
-            let _ = write!(
-                index,
-                "{path}\t{}\t{status}\t{millis:.6}\t{file}",
-                call.outcome
-            );
-            let _ = match call.length {
-                Length::Whole(length) if length == call.body.len() as u64 || !answered => {
-                    writeln!(index)
-                }
-                Length::Whole(length) => writeln!(index, "\t{length}"),
-                Length::BrokeOff(length) => writeln!(index, "\t>{length}"),
+            let length = match call.length {
+                Length::Whole(length) if length == call.body.len() as u64 || !answered => None,
+                Length::Whole(length) => Some(length.to_string()),
+                Length::BrokeOff(length) => Some(format!(">{length}")),
             };
+            let exchange = Exchange {
+                request: &path,
+                outcome: call.outcome,
+                missing: call.missing,
+                status: answered.then_some(200),
+                took: call.took,
+                file: Some(&*file),
+                more: length.as_deref().into_iter().collect(),
+            };
+            index.push_str(&exchange.to_string());
             if !call.body.is_empty() {
                 files.insert(file, call.body);
             }

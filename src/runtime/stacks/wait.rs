@@ -1,6 +1,7 @@
 //! For what a goroutine waits, as its innermost frames tell.
 
 use super::{Frame, Goroutine};
+use crate::syntax::json::json_words;
 
 /// What a lock guards.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +45,11 @@ pub enum Wait {
     Other,
 }
 
+json_words!(Wait, name {
+    Lock => "lock", Containerd => "containerd", LogDriver => "log_driver", GraphDriver => "graph_driver",
+    Plugin => "plugin", Network => "network", FileSystem => "file_system", Other => "other",
+});
+
 impl Wait {
     /// Returns for what the goroutine waits.
     pub(super) fn of(goroutine: &Goroutine) -> Self {
@@ -66,20 +72,6 @@ impl Wait {
                 Some(part) => part,
             }
         })
-    }
-
-    /// Returns its name in a word or two, for scripts.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Lock { .. } => "lock",
-            Self::Containerd(_) => "containerd",
-            Self::LogDriver(_) => "log_driver",
-            Self::GraphDriver(_) => "graph_driver",
-            Self::Plugin => "plugin",
-            Self::Network => "network",
-            Self::FileSystem { .. } => "file_system",
-            Self::Other => "other",
-        }
     }
 
     /// Returns the lock's address.

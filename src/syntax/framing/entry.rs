@@ -2,12 +2,12 @@
 //!
 //! Also any other JSON that is printed over several lines, such as `kubectl get node -o json`.
 
-use super::{Owner, Peeled, objects, owner_of, peel_further};
+use super::{Owner, Unframed, objects, owner_of, unframe_rest};
 use crate::syntax::time::{Stamp, plain};
 use std::borrow::Cow;
 
 /// Longest entry that is kept, in bytes.
-pub const LONGEST: usize = 1 << 20;
+pub const MAX_ENTRY: usize = 1 << 20;
 
 /// Lines of which several make one entry.
 #[derive(Debug)]
@@ -18,14 +18,12 @@ pub enum Entry {
     Verbose(Fields),
     /// JSON over several lines.
     Object {
-        /// The lines so far.
         text: Vec<u8>,
         /// The bracket that ends it, alone on its line.
         close: u8,
     },
 }
 
-/// What an entry's lines told so far.
 #[derive(Debug, Default)]
 pub struct Fields {
     stamp: Option<Stamp>,
@@ -37,7 +35,6 @@ pub struct Fields {
     block: Option<(bool, Vec<u8>)>,
 }
 
-/// What became of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Gathered {
     /// It belongs to the entry, which goes on.
@@ -49,7 +46,7 @@ pub enum Gathered {
 }
 
 impl Entry {
-    /// Returns the entry that `line` begins, if it begins one.
+    /// The entry that `line` begins, if it begins one.
     pub fn begin(line: &[u8]) -> Option<Self> {
         match line {
             b"{" => Some(Self::object(b'{', b'}')),
@@ -90,8 +87,8 @@ impl Entry {
         }
     }
 
-    /// Returns the entry as a line without its envelope; `None` where it has no message.
-    pub fn peeled(self) -> Option<Peeled<'static>> {
+    /// The entry as a line without its envelope; `None` where it has no message.
+    pub fn unframed(self) -> Option<Unframed<'static>> {
         let fields = match self {
             Self::Export(fields) | Self::Verbose(fields) => fields,
             Self::Object { text, .. } => {
@@ -109,7 +106,7 @@ impl Entry {
             (Some(unit), _) if unit.is_kubelet() => unit,
             (_, ident) => ident.unwrap_or(Owner::Unnamed),
         };
-        Some(peel_further(Peeled {
+        Some(unframe_rest(Unframed {
             stamp: fields.stamp,
             host: fields.host.map(Cow::Owned),
             owner,
@@ -120,7 +117,7 @@ impl Entry {
         }))
     }
 
-    /// Returns the text of JSON that is no journal entry.
+    /// The text of JSON that is no journal entry.
     pub fn text(&self) -> Option<&[u8]> {
         match self {
             Self::Object { text, .. } => Some(text),
@@ -143,7 +140,9 @@ impl Fields {
                     }
                 }
                 // Cut short, or no block at all: the line is believed to be one of its own.
-                Some(whole) if whole < bytes.len() || whole > LONGEST => return Gathered::Another,
+                Some(whole) if whole < bytes.len() || whole > MAX_ENTRY => {
+                    return Gathered::Another;
+                }
                 _ => {
                     bytes.push(b'\n');
                     self.block = Some((is_message, bytes));
@@ -185,7 +184,7 @@ impl Fields {
                 self.field(&inside[..equals], &inside[equals + 1..]);
             }
             // A message's further lines are indented to its first character.
-            (_, Some(message)) if message.len() < LONGEST => {
+            (_, Some(message)) if message.len() < MAX_ENTRY => {
                 message.push(b'\n');
                 message.extend_from_slice(inside.strip_prefix(b"        ").unwrap_or(inside));
             }
@@ -215,7 +214,7 @@ fn gather_object(text: &mut Vec<u8>, close: u8, line: &[u8]) -> Gathered {
     // A bracket alone, or a record of one line: what was begun was nothing, or cut short.
     let first = text.len() == 2 && !matches!(line.first(), Some(b' ' | b'\t' | b'"'));
     let another = close == b'}' && (first || line.starts_with(b"{\""));
-    if !inside || another || text.len() > LONGEST {
+    if !inside || another || text.len() > MAX_ENTRY {
         return Gathered::Another;
     }
     text.extend_from_slice(line);

@@ -41,7 +41,7 @@ impl<'a> Iterator for Members<'a> {
 }
 
 impl Members<'_> {
-    /// Returns the index after the object's last member that was read.
+    /// The index after the object's last member that was read.
     pub fn position(&self) -> usize {
         self.at
     }
@@ -53,7 +53,7 @@ impl Members<'_> {
     }
 }
 
-/// Returns the text that a value as written stands for: a string's characters, anything else as it is.
+/// The text that a value as written stands for: a string's characters, anything else as it is.
 pub fn string(value: &[u8]) -> Cow<'_, [u8]> {
     let Some(body) = value.strip_prefix(b"\"") else {
         return Cow::Borrowed(value);
@@ -98,7 +98,6 @@ fn unescape(text: &[u8], out: &mut Vec<u8>) -> usize {
     1
 }
 
-/// Writes the character of `uXXXX`, or of two of them that are a surrogate pair.
 fn unicode(text: &[u8], out: &mut Vec<u8>) -> usize {
     let unit = |at: usize| {
         let digits = std::str::from_utf8(text.get(at..at + 4)?).ok()?;
@@ -118,7 +117,6 @@ fn unicode(text: &[u8], out: &mut Vec<u8>) -> usize {
     used
 }
 
-/// Returns the index after the string that starts at `at`, or the text's end.
 fn string_end(text: &[u8], at: usize) -> usize {
     let mut from = at + 1;
     while let Some(found) = text
@@ -133,7 +131,6 @@ fn string_end(text: &[u8], at: usize) -> usize {
     text.len()
 }
 
-/// Returns the index after the value that starts at `at`.
 fn value_end(text: &[u8], at: usize) -> usize {
     let mut depth = 0_usize;
     let mut at = at;

@@ -4,7 +4,6 @@ use super::{Owner, json, owner_of};
 use crate::syntax::time::{Stamp, rfc3339};
 use chrono::DateTime;
 
-/// What an envelope that is an object holds.
 pub(super) struct Inner {
     pub(super) stamp: Option<Stamp>,
     pub(super) host: Option<String>,
@@ -13,7 +12,6 @@ pub(super) struct Inner {
     pub(super) partial: bool,
 }
 
-/// Opens the object `text`; `None` if it is no envelope.
 pub(super) fn open(text: &[u8]) -> Option<Inner> {
     let mut stamp = None;
     let mut host = None;
@@ -52,14 +50,13 @@ pub(super) fn open(text: &[u8]) -> Option<Inner> {
     })
 }
 
-/// Returns the moment of the journal's microseconds since the epoch.
 pub(super) fn realtime(text: &[u8]) -> Option<Stamp> {
     let micros = i64::try_from(crate::syntax::time::number(text)?).ok()?;
     let time = DateTime::from_timestamp_micros(micros)?;
     Some(Stamp::Exact(time.fixed_offset()))
 }
 
-/// Returns `MESSAGE`'s bytes: a string, or an array of byte numbers where it is not valid UTF-8.
+/// `MESSAGE`'s bytes: a string, or an array of byte numbers where it is not valid UTF-8.
 fn journal_message(value: &[u8]) -> Vec<u8> {
     match value.first() {
         Some(b'[') => byte_array(value),
@@ -68,7 +65,7 @@ fn journal_message(value: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Returns the bytes that an array of numbers stands for; other items are left out.
+/// The bytes that an array of numbers stands for; other items are left out.
 fn byte_array(text: &[u8]) -> Vec<u8> {
     text.split(|b| !b.is_ascii_digit())
         .filter_map(|digits| std::str::from_utf8(digits).ok()?.parse().ok())

@@ -4,10 +4,10 @@ use chrono::Datelike as _;
 const KLOG: &str = "E0314 09:26:53.589793    2261 kubelet.go:1765] skipping";
 
 fn message(line: &str) -> (Owner, String) {
-    let peeled = peel(line.as_bytes());
+    let unframed = unframe(line.as_bytes());
     (
-        peeled.owner,
-        String::from_utf8_lossy(&peeled.message).into_owned(),
+        unframed.owner,
+        String::from_utf8_lossy(&unframed.message).into_owned(),
     )
 }
 
@@ -85,10 +85,13 @@ fn objects_are_opened() {
         r#"10.0.0.1: {"log":"Mar 14 09:26:53 worker-3 kubelet[2261]: KLOG\n","time":"2023-03-14T09:26:53Z"}"#,
     ] {
         let line = line.replace("KLOG", KLOG);
-        let peeled = peel(line.as_bytes());
-        assert_eq!(peeled.message.as_ref(), KLOG.as_bytes(), "{line}");
-        assert!(!peeled.partial && peeled.owner != Owner::Other, "{line}");
-        let Some(Stamp::Exact(time)) = peeled.stamp else {
+        let unframed = unframe(line.as_bytes());
+        assert_eq!(unframed.message.as_ref(), KLOG.as_bytes(), "{line}");
+        assert!(
+            !unframed.partial && unframed.owner != Owner::Other,
+            "{line}"
+        );
+        let Some(Stamp::Exact(time)) = unframed.stamp else {
             panic!("no time in {line}");
         };
         assert_eq!((time.year(), time.ordinal()), (2023, 73), "{line}");
@@ -101,16 +104,16 @@ fn parts_of_a_line_are_known_as_parts() {
         r#"{"log":"E0314 first","stream":"stderr","time":"2023-03-14T09:26:53Z"}"#,
         "2023-03-14T09:26:53.589793123Z stderr P E0314 first",
     ] {
-        let peeled = peel(line.as_bytes());
-        assert!(peeled.partial, "{line}");
-        assert_eq!(peeled.message.as_ref(), b"E0314 first", "{line}");
+        let unframed = unframe(line.as_bytes());
+        assert!(unframed.partial, "{line}");
+        assert_eq!(unframed.message.as_ref(), b"E0314 first", "{line}");
     }
 }
 
 #[test]
 fn a_message_of_bytes_is_read() {
     let line = br#"{"MESSAGE":[69,255,10,0],"SYSLOG_IDENTIFIER":"kubelet"}"#;
-    assert_eq!(peel(line).message.as_ref(), [69, 255, 10, 0]);
+    assert_eq!(unframe(line).message.as_ref(), [69, 255, 10, 0]);
 }
 
 #[test]

@@ -7,11 +7,9 @@ use crate::syntax::{
 };
 
 /// Longest stamp of a form that is only recognised by its time of day (localised month names).
-const FOREIGN_STAMP: usize = 40;
-/// Longest host name or tag.
-const WORD: usize = 255;
+const MAX_FOREIGN_STAMP: usize = 40;
+const MAX_WORD: usize = 255;
 
-/// Opens the layer that `text` starts with.
 pub(super) fn open(text: &[u8]) -> Option<Layer> {
     match text.first()? {
         0x1e => Some(bare(1, None)),
@@ -122,7 +120,7 @@ fn worded(text: &[u8]) -> Option<Layer> {
 
 /// A stamp in another language: all that is believed of it is that a tag follows its time of day.
 fn foreign(text: &[u8]) -> Option<Layer> {
-    let window = &text[..text.len().min(FOREIGN_STAMP)];
+    let window = &text[..text.len().min(MAX_FOREIGN_STAMP)];
     let at = (1..window.len()).find(|&at| {
         window[at - 1] == b' '
             && window[at].is_ascii_digit()
@@ -173,7 +171,7 @@ fn tagged(text: &[u8], at: usize, stamp: Option<Stamp>) -> Option<Layer> {
     for _ in 0..3 {
         let end = word_end(text, start);
         let word = text.get(start..end)?;
-        if word.is_empty() || word.len() > WORD {
+        if word.is_empty() || word.len() > MAX_WORD {
             return None;
         }
         if let Some(tag) = word.strip_suffix(b":") {
@@ -200,7 +198,7 @@ fn tagged(text: &[u8], at: usize, stamp: Option<Stamp>) -> Option<Layer> {
 /// `10.200.1.3: {"ts":…`, `kubelet[2261]: E0314 …`: a name and nothing else before a record.
 fn prefix(text: &[u8]) -> Option<Layer> {
     let end = word_end(text, 0);
-    let name = text[..end.min(WORD)].strip_suffix(b":")?;
+    let name = text[..end.min(MAX_WORD)].strip_suffix(b":")?;
     let len = message_start(text, end);
     let inside = text.get(len..)?;
     if !inside.starts_with(b"{\"") && klog::header(inside).is_none() {
@@ -235,13 +233,12 @@ fn without_pid(tag: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns the index after the word at `at`.
 fn word_end(text: &[u8], at: usize) -> usize {
     let rest = text.get(at..).unwrap_or(b"");
     memchr::memchr(b' ', rest).map_or(text.len().max(at), |end| at + end)
 }
 
-/// Returns the start of the word after the one at `at`, past one blank; the text's end if there is none.
+/// The start of the word after the one at `at`, past one blank; the text's end if there is none.
 fn next_word(text: &[u8], at: usize) -> usize {
     (word_end(text, at) + 1).min(text.len())
 }

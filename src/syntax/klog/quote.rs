@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Returns the string that `text` starts with (a `"`), and how many bytes of `text` it takes.
+/// The string that `text` starts with (a `"`), and how many bytes of `text` it takes.
 pub fn unquote_prefix(text: &str) -> (Cow<'_, str>, usize) {
     let Some(body) = text.strip_prefix('"') else {
         return (Cow::Borrowed(""), 0);
@@ -31,7 +31,7 @@ pub fn unquote_prefix(text: &str) -> (Cow<'_, str>, usize) {
     }
 }
 
-/// Returns `text` without its quotes if it is one quoted string, else as it is.
+/// `text` without its quotes if it is one quoted string, else as it is.
 pub fn unquote(text: &str) -> Cow<'_, str> {
     match unquote_prefix(text) {
         (plain, used) if used == text.len() && used > 0 => plain,

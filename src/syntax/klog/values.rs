@@ -6,14 +6,12 @@
 use super::quote;
 use std::borrow::Cow;
 
-/// The keys and values of structured text, in order.
 #[derive(Debug)]
 pub struct Values<'a> {
     rest: &'a str,
 }
 
 impl<'a> Values<'a> {
-    /// Reads what follows the quoted message.
     pub fn new(text: &'a str) -> Self {
         Self { rest: text }
     }
@@ -34,7 +32,7 @@ impl<'a> Iterator for Values<'a> {
     }
 }
 
-/// Returns whether `text` ends in a block of lines (`key=<`) that is not closed yet.
+/// Whether `text` ends in a block of lines (`key=<`) that is not closed yet.
 pub fn is_open_block(text: &[u8]) -> bool {
     if memchr::memchr(b'\n', text).is_none() {
         return text.ends_with(b"=<");
@@ -45,7 +43,6 @@ pub fn is_open_block(text: &[u8]) -> bool {
     )
 }
 
-/// Returns the value that `text` starts with, and its length.
 fn value(text: &str) -> (Cow<'_, str>, usize) {
     match text.as_bytes().first() {
         Some(b'"') => quote::unquote_prefix(text),
@@ -62,7 +59,7 @@ fn value(text: &str) -> (Cow<'_, str>, usize) {
     }
 }
 
-/// Returns a block's lines without their TABs, up to the line ` >`.
+/// A block's lines without their TABs, up to the line ` >`.
 fn block(text: &str) -> (Cow<'_, str>, usize) {
     let start = text.find('\n').map_or(text.len(), |newline| newline + 1);
     let close = text[start.saturating_sub(1)..]
@@ -78,7 +75,7 @@ fn block(text: &str) -> (Cow<'_, str>, usize) {
     (Cow::Owned(lines.join("\n")), used)
 }
 
-/// Returns the length of a Go struct, map or slice, or of JSON: brackets are counted, quoted text is skipped.
+/// The length of a Go struct, map or slice, or of JSON: brackets are counted, quoted text is skipped.
 ///
 /// `%+v` quotes nothing, so a text inside may hold brackets of its own; where they don't balance, the value
 /// ends with the text.

@@ -18,20 +18,17 @@ pub enum Stamp {
     Yearless(Yearless),
 }
 
-/// A day of a year that is not told, and the time of that day.
+/// A day of an unknown year, and the time of that day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Yearless {
-    /// 1 to 12.
     pub month: u8,
-    /// 1 to 31.
     pub day: u8,
     /// Microseconds since midnight.
     pub micros: i64,
 }
 
 impl Yearless {
-    /// Returns `local` without its year.
-    pub fn of(local: NaiveDateTime) -> Self {
+    pub fn from_local(local: NaiveDateTime) -> Self {
         let seconds = i64::from(local.num_seconds_from_midnight());
         Self {
             month: u8::try_from(local.month()).unwrap_or(1),
@@ -40,7 +37,7 @@ impl Yearless {
         }
     }
 
-    /// Returns the stamp of `mmdd hh:mm:ss.uuuuuu`, the 20 bytes after a klog line's letter.
+    /// The stamp of `mmdd hh:mm:ss.uuuuuu`, the 20 bytes after a klog line's letter.
     pub fn klog(text: &[u8]) -> Option<Self> {
         let text = text.get(..20)?;
         if text[4] != b' ' || text[7] != b':' || text[10] != b':' || text[13] != b'.' {
@@ -60,7 +57,7 @@ impl Yearless {
         })
     }
 
-    /// Returns the moment in that year and zone; 29 February of a common year is 1 March.
+    /// The moment in that year and zone; 29 February of a common year is 1 March.
     pub fn at(self, year: i32, zone: FixedOffset) -> Option<Time> {
         Some(DateTime::from_naive_utc_and_offset(
             self.local(year)? - zone,
@@ -68,14 +65,14 @@ impl Yearless {
         ))
     }
 
-    /// Returns the moment of this stamp in `zone` that is nearest to `time`.
+    /// The moment of this stamp in `zone` that is nearest to `time`.
     pub(crate) fn nearest(self, time: Time, zone: FixedOffset) -> Time {
         let there = time.with_timezone(&zone);
         let year = self.nearest_year(there.naive_local());
         self.at(year, zone).unwrap_or(there)
     }
 
-    /// Returns the year that puts this stamp nearest to `local`.
+    /// The year that puts this stamp nearest to `local`.
     pub(super) fn nearest_year(self, local: NaiveDateTime) -> i32 {
         let days = i64::from(local.ordinal()) - i64::from(self.day_of_year());
         match days {
@@ -85,20 +82,20 @@ impl Yearless {
         }
     }
 
-    /// Returns by how many whole seconds (rounded down) this stamp, read as UTC, is ahead of `time`.
+    /// By how many whole seconds (rounded down) this stamp, read as UTC, is ahead of `time`.
     pub(super) fn seconds_ahead(self, time: Time) -> i64 {
         let utc = time.naive_utc();
         self.local(self.nearest_year(utc))
             .map_or(0, |local| (local - utc).num_milliseconds().div_euclid(1000))
     }
 
-    /// Returns the day of the year, roughly: good for differences of months.
+    /// The day of the year, roughly: good for differences of months.
     pub(super) fn day_of_year(self) -> i32 {
         const BEFORE: [i32; 12] = [0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335];
         BEFORE.get(usize::from(self.month) - 1).unwrap_or(&0) + i32::from(self.day)
     }
 
-    /// Returns microseconds on a scale of 366-day years.
+    /// Microseconds on a scale of 366-day years.
     pub(super) fn rough_micros(self, era: i32) -> i64 {
         let days = i64::from(era) * 366 + i64::from(self.day_of_year());
         days * 86_400 * MICROS + self.micros
@@ -115,7 +112,7 @@ impl Yearless {
     }
 }
 
-/// Returns the RFC 3339 time that `text` starts with (`T` or a blank, any fraction, `Z`, `+hh:mm`, `+hhmm`), or
+/// The RFC 3339 time that `text` starts with (`T` or a blank, any fraction, `Z`, `+hh:mm`, `+hhmm`), or
 /// the same without a zone; and its length.
 pub fn rfc3339(text: &[u8]) -> Option<(Stamp, usize)> {
     let (local, mut at) = plain(text)?;
@@ -142,7 +139,7 @@ pub fn rfc3339(text: &[u8]) -> Option<(Stamp, usize)> {
     ))
 }
 
-/// Returns the `yyyy-mm-dd hh:mm:ss[.fraction]` that `text` starts with, with `T` or a blank in the middle.
+/// The `yyyy-mm-dd hh:mm:ss[.fraction]` that `text` starts with, with `T` or a blank in the middle.
 pub fn plain(text: &[u8]) -> Option<(NaiveDateTime, usize)> {
     let head = text.get(..19)?;
     let separators = head[4] == head[7]
@@ -162,7 +159,7 @@ pub fn plain(text: &[u8]) -> Option<(NaiveDateTime, usize)> {
     Some((date.and_time(time), at))
 }
 
-/// Returns the time of `Mar 14 09:26:53[.589793]` at the start of `text`, and its length.
+/// The time of `Mar 14 09:26:53[.589793]` at the start of `text`, and its length.
 pub fn journal_short(text: &[u8]) -> Option<(Yearless, usize)> {
     let month = month_of(text.get(..3)?)?;
     let rest = text.get(3..)?;
@@ -185,7 +182,7 @@ pub fn journal_short(text: &[u8]) -> Option<(Yearless, usize)> {
         .then_some((Yearless { month, day, micros }, at + used))
 }
 
-/// Returns the microseconds since midnight of `hh:mm:ss[.fraction]` at the start of `text`, and its length.
+/// The microseconds since midnight of `hh:mm:ss[.fraction]` at the start of `text`, and its length.
 pub(crate) fn time_of_day(text: &[u8]) -> Option<(i64, usize)> {
     if text.get(2) != Some(&b':') || text.get(5) != Some(&b':') {
         return None;
@@ -195,7 +192,7 @@ pub(crate) fn time_of_day(text: &[u8]) -> Option<(i64, usize)> {
     Some((seconds * MICROS + i64::from(nanos / 1000), at))
 }
 
-/// Returns the moment of `1678786013.589793`, seconds since the epoch with a fraction, and its length.
+/// The moment of `1678786013.589793`, seconds since the epoch with a fraction, and its length.
 pub fn unix(text: &[u8]) -> Option<(Time, usize)> {
     let whole = text.iter().take_while(|b| b.is_ascii_digit()).count();
     if !(9..=11).contains(&whole) || text.get(whole) != Some(&b'.') {
@@ -207,7 +204,7 @@ pub fn unix(text: &[u8]) -> Option<(Time, usize)> {
     Some((time.fixed_offset(), at))
 }
 
-/// Returns the moment of Go's `2020-08-03 22:33:00.895519165 +0000 UTC m=+1885571.887843195`.
+/// The moment of Go's `2020-08-03 22:33:00.895519165 +0000 UTC m=+1885571.887843195`.
 pub fn go_time(text: &str) -> Option<Time> {
     let (local, at) = plain(text.as_bytes())?;
     let zone = text.get(at..)?.strip_prefix(' ')?;
@@ -219,18 +216,17 @@ pub fn go_time(text: &str) -> Option<Time> {
     Some(time)
 }
 
-/// Returns the moment of `Fri, 28 Jun 2019 10:19:21 +0800`, as `kubectl describe` prints it.
+/// The moment of `Fri, 28 Jun 2019 10:19:21 +0800`, as `kubectl describe` prints it.
 pub fn rfc2822(text: &str) -> Option<Time> {
     DateTime::parse_from_rfc2822(text.trim()).ok()
 }
 
-/// Returns the time in klog's file header `Log file created at: 2023/03/14 09:26:53`.
+/// The time in klog's file header `Log file created at: 2023/03/14 09:26:53`.
 pub fn klog_created(message: &str) -> Option<NaiveDateTime> {
     let (_, text) = message.split_once("Log file created at: ")?;
     plain(text.as_bytes()).map(|(local, _)| local)
 }
 
-/// Returns the month of an English three-letter name.
 fn month_of(name: &[u8]) -> Option<u8> {
     const NAMES: [&[u8; 3]; 12] = [
         b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov",
@@ -240,7 +236,6 @@ fn month_of(name: &[u8]) -> Option<u8> {
     u8::try_from(at + 1).ok()
 }
 
-/// Returns the number that `digits` are.
 pub(crate) fn number(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || digits.len() > 18 {
         return None;
@@ -250,7 +245,7 @@ pub(crate) fn number(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// Returns the nanoseconds of the fraction at `at` (none: 0), and the index after it.
+/// The nanoseconds of the fraction at `at` (none: 0), and the index after it.
 fn fraction(text: &[u8], at: usize) -> (u32, usize) {
     if !matches!(text.get(at), Some(b'.' | b',')) {
         return (0, at);

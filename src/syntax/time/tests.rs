@@ -107,14 +107,14 @@ fn summer_time_ends_after_a_run_of_lines_that_look_late() {
         now: time("2023-11-01T00:00:00Z"),
         utc_offset: None,
     };
-    let mut calendar = Calendar::new(hints);
+    let mut calendar = Timestamps::new(hints);
     let klog = |hour: i64| Yearless {
         month: 10,
         day: 29,
         micros: hour * 3_600_000_000,
     };
-    let zone = |calendar: &mut Calendar, hour: i64, received: &str| {
-        let when = calendar.see(Some(klog(hour)), Some(Stamp::Exact(time(received))));
+    let zone = |calendar: &mut Timestamps, hour: i64, received: &str| {
+        let when = calendar.observe(Some(klog(hour)), Some(Stamp::Exact(time(received))));
         calendar.at(&when).unwrap().offset().local_minus_utc()
     };
     assert_eq!(zone(&mut calendar, 2, "2023-10-29T00:00:00Z"), 7200);

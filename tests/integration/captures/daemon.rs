@@ -171,6 +171,6 @@ fn of_a_daemon_that_answers_nothing_the_rest_is_saved_in_time() {
         "-o",
         path.to_str().unwrap(),
     ]);
-    again.refused(&["is there already"]);
+    again.refused(&["already exists"]);
     assert_eq!(fs::read_dir(here.path()).unwrap().count(), 1);
 }

@@ -134,7 +134,7 @@ fn a_name_that_is_taken_and_a_folder_that_is_not_there_are_told() {
     let taken = here.path().join("x.tar.gz").display().to_string();
     fs::write(&taken, "theirs").unwrap();
     for (to, why) in [
-        (taken.as_str(), "is there already: name another file"),
+        (taken.as_str(), "already exists: name another file"),
         ("/no/such/folder/x.tar.gz", "No such file or directory"),
     ] {
         run(&metrics_only("/dev/null", &["collect", "-o", to])).refused(&[why]);

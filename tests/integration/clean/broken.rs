@@ -44,7 +44,7 @@ fn a_container_whose_inspect_hangs_is_left_alone_and_said_so() {
     );
     assert_eq!(left.listed_state, "created", "what Docker 20.10 says");
     assert!(
-        left.reason.starts_with("no answer in 1."),
+        left.reason.starts_with("timed out after 1."),
         "{}",
         left.reason
     );
@@ -52,7 +52,7 @@ fn a_container_whose_inspect_hangs_is_left_alone_and_said_so() {
     let (code, out, _) = text(&daemon.endpoint(), &request);
     assert_eq!(code, 1);
     assert!(
-        out.starts_with("Nothing to remove.\nLeft alone: 1 container"),
+        out.starts_with("Nothing to remove.\nNot touched: 1 container"),
         "{out}"
     );
     assert!(out.contains("slow-start"), "{out}");
@@ -90,10 +90,7 @@ fn removals_without_answer_keep_their_slots_and_nothing_more_is_sent() {
             .unwrap()
             .ends_with("; it may still happen")
     );
-    assert_eq!(
-        cleaned.notes,
-        ["stopped early: 2 calls are left unanswered"]
-    );
+    assert_eq!(cleaned.notes, ["stopped early: 2 calls stay unanswered"]);
 }
 
 #[test]
@@ -208,7 +205,7 @@ fn a_daemon_killed_in_the_middle_leaves_no_lie_behind() {
     assert_eq!(code, 1);
     assert!((1..30).contains(&cleaned.removed), "{}", cleaned.removed);
     assert!(
-        cleaned.notes[0].starts_with("stopped early: Docker is gone"),
+        cleaned.notes[0].starts_with("stopped early: Docker is down"),
         "{:?}",
         cleaned.notes
     );
@@ -245,10 +242,7 @@ fn a_daemon_frozen_in_the_middle_is_sent_no_more_than_there_are_slots() {
     let (code, cleaned) = read(&child.wait_with_output().unwrap());
     assert!(began.elapsed() < Duration::from_secs(15));
     assert_eq!(code, 1);
-    assert_eq!(
-        cleaned.notes,
-        ["stopped early: 4 calls are left unanswered"]
-    );
+    assert_eq!(cleaned.notes, ["stopped early: 4 calls stay unanswered"]);
     let ended = |outcome: &str| {
         let ended = cleaned.results.iter().filter(|it| it.outcome == outcome);
         ended.count()
@@ -280,7 +274,7 @@ fn without_a_daemon_or_with_a_frozen_one_it_says_so_and_exits_2() {
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(err.starts_with("plegdoctor: Docker at unix://"), "{err}");
     assert!(
-        err.contains("does not answer: no list of containers in 1."),
+        err.contains("does not answer: listing containers timed out after 1."),
         "{err}"
     );
     daemon.thaw_dockerd();

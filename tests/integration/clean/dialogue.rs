@@ -99,7 +99,11 @@ fn a_pod_that_comes_back_before_the_yes_is_spared() {
     typing.write_all(b"y\n").unwrap();
     screen.read_to_string(&mut text).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(1), "{text}");
-    assert_eq!(text.matches("its pod lives again").count(), 2, "{text}");
+    assert_eq!(
+        text.matches("its pod is running again").count(),
+        2,
+        "{text}"
+    );
     assert!(daemon.exists(&app) && daemon.exists(&sandbox));
 }
 

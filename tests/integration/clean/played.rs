@@ -3,8 +3,11 @@
 use super::{clean, command, parts, read, text};
 use crate::support::replay::{Play, Played};
 use plegdoctor::{
-    finding::plan::{Ending, Fate, Plan, Request},
-    remedy::apply::{self, Interrupts, Orders},
+    finding::{
+        outcome::{Outcome, Status},
+        plan::{Plan, Request},
+    },
+    remedy::apply::{self, Interrupts, RemoveOptions},
     runtime::docker::{Bounds, Docker},
 };
 use std::{
@@ -117,7 +120,7 @@ fn a_pod_whose_next_sandbox_starts_after_the_list_keeps_its_logs() {
     assert_eq!((code, cleaned.removed), (1, 0));
     for digit in ['a', 'b'] {
         assert_eq!(cleaned.outcome(&id(digit)), Some("changed"));
-        assert_eq!(cleaned.reason(&id(digit)), "its pod lives again");
+        assert_eq!(cleaned.reason(&id(digit)), "its pod is running again");
     }
     assert_eq!(count(&played, "DELETE"), 0);
 }
@@ -148,7 +151,7 @@ fn a_pod_that_comes_back_during_a_long_removal_keeps_the_rest() {
     assert_eq!((code, cleaned.removed), (1, 1));
     assert_eq!(cleaned.outcome(&id('b')), Some("removed"));
     for digit in ['a', 'd'] {
-        assert_eq!(cleaned.reason(&id(digit)), "its pod lives again");
+        assert_eq!(cleaned.reason(&id(digit)), "its pod is running again");
     }
     assert_eq!(count(&played, "DELETE"), 1);
 }
@@ -238,7 +241,7 @@ fn an_attempt_that_outlasts_all_patience_is_given_up() {
     };
     let now = chrono::DateTime::UNIX_EPOCH.fixed_offset();
     let plan = Plan::new(&containers, &dead, now);
-    let orders = Orders {
+    let orders = RemoveOptions {
         docker,
         jobs: 1,
         timeout: long,
@@ -246,8 +249,8 @@ fn an_attempt_that_outlasts_all_patience_is_given_up() {
         audit: None,
     };
     let began = Instant::now();
-    let look: apply::Look = Box::new(|| Err("a dead container depends on no pod".to_owned()));
-    let (endings, notes) = apply::remove(
+    let look: apply::Replan = Box::new(|| Err("a dead container depends on no pod".to_owned()));
+    let (outcomes, notes) = apply::remove(
         &plan,
         &orders,
         look,
@@ -256,8 +259,8 @@ fn an_attempt_that_outlasts_all_patience_is_given_up() {
         &|| {},
     );
     assert!(began.elapsed() < long / 2, "{:?}", began.elapsed());
-    let why = "not answered; it may still happen";
-    assert_eq!(endings, [Ending::because(Fate::Unanswered, why)]);
+    let why = "unanswered; it may still happen";
+    assert_eq!(outcomes, [Outcome::because(Status::Unproven, why)]);
     assert_eq!(notes, [""; 0]);
 }
 

@@ -60,7 +60,7 @@ fn not_asked(told: &Told, report: &Value, why: &str) {
     assert_eq!(report["host"], Value::Null);
     let note = report["notes"][1].as_str().unwrap();
     assert!(
-        note.starts_with(&format!("This host was not looked at: {why}")),
+        note.starts_with(&format!("This host was not examined: {why}")),
         "{note}"
     );
 }
@@ -101,7 +101,7 @@ fn an_old_log_is_not_joined_with_this_machines_docker() {
 #[test]
 fn what_is_looked_at_as_of_another_time_is_not_joined_with_the_present() {
     let (told, report) = seen(&ready("11:59:50"), &["--now", "2021-11-30T12:00:00Z"]);
-    not_asked(&told, &report, "--now is not the present");
+    not_asked(&told, &report, "--now is not the current time");
 }
 
 #[test]

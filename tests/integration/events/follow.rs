@@ -151,7 +151,7 @@ fn a_file_that_is_not_there_yet_is_waited_for_and_a_rotation_by_renaming_loses_n
     assert_eq!(
         told,
         format!(
-            "plegdoctor: {}: it is not there yet; it is read once it is",
+            "plegdoctor: {}: it does not exist yet: waiting for it",
             log.display()
         )
     );
@@ -227,7 +227,7 @@ fn a_truncation_is_noticed_and_said_even_where_the_file_grew_past_its_old_size_m
     let running = Running::of(&log);
     assert_eq!(running.next(), ("01".to_owned(), 1));
     let truncated = format!(
-        "plegdoctor: {}: it was truncated: what was written to it right before may be missing",
+        "plegdoctor: {}: it was truncated: the lines written right before may be missing",
         log.display()
     );
     // As by logrotate's copytruncate: at once shorter; at once as long; at once longer.

@@ -35,12 +35,12 @@ fn stopped_daemons_go_on_and_answer() {
     let action = &report["actions"][0];
     assert_eq!(action["target"]["pid"], pid(&daemon, "docker.pid"));
     let proof = action["proof"].as_str().unwrap();
-    assert!(proof.starts_with("a ping was answered "), "{proof}");
+    assert!(proof.starts_with("ping answered "), "{proof}");
     // The log knows nothing of a trouble that was so short.
     assert_eq!(report["verdict"], "recovered");
     let summary = report["summary"].as_str().unwrap();
     assert!(
-        summary.starts_with("Well since ") && summary.contains(". Before: dockerd"),
+        summary.starts_with("Recovered at ") && summary.contains(". Previously: dockerd"),
         "{summary}"
     );
     assert!(!has(&report, "frozen-daemon") && !has(&report, "hung-runtime"));

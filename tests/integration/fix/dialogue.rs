@@ -60,7 +60,7 @@ fn only_a_yes_does_what_was_shown() {
         let (code, shown) = answered(&place, &daemon, keys);
         assert_eq!(code, 1, "{shown}");
         assert!(
-            shown.contains("Remove them [safe], against dead-container"),
+            shown.contains("Remove them [safe], for dead-container"),
             "{shown}"
         );
         assert!(
@@ -68,7 +68,7 @@ fn only_a_yes_does_what_was_shown() {
             "{shown}"
         );
         let told = match keys {
-            b"\x03" => "not done, interrupted",
+            b"\x03" => "not done: interrupted",
             _ => "not confirmed",
         };
         assert!(shown.contains(told), "{shown}");
@@ -88,7 +88,7 @@ fn only_a_yes_does_what_was_shown() {
     let (code, shown) = answered(&place, &daemon, b" Y \n");
     assert_eq!(code, 0, "{shown}");
     assert!(
-        shown.contains("RECOVERED") && shown.contains("Well since "),
+        shown.contains("RECOVERED") && shown.contains("Recovered at "),
         "{shown}"
     );
     assert!(shown.contains("plegdoctor-audit.jsonl"), "{shown}");

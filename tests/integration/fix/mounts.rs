@@ -9,7 +9,7 @@ use crate::{
         program::{plegdoctor, run},
     },
 };
-use plegdoctor::node::mount::{self, Spot};
+use plegdoctor::node::mount::{self, MountPoint};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -19,10 +19,10 @@ use std::{
 };
 
 /// Returns the mounts that process `pid` sees at `path`, the upper ones last.
-fn seen(pid: u32, path: &Path) -> Vec<Spot> {
+fn seen(pid: u32, path: &Path) -> Vec<MountPoint> {
     let text = fs::read_to_string(format!("/proc/{pid}/mountinfo")).unwrap();
     let point = path.to_str().unwrap();
-    let mut spots = mount::spots(&text);
+    let mut spots = mount::mount_points(&text);
     spots.retain(|spot| spot.point == point);
     spots.sort_by_key(|spot| spot.id);
     spots
@@ -133,7 +133,7 @@ fn of_two_mounts_at_one_place_the_lower_one_is_not_mistaken_for_the_upper() {
     let left = seen(pid, &path);
     end(holder);
     assert_eq!(stacked.len(), 2);
-    lower.refused(&["nothing was detached", "another mount lies over it"]);
+    lower.refused(&["nothing was detached", "another mount ("]);
     assert_eq!(unchanged, stacked);
     assert_eq!(upper.code, 0, "{upper:?}");
     assert_eq!(left, stacked[..1]);
@@ -247,7 +247,7 @@ fn a_leaked_mount_is_detached_and_the_removal_that_failed_for_it_is_tried_again(
     );
     let proof = detached["proof"].as_str().unwrap();
     assert!(
-        proof.contains(&format!("not among those of process {pid}")),
+        proof.contains(&format!("not among those of PID {pid}")),
         "{proof}"
     );
     assert!(!daemon.exists(&dead) && daemon.exists(&etcd));

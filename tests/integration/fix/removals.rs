@@ -30,8 +30,7 @@ fn a_dead_container_is_removed_once_docker_can() {
     let told = place.text(&daemon, &["--yes", "--no-collect"]);
     assert_eq!((told.code, told.err.as_str()), (0, ""), "{told:?}");
     assert!(
-        told.out
-            .contains("Remove them [safe], against dead-container"),
+        told.out.contains("Remove them [safe], for dead-container"),
         "{}",
         told.out
     );

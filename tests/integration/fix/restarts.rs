@@ -95,7 +95,7 @@ impl Machine {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let second = lines.find(|line| line.as_ref().unwrap().contains("Looking once more"));
+        let second = lines.find(|line| line.as_ref().unwrap().contains("Checking once more"));
         if second.is_some() {
             looking();
         }

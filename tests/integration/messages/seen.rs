@@ -271,12 +271,12 @@ fn lines_that_a_pager_cut_are_counted() {
     let line = format!("{KLOG}skipping pod synchronization - {STALE}");
     let cut = format!("{}>", &line[..120]);
     let (_, told) = read(format!("{cut}\n{cut}\n{line}"));
-    assert_eq!(told.elided, 2);
+    assert_eq!(told.truncated, 2);
     // One alone is cut for sure where its last sign closes nothing.
     let (_, told) = read(format!("{line}\n{cut}\n{line}"));
-    assert_eq!(told.elided, 1);
+    assert_eq!(told.truncated, 1);
     let (_, told) = read(format!("{line}\n{line} <html>\n{line}"));
-    assert_eq!(told.elided, 0);
+    assert_eq!(told.truncated, 0);
 }
 
 #[test]

@@ -98,17 +98,17 @@ fn stacks_that_cannot_be_had_are_a_gap() {
         (
             Play::Http(404, "404 page not found".to_owned()),
             Outcome::Gone,
-            "dockerd's stacks: could not be had: it does not serve them",
+            "dockerd's stacks: not available: not served",
         ),
         (
             Play::Never,
             Outcome::TimedOut,
-            "dockerd's stacks: could not be had: no answer in",
+            "dockerd's stacks: not available: no answer in",
         ),
         (
             Play::ok("<html>"),
             Outcome::Error,
-            "dockerd's stacks: could not be had: its answer has no goroutines",
+            "dockerd's stacks: not available: its answer has no goroutines",
         ),
     ] {
         let (runtime, _) = with(Play::Never, play);

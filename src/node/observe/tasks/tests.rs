@@ -26,7 +26,7 @@ fn put(root: &Path, (pid, ppid): (u32, u32), comm: &str, words: &str, cgroup: &s
 }
 
 fn look(root: &Path) -> (Host, Vec<Gap>) {
-    let (host, gaps, _) = crate::node::observe::look(&Tree::at(root), Duration::from_secs(3));
+    let (host, gaps, _) = crate::node::observe::scan(&Tree::at(root), Duration::from_secs(3));
     (host, gaps)
 }
 
@@ -163,7 +163,10 @@ fn a_place_without_the_machines_processes_says_so() {
     assert_eq!(look(here.path()).0.blind, None);
     std::os::unix::fs::symlink("1", here.path().join("proc/self")).unwrap();
     let why = look(here.path()).0.blind.unwrap();
-    assert!(why.starts_with("only this place's own processes"), "{why}");
+    assert!(
+        why.starts_with("only processes of this PID namespace"),
+        "{why}"
+    );
     // Not a container's own second process, but the kernel's.
     put(here.path(), (2, 0), "kthreadd", "", "/");
     assert!(look(here.path()).0.blind.is_some());
@@ -174,18 +177,18 @@ fn a_place_without_the_machines_processes_says_so() {
 
 #[test]
 fn a_process_that_may_not_be_looked_at_is_hidden_and_one_that_ended_is_none() {
-    use crate::node::observe::walk::{Told, Walk, blind, told_by};
-    let hidden = told_by(&std::io::Error::from_raw_os_error(1));
-    assert!(matches!(hidden, Some(Told::Hidden)));
+    use crate::node::observe::proc_scan::{Entry, ProcScan, entry_of, hidden_reason};
+    let hidden = entry_of(&std::io::Error::from_raw_os_error(1));
+    assert!(matches!(hidden, Some(Entry::Hidden)));
     for gone in [2, 3] {
-        assert!(told_by(&std::io::Error::from_raw_os_error(gone)).is_none());
+        assert!(entry_of(&std::io::Error::from_raw_os_error(gone)).is_none());
     }
-    let walk = Walk {
+    let scan = ProcScan {
         hidden: 9,
-        ..Walk::default()
+        ..ProcScan::default()
     };
     assert!(
-        blind(&walk)
+        hidden_reason(&scan)
             .unwrap()
             .starts_with("9 processes of other users")
     );

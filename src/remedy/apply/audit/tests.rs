@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    finding::plan::{Fate, Kind},
+    finding::{outcome::Status, plan::Kind},
     runtime::ContainerKind,
     syntax::id::{ContainerId, PodName},
 };
@@ -48,7 +48,7 @@ fn intent_and_result_are_a_line_each_with_all_keys() {
     let path = dir.path().join("audit");
     let audit = Audit::open(&path, clock()).unwrap();
     audit.intent(&target()).unwrap();
-    let failed = Ending::because(Fate::Failed, "busy");
+    let failed = Outcome::because(Status::Failed, "busy");
     audit.result(&target(), &failed).unwrap();
     let mut lines = lines(&path);
     for line in &mut lines {
@@ -132,7 +132,7 @@ fn a_write_that_hangs_is_given_up_once_and_not_waited_for_again() {
     };
     let began = Instant::now();
     let error = format!("{:#}", audit.intent(&giant).unwrap_err());
-    assert!(error.ends_with("no answer in 5 s"), "{error}");
+    assert!(error.ends_with("timed out after 5 s"), "{error}");
     assert!(audit.intent(&target()).is_err());
     assert!(began.elapsed() < DEADLINE + Duration::from_secs(2));
 }

@@ -16,7 +16,7 @@ fn judged(process: Process) -> Result<Role, String> {
         processes: vec![process],
         ..Host::default()
     };
-    stopped(&host, (80, 500))
+    verify_stopped(&host, (80, 500))
 }
 
 #[test]
@@ -29,31 +29,31 @@ fn one_that_is_traced_runs_or_is_another_is_left_alone() {
     let uid = PodUid::parse("9b0e4a32-7fe5-45b4-b69e-1c76355b4249");
     assert!(uid.is_some());
     for (process, words) in [
-        (dockerd(State::Stopped, Some(9)), "process 9 traces it"),
-        (dockerd(State::Traced, Some(9)), "process 9 traces it"),
-        (dockerd(State::Stopped, None), "can't be told"),
-        (dockerd(State::Traced, Some(0)), "can't be told"),
+        (dockerd(State::Stopped, Some(9)), "traced by process 9"),
+        (dockerd(State::Traced, Some(9)), "traced by process 9"),
+        (dockerd(State::Stopped, None), "could not be read"),
+        (dockerd(State::Traced, Some(0)), "could not be read"),
         (dockerd(State::Sleeping, Some(0)), "not stopped"),
         (
             Process {
                 start_ticks: 501,
                 ..dockerd(State::Stopped, Some(0))
             },
-            "another one",
+            "another process",
         ),
         (
             Process {
                 role: Role::Shim,
                 ..dockerd(State::Stopped, Some(0))
             },
-            "another one",
+            "another process",
         ),
         (
             Process {
                 uid,
                 ..dockerd(State::Stopped, Some(0))
             },
-            "another one",
+            "another process",
         ),
         (
             Process {

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    node::observe::one,
-    remedy::apply::tests::{self, with_hands},
+    node::{OciCommand, Process, observe::process},
+    remedy::apply::tests::{self, either, with_executor},
 };
 use std::{
     cell::RefCell,
@@ -49,13 +49,13 @@ fn machine(processes: Vec<Process>) -> Host {
 
 #[track_caller]
 fn spared(processes: Vec<Process>, words: &str) {
-    let why = still_to_blame(&machine(processes), &target()).unwrap_err();
+    let why = verify_blame(&machine(processes), &target()).unwrap_err();
     assert!(why.contains(words), "{why}");
 }
 
 #[test]
 fn the_process_that_was_blamed_may_be_ended() {
-    assert_eq!(still_to_blame(&machine(vec![start()]), &target()), Ok(()));
+    assert_eq!(verify_blame(&machine(vec![start()]), &target()), Ok(()));
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn another_process_under_its_number_is_spared() {
         start_ticks: 501,
         ..start()
     };
-    spared(vec![later], "another one now");
+    spared(vec![later], "reused by a newer process");
     let other = Process {
         command: Some(vec!["runc".to_owned(), "kill".to_owned()]),
         ..start()
@@ -88,7 +88,7 @@ fn shims_daemons_and_workloads_are_spared_whatever_their_number_and_words() {
         Role::CniPlugin,
         Role::Other,
     ] {
-        spared(vec![Process { role, ..start() }], "no OCI runtime's");
+        spared(vec![Process { role, ..start() }], "not an OCI runtime");
     }
 }
 
@@ -118,9 +118,9 @@ fn init_is_spared_while_the_command_above_it_is_there() {
         &["runc", "create", CONTAINER],
     );
     let both = machine(vec![create.clone(), init.clone()]);
-    let why = still_to_blame(&both, &target).unwrap_err();
+    let why = verify_blame(&both, &target).unwrap_err();
     assert!(
-        why.contains("process 41 comes before it now (create)"),
+        why.contains("PID 41 (create) is to blame before it now"),
         "{why}"
     );
     let dead = Process {
@@ -128,7 +128,7 @@ fn init_is_spared_while_the_command_above_it_is_there() {
         ..create
     };
     for processes in [vec![init.clone()], vec![dead, init]] {
-        assert_eq!(still_to_blame(&machine(processes), &target), Ok(()));
+        assert_eq!(verify_blame(&machine(processes), &target), Ok(()));
     }
 }
 
@@ -137,7 +137,7 @@ fn real() -> (Child, RuntimeProcess) {
     let child = Command::new("sleep").arg("99").spawn().unwrap();
     let target = RuntimeProcess {
         pid: child.id(),
-        start_ticks: one::stat(child.id()).unwrap().start_ticks,
+        start_ticks: process::stat(child.id()).unwrap().start_ticks,
         ..target()
     };
     (child, target)
@@ -146,14 +146,14 @@ fn real() -> (Child, RuntimeProcess) {
 /// Holds `target` on a machine that shows `seen`; returns why that was refused.
 fn pinned(target: &RuntimeProcess, seen: &Process) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
-    with_hands(folder.path(), |hands| {
+    with_executor(folder.path(), |executor| {
         let look = || machine(vec![seen.clone()]);
-        let hands = Hands {
-            look: &look,
+        let executor = Executor {
+            observe: &look,
             open: RefCell::default(),
-            ..*hands
+            ..*executor
         };
-        pin(&hands, target).err()
+        hold(&executor, target).err()
     })
 }
 
@@ -171,14 +171,14 @@ fn a_real_process_that_got_the_number_since_is_not_held() {
         ..now.clone()
     };
     let why = pinned(&earlier, &seen).unwrap();
-    assert!(why.contains("another one now"), "{why}");
+    assert!(why.contains("reused by a newer process"), "{why}");
     // Neither if the machine shows another between the two looks.
     let later = Process {
         start_ticks: now.start_ticks + 1,
         ..seen
     };
     let why = pinned(&now, &later).unwrap();
-    assert!(why.contains("another one now"), "{why}");
+    assert!(why.contains("reused by a newer process"), "{why}");
     assert!(child.try_wait().unwrap().is_none());
     child.kill().unwrap();
     child.wait().unwrap();
@@ -193,11 +193,11 @@ fn deaf(folder: &Path, then: &str) -> (Child, RuntimeProcess) {
     );
     let child = Command::new("sh").args(["-c", &script]).spawn().unwrap();
     while !ready.exists() {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL);
     }
     let target = RuntimeProcess {
         pid: child.id(),
-        start_ticks: one::stat(child.id()).unwrap().start_ticks,
+        start_ticks: process::stat(child.id()).unwrap().start_ticks,
         ..target()
     };
     (child, target)
@@ -209,12 +209,12 @@ fn struck(
     folder: &Path,
     target: &RuntimeProcess,
     docker: bool,
-) -> Result<(Instant, String), Box<Ending>> {
+) -> Result<(Instant, String), Outcome> {
     let listener = docker.then(|| UnixListener::bind(folder.join("docker.sock")).unwrap());
-    let struck = with_hands(folder, |hands| {
-        let pinned = Pinned::new(target.pid, target.start_ticks).unwrap();
-        let mut inspect = open(hands, &target.container, 1).unwrap();
-        strike(hands, target, &pinned, &mut inspect)
+    let struck = with_executor(folder, |executor| {
+        let pinned = ProcessHandle::new(target.pid, target.start_ticks).unwrap();
+        let mut inspect = open_inspect(executor, &target.container, 1).unwrap();
+        signal(executor, target, &pinned, &mut inspect)
     });
     drop(listener);
     struck
@@ -226,8 +226,11 @@ fn one_that_heeds_no_term_is_killed() {
     let (mut child, target) = deaf(folder.path(), "");
     let began = Instant::now();
     let (at, told) = struck(folder.path(), &target, true).unwrap();
-    assert!(at - began >= TERM, "TERM comes first, and has its time");
-    assert!(told.ends_with(" ended"), "{told}");
+    assert!(
+        at - began >= TERM_TIMEOUT,
+        "TERM comes first, and has its time"
+    );
+    assert!(told.ends_with(" exited"), "{told}");
     use std::os::unix::process::ExitStatusExt as _;
     assert_eq!(child.wait().unwrap().signal(), Some(9));
 }
@@ -237,7 +240,7 @@ fn one_whose_container_answers_after_term_is_not_killed() {
     let folder = tempfile::tempdir().unwrap();
     let (mut child, target) = deaf(folder.path(), "");
     let (_, told) = struck(folder.path(), &target, false).unwrap();
-    assert!(told.contains("was told to end (TERM)"), "{told}");
+    assert!(told.contains("got SIGTERM"), "{told}");
     assert!(child.try_wait().unwrap().is_none(), "it lives");
     child.kill().unwrap();
     child.wait().unwrap();
@@ -247,9 +250,9 @@ fn one_whose_container_answers_after_term_is_not_killed() {
 fn an_init_that_became_the_workload_meanwhile_is_not_killed() {
     let folder = tempfile::tempdir().unwrap();
     let (mut child, target) = deaf(folder.path(), "exec sleep 99");
-    let ending = *struck(folder.path(), &target, true).unwrap_err();
-    assert_eq!(ending.fate, Fate::Unproven);
-    let why = ending.reason.unwrap();
+    let outcome = struck(folder.path(), &target, true).unwrap_err();
+    assert_eq!(outcome.status, Status::Unproven);
+    let why = outcome.reason.unwrap();
     assert!(why.contains("runs another program now"), "{why}");
     assert!(child.try_wait().unwrap().is_none(), "it lives");
     child.kill().unwrap();
@@ -259,28 +262,31 @@ fn an_init_that_became_the_workload_meanwhile_is_not_killed() {
 #[test]
 fn an_answer_from_before_the_signal_proves_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let ending = with_hands(folder.path(), |hands| {
-        let mut inspect = open(hands, &container(), 1).unwrap();
+    let outcome = with_executor(folder.path(), |executor| {
+        let mut inspect = open_inspect(executor, &container(), 1).unwrap();
         assert!(inspect.wait(Duration::from_secs(20)).is_some());
-        let struck = (Instant::now(), "process 42 ended".to_owned());
-        prove(hands, &mut inspect, "b15929dfcea1", struck)
+        let struck = (Instant::now(), "PID 42 exited".to_owned());
+        verify(executor, &mut inspect, "b15929dfcea1", struck)
     });
-    assert_eq!((ending.fate, ending.proof), (Fate::Unproven, None));
-    let why = ending.reason.unwrap();
-    assert!(why.contains("right before the signal came"), "{why}");
+    assert_eq!((outcome.status, outcome.proof), (Status::Unproven, None));
+    let why = outcome.reason.unwrap();
+    assert!(why.contains("right before the signal"), "{why}");
 }
 
 #[test]
 fn a_daemon_that_can_not_be_asked_costs_no_process_its_life() {
     let folder = tempfile::tempdir().unwrap();
     let mut intents = 0;
-    let ending = with_hands(folder.path(), |hands| {
-        end(hands, &target(), &mut || {
+    let outcome = with_executor(folder.path(), |executor| {
+        either(kill(executor, &target(), &mut || {
             intents += 1;
             Ok(())
-        })
+        }))
     });
-    assert_eq!((ending.fate, ending.at, intents), (Fate::Failed, None, 0));
-    let why = ending.reason.unwrap();
-    assert!(why.contains("nothing was ended"), "{why}");
+    assert_eq!(
+        (outcome.status, outcome.at, intents),
+        (Status::Failed, None, 0)
+    );
+    let why = outcome.reason.unwrap();
+    assert!(why.contains("nothing was killed"), "{why}");
 }

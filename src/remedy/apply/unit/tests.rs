@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     node::Systemd,
-    remedy::apply::tests::{process, with_hands},
+    remedy::apply::tests::{either, process, with_executor},
 };
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
@@ -30,7 +30,12 @@ fn answered() -> Bus {
 }
 
 /// Lets systemd start itself again on a machine where the bus answers like this, look by look; the last goes on.
-fn reexecuted(folder: &Path, script: &str, looks: &[Bus], recorded: &Result<(), String>) -> Ending {
+fn reexecuted(
+    folder: &Path,
+    script: &str,
+    looks: &[Bus],
+    recorded: &Result<(), String>,
+) -> Outcome {
     let program = systemctl(folder, script);
     let looked = std::cell::Cell::new(0);
     let look = || {
@@ -46,13 +51,13 @@ fn reexecuted(folder: &Path, script: &str, looks: &[Bus], recorded: &Result<(), 
             ..Host::default()
         }
     };
-    with_hands(folder, |hands| {
-        let hands = Hands {
-            look: &look,
+    with_executor(folder, |executor| {
+        let executor = Executor {
+            observe: &look,
             open: std::cell::RefCell::default(),
-            ..*hands
+            ..*executor
         };
-        reexec(&hands, &program, &mut || recorded.clone())
+        either(reexec(&executor, &program, &mut || recorded.clone()))
     })
 }
 
@@ -60,47 +65,52 @@ fn reexecuted(folder: &Path, script: &str, looks: &[Bus], recorded: &Result<(), 
 fn systemd_starts_itself_again_and_is_asked_over_the_bus_whether_it_answers() {
     let folder = tempfile::tempdir().unwrap();
     let looks = [SILENT, SILENT, answered()];
-    let ending = reexecuted(folder.path(), "", &looks, &Ok(()));
-    assert_eq!(ending.fate, Fate::Done, "{ending:?}");
-    assert!(ending.proof.unwrap().contains("over D-Bus") && ending.at.is_some());
-    assert!(ending.before.unwrap().contains("no answer over D-Bus in 3"));
+    let outcome = reexecuted(folder.path(), "", &looks, &Ok(()));
+    assert_eq!(outcome.status, Status::Done, "{outcome:?}");
+    assert!(outcome.proof.unwrap().contains("over D-Bus") && outcome.at.is_some());
+    assert!(
+        outcome
+            .before
+            .unwrap()
+            .contains("no answer over D-Bus from systemd in 3")
+    );
     assert_eq!(called(folder.path()), "daemon-reexec\n");
 }
 
 #[test]
 fn systemd_is_left_alone_where_it_answers_again_or_can_not_be_asked() {
     let failed = Bus::Failed("no such name".to_owned());
-    for (bus, fate) in [(answered(), Fate::NotNeeded), (failed, Fate::Changed)] {
+    for (bus, status) in [(answered(), Status::NotNeeded), (failed, Status::Changed)] {
         let folder = tempfile::tempdir().unwrap();
-        let ending = reexecuted(folder.path(), "", &[bus], &Ok(()));
-        assert_eq!((ending.fate, ending.at), (fate, None), "{ending:?}");
+        let outcome = reexecuted(folder.path(), "", &[bus], &Ok(()));
+        assert_eq!((outcome.status, outcome.at), (status, None), "{outcome:?}");
         assert_eq!(called(folder.path()), "");
     }
-    let why = silence(&Host::default()).unwrap_err();
-    assert_eq!(why.fate, Fate::Failed);
+    let why = verify_silence(&Host::default()).unwrap_err();
+    assert_eq!(why.status, Status::Failed);
 }
 
 #[test]
 fn nothing_is_called_where_the_intent_can_not_be_recorded() {
     let folder = tempfile::tempdir().unwrap();
     let full = Err("no space".to_owned());
-    let ending = reexecuted(folder.path(), "", &[SILENT], &full);
-    assert_eq!((ending.fate, ending.at), (Fate::Failed, None));
+    let outcome = reexecuted(folder.path(), "", &[SILENT], &full);
+    assert_eq!((outcome.status, outcome.at), (Status::Failed, None));
     assert_eq!(called(folder.path()), "");
 }
 
 #[test]
-fn a_refusal_is_told_in_systemds_words() {
+fn a_refusal_is_in_systemds_words() {
     let folder = tempfile::tempdir().unwrap();
     let script = "echo 'Failed to reexecute: no' >&2; exit 1";
-    let ending = reexecuted(folder.path(), script, &[SILENT], &Ok(()));
-    assert_eq!(ending.fate, Fate::Failed);
-    let why = ending.reason.unwrap();
+    let outcome = reexecuted(folder.path(), script, &[SILENT], &Ok(()));
+    assert_eq!(outcome.status, Status::Failed);
+    let why = outcome.reason.unwrap();
     assert_eq!(why, "systemd refused: Failed to reexecute: no");
 }
 
 /// Restarts a unit whose process is `before`, by a systemctl that fails and leaves it as `after`.
-fn failed_restart(before: u32, after: &str) -> Ending {
+fn failed_restart(before: u32, after: &str) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let script = format!(
         "case $1 in restart) touch HERE/tried; echo 'Job failed.' >&2; exit 1 ;; esac\n\
@@ -108,18 +118,18 @@ fn failed_restart(before: u32, after: &str) -> Ending {
          echo LoadState=loaded; echo MainPID={before}"
     );
     let program = systemctl(folder.path(), &script);
-    with_hands(folder.path(), |hands| {
+    with_executor(folder.path(), |executor| {
         let kubelet = process(80, 1, "kubelet", Role::Kubelet);
         let look = || Host {
             processes: vec![kubelet.clone()],
             ..Host::default()
         };
-        let hands = Hands {
-            look: &look,
+        let executor = Executor {
+            observe: &look,
             open: std::cell::RefCell::default(),
-            ..*hands
+            ..*executor
         };
-        restart(&hands, &program, Unit::Kubelet, &mut || Ok(()))
+        either(restart(&executor, &program, Unit::Kubelet, &mut || Ok(())))
     })
 }
 
@@ -127,18 +137,18 @@ fn failed_restart(before: u32, after: &str) -> Ending {
 fn a_restart_that_fails_tells_what_it_has_done_to_the_daemon() {
     let loaded = |pid: u32| format!("echo LoadState=loaded; echo MainPID={pid}");
     let stopped = failed_restart(80, &loaded(0));
-    assert_eq!(stopped.fate, Fate::Failed);
+    assert_eq!(stopped.status, Status::Failed);
     assert!(stopped.at.is_some(), "it was changed: {stopped:?}");
     assert_eq!(stopped.after.unwrap(), "kubelet.service not running");
     assert_eq!(stopped.reason.unwrap(), "systemctl failed: Job failed.");
 
     let as_before = failed_restart(80, &loaded(80));
-    assert_eq!((as_before.fate, as_before.at), (Fate::Failed, None));
+    assert_eq!((as_before.status, as_before.at), (Status::Failed, None));
     let back = failed_restart(80, &loaded(81));
-    assert_eq!(back.fate, Fate::Unproven);
+    assert_eq!(back.status, Status::Unproven);
     assert!(back.at.is_some());
     let unknown = failed_restart(80, "exit 1");
-    assert_eq!(unknown.fate, Fate::Unproven);
+    assert_eq!(unknown.status, Status::Unproven);
     assert!(unknown.at.is_some());
 }
 
@@ -158,9 +168,9 @@ fn a_unit_is_not_started_beside_a_daemon_that_runs_without_it() {
             ..Host::default()
         };
         let usual = "unix:///var/run/docker.sock";
-        let why = is_the_one(&host, usual, unit, 0).unwrap_err();
-        assert!(why.contains("does, as process 80"), "{why}");
-        assert_eq!(is_the_one(&Host::default(), usual, unit, 0), Ok(()));
+        let why = verify_unit(&host, usual, unit, 0).unwrap_err();
+        assert!(why.contains("is, as PID 80"), "{why}");
+        assert_eq!(verify_unit(&Host::default(), usual, unit, 0), Ok(()));
     }
 }
 
@@ -172,23 +182,23 @@ fn a_unit_that_does_not_run_is_started_and_one_that_is_not_there_is_left() {
         "case $1 in restart) touch HERE/started ;; \
          show) echo LoadState=loaded; [ -e HERE/started ] && echo MainPID=4711 || echo MainPID=0 ;; esac",
     );
-    let ending = with_hands(folder.path(), |hands| {
-        restart(hands, &program, Unit::Kubelet, &mut || Ok(()))
+    let outcome = with_executor(folder.path(), |executor| {
+        either(restart(executor, &program, Unit::Kubelet, &mut || Ok(())))
     });
-    assert_eq!(ending.fate, Fate::Done, "{ending:?}");
-    assert_eq!(ending.before.unwrap(), "kubelet.service not running");
+    assert_eq!(outcome.status, Status::Done, "{outcome:?}");
+    assert_eq!(outcome.before.unwrap(), "kubelet.service not running");
     assert_eq!(
-        ending.after.unwrap(),
-        "kubelet.service running as process 4711"
+        outcome.after.unwrap(),
+        "kubelet.service running as PID 4711"
     );
     assert!(called(folder.path()).contains("\nrestart --no-ask-password kubelet.service\n"));
 
     let folder = tempfile::tempdir().unwrap();
     let program = systemctl(folder.path(), "echo LoadState=not-found; echo MainPID=0");
-    let ending = with_hands(folder.path(), |hands| {
-        restart(hands, &program, Unit::Docker, &mut || Ok(()))
+    let outcome = with_executor(folder.path(), |executor| {
+        either(restart(executor, &program, Unit::Docker, &mut || Ok(())))
     });
-    assert_eq!(ending.fate, Fate::Failed);
+    assert_eq!(outcome.status, Status::Failed);
     assert!(!called(folder.path()).contains("restart"));
 }
 
@@ -196,10 +206,10 @@ fn a_unit_that_does_not_run_is_started_and_one_that_is_not_there_is_left() {
 fn the_unit_of_another_daemon_is_not_restarted() {
     let folder = tempfile::tempdir().unwrap();
     let program = systemctl(folder.path(), "echo LoadState=loaded; echo MainPID=1");
-    let ending = with_hands(folder.path(), |hands| {
-        restart(hands, &program, Unit::Docker, &mut || Ok(()))
+    let outcome = with_executor(folder.path(), |executor| {
+        either(restart(executor, &program, Unit::Docker, &mut || Ok(())))
     });
-    assert_eq!(ending.fate, Fate::Changed, "{ending:?}");
+    assert_eq!(outcome.status, Status::Changed, "{outcome:?}");
     assert!(!called(folder.path()).contains("restart"));
 
     let dockerd = process(80, 1, "dockerd", Role::Dockerd);
@@ -212,7 +222,7 @@ fn the_unit_of_another_daemon_is_not_restarted() {
         ..Host::default()
     };
     let usual = "unix:///var/run/docker.sock";
-    assert_eq!(is_the_one(&host, usual, Unit::Docker, 80), Ok(()));
+    assert_eq!(verify_unit(&host, usual, Unit::Docker, 80), Ok(()));
     for (endpoint, unit, main) in [
         (usual, Unit::Docker, 81),
         (usual, Unit::Containerd, 80),
@@ -220,7 +230,7 @@ fn the_unit_of_another_daemon_is_not_restarted() {
         ("unix:///private/docker.sock", Unit::Docker, 80),
     ] {
         assert!(
-            is_the_one(&host, endpoint, unit, main).is_err(),
+            verify_unit(&host, endpoint, unit, main).is_err(),
             "{endpoint} {unit:?} {main}"
         );
     }
