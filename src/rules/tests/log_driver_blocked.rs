@@ -38,7 +38,10 @@ fn the_stacks_name_the_driver_whatever_is_configured() {
     for driver in [Some("syslog"), Some("json-file"), None] {
         let daemon = with_stacks(daemon_of(driver), "log-driver");
         let finding = only(&RULE, &evidence(&[], Some(daemon)));
-        assert_eq!(finding.title, "dockerd waits for the log driver syslog");
+        assert_eq!(
+            finding.title,
+            "dockerd is blocked writing to the log driver syslog"
+        );
         assert_eq!(finding.confidence, Confidence::Suspected);
         assert_eq!(finding.severity, Severity::Warning);
     }
@@ -78,7 +81,7 @@ fn without_stacks_a_remote_driver_is_only_suspected() {
     let finding = only(&RULE, &evidence(&[], Some(daemon_of(Some("fluentd")))));
     assert_eq!(
         finding.title,
-        "dockerd may be waiting for the log driver fluentd"
+        "dockerd may be blocked writing to the log driver fluentd"
     );
     // Where info hangs, the other containers' driver tells.
     let daemon = with_driver(daemon_of(None), "gelf", false);
