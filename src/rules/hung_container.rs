@@ -1,426 +1,169 @@
-//! `hung-container`: one container's status never comes, so the relist cannot finish.
+//! `hung-container`: one container's status call hangs, so the relist cannot finish.
 //!
-//! Docker holds a container's lock while it starts, stops or kills it; if that never ends, no inspect of it
-//! does. An ordinary start holds the lock for seconds: an unanswered inspect alone is only suspicious. Where the host
-//! was looked at, the process that does not end is named.
+//! Docker holds a container's lock while it starts, stops or kills it; if that never ends, no inspect of it does. An
+//! ordinary start holds the lock for seconds: an inspect that hangs is only suspicious. Where the host was looked at, the
+//! process that does not end is named.
 
-mod held;
-mod in_turn;
-mod remedies;
-mod shape;
-mod stacks;
-mod words;
-
-pub(super) use in_turn::in_turn;
+mod lag_shape;
+mod suspect;
+mod text;
 
 use super::{
-    EACH,
-    bearing::is_extract,
-    cite_probe,
-    holders::Holder,
-    hung_runtime, inspect_call, lasts,
-    lines::Lines,
-    subject_from, subject_of,
-    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
+    Detection, EACH, Explains, Rule, Tier,
+    support::{
+        answer::{Absent, Answer, Draft},
+        calls::ONE_CONTAINER,
+        case::Case,
+        cite, daemon_stacks,
+        holders::{self, Holder},
+        log_lines::LogMatches,
+        remedies::{
+            end_runtime_process, restart_runtime, save_stacks, see_runtime_process, see_whose,
+        },
+    },
 };
-use crate::runtime::Call;
 use crate::{
     evidence::Evidence,
-    finding::{Confidence, Finding, Severity, Subject, SubjectKind, Variant},
-    io::probe::Outcome,
-    kubelet::{
-        event::{ErrorClass, Kind},
-        incident::{CALL_TIMEOUT, Incident},
-        summary::{Group, Log, PAUSE},
-    },
-    runtime::Container,
-    syntax::{id::ContainerId, time::Time},
+    finding::{Remedy, Severity},
+    kubelet::{event::ErrorClass, incident::Incident},
+    runtime::stacks::Wait,
 };
-use chrono::TimeDelta;
-use in_turn::has_answered;
-use std::cmp::Reverse;
+use suspect::{Suspect, suspects};
+
+// Rules of the old form use it.
+pub(super) use super::support::calls::ONE_CONTAINER as CALLS;
 
 pub(super) const RULE: Rule = Rule {
     id: "hung-container",
-    title: "One container's status never answers, so the kubelet's relist cannot finish",
-    explains: true,
-    bearing: Bearing {
-        behind: &["orphan-sandbox"],
-        feeds: &[],
-        judge,
-        ..Bearing::NONE
-    },
+    title: "One container's status call hangs and blocks the relist",
     page: include_str!("../../docs/findings/hung-container.md"),
-    check,
+    explains: Explains::Lag,
+    tier: Tier::First,
+    detection: Detection::Custom(evaluate),
 };
 
-/// The calls that wait for a container's lock and name the container.
-pub(super) const CALLS: &[Kind] = &[
-    Kind::SandboxStatusFailed,
-    Kind::ContainerStatusFailed,
-    Kind::StopSandboxFailed,
-    Kind::StopContainerFailed,
-    Kind::StartContainerFailed,
-    Kind::RemoveSandboxFailed,
-    Kind::RemoveContainerFailed,
-    Kind::GcStopContainerFailed,
-];
+/// Containers that one command names.
+const MAX_IN_COMMAND: usize = 8;
 
-/// One suspect, and what speaks against it.
-struct Suspect<'a> {
-    id: &'a ContainerId,
-    deadlines: Lines<'a>,
-    /// The kubelet's tries to sync its pod that ended in the same time-out. They go on while the node is Ready
-    /// between two rises of the lag, so that Ready alone does not prove the end of the hang (seen on a real node).
-    pod_errors: Lines<'a>,
-    container: Option<&'a Container>,
-    /// Who holds it up now.
-    holder: Option<Holder<'a>>,
-}
-
-impl<'a> Suspect<'a> {
-    fn new(id: &'a ContainerId, container: Option<&'a Container>) -> Self {
-        Self {
-            id,
-            deadlines: Lines::default(),
-            pod_errors: Lines::default(),
-            container,
-            holder: None,
-        }
-    }
-}
-
-/// What is proved of a suspect; those of the same proof may be told together.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Proof {
-    over: bool,
-    /// Whether time-outs of its calls still count.
-    logged: bool,
-    /// Whether its status calls are among them: those are what a relist waits for.
-    status: bool,
-    /// Whether its inspect does not answer now.
-    hangs: bool,
-    /// Whether a process works on it now that should have ended.
-    held: bool,
-}
-
-impl Proof {
-    /// Returns how many sources say so: the log, the runtime, the kernel.
-    fn sources(self) -> usize {
-        let sources = [self.logged, self.hangs, self.held];
-        sources.into_iter().filter(|&says| says).count()
-    }
-
-    /// What a relist waits for is the status; a stop alone may just take long.
-    fn holds_up(self) -> bool {
-        self.logged && (self.status || self.hangs)
-    }
-}
-
-fn judge(scene: &Scene) -> Judged {
-    if let Some(runtime) = scene.all_answer() {
-        let took = runtime.told().map(|container| container.probe.took);
-        let millis = took.max().unwrap_or_default().as_millis().max(1);
-        let all = runtime.containers.len();
-        let because =
-            format!("each of {all} containers answers its inspect, in {millis} ms at most");
-        return Judged::out(because, "docker inspect");
-    }
-    match scene.without(CALLS, ErrorClass::Deadline) {
-        Some((log, outage)) if outage.list_errors > 0 && outage.rises == 1 => Judged::silent(
-            log,
-            "each relist failed at its list, before any status was asked for",
-        ),
-        _ => scene.needs_runtime("plegdoctor probe --all # on the node: each container by itself"),
-    }
-}
-
-fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
-    let suspects = suspects(evidence);
-    let mut findings = tell(evidence, &suspects);
-    let more = shape::more(evidence, &suspects);
-    if let (Some(first), Some(more)) = (findings.first_mut(), more) {
-        first.explanation = format!("{} {more}", first.explanation);
-    }
+fn evaluate(case: &Case) -> Answer {
+    let suspects = suspects(case);
     if suspects.is_empty() {
-        findings.extend(shape::unnamed(evidence));
+        return lag_shape::unnamed(case).map_or_else(|| absent(case).into(), Answer::from);
     }
-    findings
-}
-
-fn tell(evidence: &Evidence, suspects: &[Suspect]) -> Vec<Finding> {
-    // Those that hold up the relist now do it together: it waits for one after the other, and all are to be freed. Of what
-    // is over, or held up besides, each has its own story.
+    // Those that block the relist now do it together: it waits for one after the other. What is resolved, or blocked
+    // besides, has a finding of its own.
     let alike = |a: &Suspect, b: &Suspect| {
-        let (a, b) = (proof(evidence, a), proof(evidence, b));
-        a == b && (suspects.len() > EACH || (!a.over && (a.hangs || a.holds_up())))
+        let blocks = !a.proof.over && (a.proof.hangs || a.proof.blocks_relist());
+        a.proof == b.proof && (suspects.len() > EACH || blocks)
     };
-    suspects
-        .chunk_by(alike)
-        .map(|some| accuse(evidence, some))
-        .collect()
+    let mut more = lag_shape::more(case, &suspects);
+    let drafts = suspects.chunk_by(alike).map(|some| {
+        let more = more.take().unwrap_or_default();
+        describe(case, some).say(more)
+    });
+    Answer::Found(drafts.collect())
 }
 
-/// Returns all suspects, those with the same proof side by side.
-fn suspects(evidence: &Evidence) -> Vec<Suspect<'_>> {
-    let runtime = evidence.runtime.as_ref();
-    let mut suspects: Vec<Suspect> = Vec::new();
-    for group in Lines::failed(evidence, CALLS, ErrorClass::Deadline).0 {
-        let Some(id) = group.first.subject() else {
-            continue;
-        };
-        match suspects.iter_mut().find(|suspect| suspect.id.matches(id)) {
-            Some(suspect) => suspect.deadlines.0.push(group),
-            None => suspects.push(Suspect {
-                deadlines: Lines(vec![group]),
-                ..Suspect::new(id, runtime.and_then(|runtime| runtime.find(id)))
-            }),
+fn absent(case: &Case) -> Absent {
+    let decide = "plegdoctor probe --all # on the node: each container separately";
+    let absent = Absent::needs_runtime(decide);
+    let absent = match case.all_answer() {
+        Some(runtime) => {
+            let longest = runtime.told().map(|it| it.probe.took).max();
+            let millis = longest.unwrap_or_default().as_millis().max(1);
+            let all = runtime.containers.len();
+            absent.ruled_out(
+                format!("each of {all} containers answers its inspect within {millis} ms"),
+                &["docker inspect"],
+            )
         }
-    }
-    let answering = runtime.filter(|runtime| runtime.answers());
-    for container in answering.iter().flat_map(|runtime| &runtime.containers) {
-        let known = suspects
-            .iter()
-            .any(|suspect| suspect.id.matches(&container.id));
-        if container.probe.outcome == Outcome::TimedOut && !known {
-            suspects.push(Suspect::new(&container.id, Some(container)));
-        }
-    }
-    for suspect in &mut suspects {
-        suspect.pod_errors = pod_errors(evidence, suspect);
-    }
-    let slow = in_turn(evidence).is_some();
-    suspects.retain(|suspect| {
-        let of_all = is_runtime_wide(evidence, suspect) || (slow && has_status(suspect));
-        hangs(suspect) || !of_all
+        None => absent,
+    };
+    let failed_at_list = |outage: &Incident| {
+        let reason = "each relist failed at its list, before any status call";
+        (outage.list_errors > 0 && outage.rises == 1).then(|| reason.to_owned())
+    };
+    absent.no_line_if(ONE_CONTAINER, ErrorClass::Deadline, failed_at_list)
+}
+
+fn describe(case: &Case, suspects: &[Suspect]) -> Draft {
+    let evidence = case.evidence;
+    let is_critical = |it: &Suspect| {
+        let blocks = it.proof.blocks_relist() && !it.stays_below;
+        blocks || (it.proof.hangs && it.is_held_for_long())
+    };
+    let severity = match suspects.iter().any(is_critical) {
+        true => Severity::Critical,
+        false => Severity::Warning,
+    };
+    let active = suspects.iter().any(|it| !it.proof.over);
+    let lines = suspects.iter().flat_map(|it| &it.deadlines.0);
+    let lines = LogMatches(lines.copied().collect());
+    let probed = evidence.runtime.iter().flat_map(|runtime| {
+        let containers = suspects.iter().filter_map(|it| it.container).take(EACH);
+        containers.map(|it| {
+            let call = cite::inspect(it, suspects.len());
+            cite::probe(&call, runtime, &it.probe)
+        })
     });
-    for (id, container) in held::containers(evidence) {
-        if !suspects.iter().any(|suspect| suspect.id.matches(id)) {
-            suspects.push(Suspect::new(id, container));
-        }
-    }
-    held::find(evidence, &mut suspects);
-    suspects.sort_by_key(|suspect| {
-        let Proof {
-            over,
-            logged,
-            status,
-            hangs,
-            held,
-        } = proof(evidence, suspect);
-        (
-            (over, Reverse(logged), Reverse(status), Reverse(hangs)),
-            Reverse(held),
-            Reverse(last(suspect)),
+    let holders = || suspects.iter().filter_map(|it| Some((it.id, it.holder?)));
+    let (stacks, stacks_cited) = text::stacks(case, suspects).unzip();
+    Draft::new(severity, text::title(suspects, active))
+        .active(active)
+        .say(text::state(case, suspects))
+        .say(text::effect(case, suspects))
+        .say(stacks.unwrap_or_default())
+        .about(suspects.iter().map(Suspect::subject))
+        .about(holders().map(|(id, holder)| holder.subject(id)))
+        .lines(&lines, 6)
+        .cite(probed)
+        .cite(
+            holders()
+                .take(EACH)
+                .map(|(_, holder)| holder.cite(evidence)),
         )
+        .cite(stacks_cited)
+        .confirmed_if(suspects.iter().all(|it| it.proof.sources() > 1))
+        .spans(&lines)
+        .steps(steps(evidence, suspects))
+}
+
+fn steps(evidence: &Evidence, suspects: &[Suspect]) -> Vec<Remedy> {
+    let few = suspects.iter().take(MAX_IN_COMMAND);
+    let ids: Vec<_> = few.map(|it| it.id.short()).collect();
+    let ids = ids.join("|");
+    let held: Vec<Holder> = suspects.iter().filter_map(|it| it.holder).collect();
+    let (see, end) = match held.split_first() {
+        // Of a thread that waits for a file system there is no process to kill.
+        Some((first, others)) => {
+            // Only what did not answer this look may be killed: it is the first of the two observations that takes.
+            let hung = suspects.iter().filter(|it| it.proof.hangs);
+            let actions = hung.filter_map(|it| it.holder?.end()).collect();
+            let end = holders::end(&held).map(|step| step.actions(actions));
+            (first.look(others), end)
+        }
+        None => {
+            let end = (!waits_for_logs(evidence, suspects)).then(|| end_runtime_process(&ids));
+            (see_runtime_process(&ids), end)
+        }
+    };
+    let unnamed = suspects.iter().find(|it| {
+        let subject = it.subject();
+        subject.pod.is_none() && subject.name.is_none()
     });
-    suspects
+    let mut steps = Vec::new();
+    steps.extend(unnamed.map(|it| see_whose(evidence, it.id.short())));
+    steps.extend([see, save_stacks(evidence)]);
+    steps.extend(end);
+    steps.push(restart_runtime(evidence));
+    steps
 }
 
-fn pod_errors<'a>(evidence: &'a Evidence, suspect: &Suspect) -> Lines<'a> {
-    let of_pod = |group: &&Group| {
-        let event = &group.first;
-        let same = |deadline: &&Group| match (&event.uid, &deadline.first.uid) {
-            (Some(uid), Some(other)) => uid == other,
-            _ => event.pod.is_some() && event.pod == deadline.first.pod,
-        };
-        suspect.deadlines.0.iter().any(same)
-    };
-    let all = Lines::failed(evidence, &[Kind::PodSyncError], ErrorClass::Deadline);
-    Lines(all.0.into_iter().filter(of_pod).collect())
-}
-
-fn proof(evidence: &Evidence, suspect: &Suspect) -> Proof {
-    let over = !is_active(evidence, suspect);
-    Proof {
-        over,
-        logged: !suspect.deadlines.is_empty()
-            && (over || goes_on(evidence, suspect) || held::covers_the_log(evidence, suspect)),
-        status: has_status(suspect),
-        hangs: hangs(suspect),
-        held: !over && held::is_held(suspect),
-    }
-}
-
-fn has_status(suspect: &Suspect) -> bool {
-    let mut groups = suspect.deadlines.0.iter();
-    groups.any(|group| group.first.kind.is_status())
-}
-
-fn hangs(suspect: &Suspect) -> bool {
-    suspect
-        .container
-        .is_some_and(|c| c.probe.outcome == Outcome::TimedOut)
-}
-
-fn last(suspect: &Suspect) -> Option<Time> {
-    suspect.deadlines.last().max(suspect.pod_errors.last())
-}
-
-/// Whether the log shows no recovery after its last time-out. An event of its pod is the best sign there is: the
-/// kubelet has none to tell of a pod whose inspection failed.
-fn goes_on(evidence: &Evidence, suspect: &Suspect) -> bool {
-    let last = last(suspect);
-    let uid = suspect
-        .deadlines
-        .0
-        .iter()
-        .find_map(|group| group.first.uid.as_ref());
-    let sign = |log: &Log| {
-        uid.and_then(|uid| log.sign_of(uid))
-            .is_some_and(|sign| Some(sign) > last)
-    };
-    // What hangs is tried again; only a status call may wait in silence, and then the PLEG is called unhealthy.
-    let log = evidence.log.as_ref();
-    let waits = has_status(suspect) && log.is_some_and(Log::has_outage);
-    let repeated = waits || suspect.deadlines.are_recent(evidence, PAUSE);
-    // A relist at work says nothing of calls that it does not wait for and that were tried in vain again.
-    let in_vain = !has_status(suspect) && is_tried_again(suspect);
-    !suspect.deadlines.is_empty()
-        && repeated
-        && (in_vain || lasts(evidence, last))
-        && !(has_status(suspect) && log.is_some_and(|log| has_answered(log, &suspect.deadlines)))
-        && !log.is_some_and(sign)
-}
-
-/// Whether more than one call timed out, one after the other.
-fn is_tried_again(suspect: &Suspect) -> bool {
-    let times = suspect.deadlines.first().zip(suspect.deadlines.last());
-    times.is_some_and(|(first, last)| last - first >= CALL_TIMEOUT)
-}
-
-/// Whether its runtime says that a killed process did not end (containerd#10755).
-fn is_unkillable(suspect: &Suspect) -> bool {
-    suspect.deadlines.say("to be killed")
-}
-
-/// Whether its status was asked for in vain again and again, and the kubelet did not once call its PLEG unhealthy.
-fn stays_below(evidence: &Evidence, suspect: &Suspect) -> bool {
-    let times = suspect.deadlines.first().zip(last(suspect));
-    let Some((log, (first, last))) = evidence.log.as_ref().zip(times) else {
+/// Whether the only suspect's lock is held by a call that waits for a log driver: then no OCI runtime process blocks it.
+fn waits_for_logs(evidence: &Evidence, suspects: &[Suspect]) -> bool {
+    let (Some(runtime), [one]) = (&evidence.runtime, suspects) else {
         return false;
     };
-    let during = |outage: &Incident| outage.start <= last && outage.last_line >= first;
-    has_status(suspect)
-        && last - first >= CALL_TIMEOUT * 3
-        && !log.incidents.iter().any(during)
-        && !is_extract(log)
-}
-
-/// Whether the runtime as a whole hung at that time, so that the deadlines say nothing about this container.
-fn is_runtime_wide(evidence: &Evidence, suspect: &Suspect) -> bool {
-    let slack = CALL_TIMEOUT + TimeDelta::seconds(30);
-    let whole = Lines::failed(evidence, hung_runtime::CALLS, ErrorClass::Deadline).spans();
-    let near = |time: Time| {
-        whole
-            .iter()
-            .any(|(first, last)| time > *first - slack && time < *last + slack)
-    };
-    suspect
-        .deadlines
-        .0
-        .iter()
-        .all(|group| group.last.at.is_some_and(near))
-}
-
-fn is_active(evidence: &Evidence, suspect: &Suspect) -> bool {
-    let outcome = suspect.container.map(|container| container.probe.outcome);
-    match (outcome, &evidence.runtime) {
-        (Some(Outcome::TimedOut), _) => true,
-        (Some(Outcome::Answered | Outcome::Gone), _) => false,
-        // Not in the list: removed since.
-        (None, Some(runtime)) if runtime.probe(Call::List).outcome == Outcome::Answered => false,
-        _ => held::is_held(suspect) || goes_on(evidence, suspect),
-    }
-}
-
-fn accuse(evidence: &Evidence, suspects: &[Suspect]) -> Finding {
-    let proofs = || suspects.iter().map(|suspect| proof(evidence, suspect));
-    let active = proofs().any(|proof| !proof.over);
-    let critical = |suspect: &Suspect| {
-        let holds_up = proof(evidence, suspect).holds_up() && !stays_below(evidence, suspect);
-        holds_up || (hangs(suspect) && held::is_held_for_long(suspect))
-    };
-    let all = || {
-        Lines(
-            suspects
-                .iter()
-                .flat_map(|s| s.deadlines.0.iter().copied())
-                .collect(),
-        )
-    };
-    let mut citations = all().cite(6);
-    if let Some(runtime) = &evidence.runtime {
-        let probed = suspects.iter().filter_map(|s| s.container).take(EACH);
-        let cite = |c: &Container| cite_probe(&inspect_call(c, suspects.len()), runtime, &c.probe);
-        citations.extend(probed.map(cite));
-    }
-    let held: Vec<_> = suspects
-        .iter()
-        .filter_map(|suspect| Some((suspect.id, suspect.holder?)))
-        .collect();
-    let cite = |(_, holder): &(_, Holder)| holder.cite(evidence);
-    citations.extend(held.iter().take(EACH).map(cite));
-    let confirmed = proofs().all(|proof| proof.sources() > 1);
-    let told = stacks::told(evidence, suspects);
-    let mut explanation = words::explain(evidence, suspects);
-    if let Some((sentence, citation)) = told {
-        explanation = format!("{explanation} {sentence}");
-        citations.push(citation);
-    }
-    Finding {
-        id: RULE.id,
-        variant: Variant::Plain,
-        title: words::title(suspects, active),
-        severity: if suspects.iter().any(critical) {
-            Severity::Critical
-        } else {
-            Severity::Warning
-        },
-        confidence: if confirmed {
-            Confidence::Confirmed
-        } else {
-            Confidence::Suspected
-        },
-        active,
-        explanation,
-        subjects: suspects
-            .iter()
-            .map(subject)
-            .chain(held.iter().map(|(id, holder)| holder.subject(id)))
-            .collect(),
-        citations,
-        remedies: if active {
-            remedies::all(evidence, suspects)
-        } else {
-            Vec::new()
-        },
-        spans: all().spans(),
-    }
-}
-
-fn subject(suspect: &Suspect) -> Subject {
-    let from_log = suspect
-        .deadlines
-        .0
-        .first()
-        .map(|group| subject_from(&group.first));
-    match (suspect.container, from_log) {
-        (Some(container), from_log) => {
-            let mut subject = subject_of(container);
-            if let (None, Some(logged)) = (&subject.pod, from_log) {
-                (subject.pod, subject.uid) = (logged.pod, logged.uid);
-            }
-            subject
-        }
-        (None, Some(logged)) => logged,
-        (None, None) => Subject {
-            kind: SubjectKind::Container,
-            id: Some(suspect.id.clone()),
-            name: None,
-            pod: None,
-            uid: None,
-            pid: None,
-        },
-    }
+    daemon_stacks::lock_of(runtime, one.id)
+        .is_some_and(|(_, holder)| matches!(holder.waits, Wait::LogDriver(_)))
 }

@@ -1,19 +1,24 @@
-//! `log-driver-blocked`: a container's output goes to a log driver that takes nothing, and dockerd waits for it with the
+//! `log-driver-blocked`: a container's output goes to a log driver that accepts nothing, and dockerd waits for it with the
 //! container's lock held.
 //!
-//! The daemon's own stacks show that wait. Without them a driver that is no file of this machine is only suspected,
-//! where a container hangs and nothing else is known to hold it. From a log alone nothing of a driver is known.
+//! dockerd's stacks show that wait. Without them a driver that sends elsewhere is only suspected, where a container hangs
+//! and nothing else is known to hold it. A log alone shows nothing of a driver.
 
 use super::{
-    EACH, daemon_stacks, holders, hung_container, is_behind,
-    lines::Lines,
-    remedies::{is_other_than_docker, remedy, restart_runtime, save_stacks},
-    runtime_down, subject_of,
-    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
+    Detection, EACH, Explains, Rule, Tier,
+    support::{
+        answer::{Absent, Answer, Draft},
+        calls::ONE_CONTAINER,
+        case::Case,
+        cite, daemon_stacks, holders,
+        log_lines::LogMatches,
+        remedies::{restart_runtime, save_stacks},
+        step, subject,
+    },
 };
 use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
+    evidence::runtime_stack::is_other_than_docker,
+    finding::{Remedy, Severity},
     io::probe::Outcome,
     kubelet::{event::ErrorClass, summary::PAUSE},
     node::Version,
@@ -26,303 +31,251 @@ use crate::{
 
 pub(super) const RULE: Rule = Rule {
     id: "log-driver-blocked",
-    title: "A container's log driver takes nothing, and dockerd waits for it",
-    explains: true,
-    bearing: Bearing {
-        behind: &["hung-container", "hung-runtime"],
-        judge,
-        ..Bearing::NONE
-    },
+    title: "dockerd is blocked writing to a container's log driver",
     page: include_str!("../../docs/findings/log-driver-blocked.md"),
-    check,
+    explains: Explains::Lag,
+    tier: Tier::Second,
+    detection: Detection::Custom(evaluate),
 };
 
-/// The drivers that write files of this machine themselves, or nothing at all.
+/// The drivers that write files of this machine, or nothing at all.
 const LOCAL: &[&str] = &["json-file", "local", "none"];
-/// From here on a container's end no longer waits for its driver without limit.
-const MENDED: &str = "20.10.13";
+/// From here on a container's end waits for its driver with a limit.
+const FIXED_IN: &str = "20.10.13";
+/// What explains a hang better, and what makes calls fail at once.
+const BETTER: &[&str] = &[
+    "runtime-down",
+    "frozen-daemon",
+    "network-storage",
+    "disk-saturated",
+    "systemd-unresponsive",
+    "netns-blocked",
+    "hung-runtime",
+];
 
-/// What is known of the driver, and of who waits for it.
+/// What is known of the driver and of what waits for it.
 struct Blocked<'a> {
     driver: String,
     /// The containers that do not answer.
     silent: Vec<&'a Container>,
-    /// The daemon's calls that wait for the driver, where its stacks show any.
+    /// dockerd's calls that wait for the driver, by its stacks.
     calls: Vec<&'a Call>,
-    /// Of those, the one that holds the lock of the one container that does not answer.
+    /// Of those, the one that holds the lock of the only silent container.
     holder: Option<&'a Call>,
-    /// The kubelet's calls for such containers that timed out, if they go on.
-    logged: Lines<'a>,
+    /// The kubelet's calls for silent containers that time out.
+    lines: LogMatches<'a>,
 }
 
-/// Log drivers are Docker's: nobody asks for one beside another runtime.
-fn judge(scene: &Scene) -> Judged {
-    if is_other_than_docker(scene.evidence) {
-        return Judged::Unasked;
-    }
-    if scene.all_answer().is_some() {
-        return Judged::out("each container answers its inspect", "docker inspect");
-    }
-    let told = scene.runtime().filter(|it| {
-        let stacks = it.docker().stacks.as_ref().map(|pending| &pending.stacks);
-        stacks.is_some_and(|stacks| stacks.whole && !stacks.hanging().is_empty())
+fn evaluate(case: &Case) -> Answer {
+    let found = case.evidence.runtime.as_ref().and_then(|runtime| {
+        let blocked = Blocked::new(case, runtime)?;
+        let shown = !blocked.calls.is_empty();
+        let suspected = || !case.has_active(BETTER) && blocked.is_suspect(case, runtime);
+        (shown || suspected()).then(|| describe(case, runtime, &blocked))
     });
-    // Docker's default says nothing of a container that was created with another, and it does not answer itself.
-    match told {
-        Some(runtime) if waiting(runtime).is_empty() => Judged::out(
-            "of the calls that hang none waits for a log driver, by dockerd's own stacks",
-            "dockerd's stacks",
-        ),
-        _ if scene.listed().is_some() => scene.open(
-            "what does not answer does not tell its log driver",
+    found.map_or_else(|| absent(case), Answer::from)
+}
+
+/// Log drivers are Docker's: beside another runtime they are no question.
+fn absent(case: &Case) -> Answer {
+    if is_other_than_docker(case.evidence) {
+        return Answer::Silent;
+    }
+    let absent = Absent::needs_runtime("docker info -f '{{.LoggingDriver}}'");
+    let shows_others =
+        |it: &&Runtime| daemon_stacks::show_all_hanging(it) && waiting(it).is_empty();
+    // Docker's default says nothing of a container that was created with another driver and does not answer.
+    if case.all_answer().is_some() {
+        absent.ruled_out("each container answers its inspect", &["docker inspect"])
+    } else if case.runtime().filter(shows_others).is_some() {
+        absent.ruled_out(
+            "none of the hanging calls waits for a log driver, by dockerd's own stacks",
+            &["dockerd's stacks"],
+        )
+    } else if case.listed().is_some() {
+        absent.left_open(
+            "the log driver of a hung container cannot be read",
             "grep -o '\"LogConfig\":{[^}]*}' /var/lib/docker/containers/*/hostconfig.json",
-        ),
-        _ => scene.needs_runtime("docker info -f '{{.LoggingDriver}}'"),
+        )
+    } else {
+        absent
     }
+    .into()
 }
 
-fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
-    let Some(runtime) = &evidence.runtime else {
-        return Vec::new();
-    };
-    let silent: Vec<_> = runtime
-        .told()
-        .filter(|container| container.probe.outcome == Outcome::TimedOut)
-        .collect();
-    let calls = waiting(runtime);
-    let blocked = match driver(runtime, &calls) {
-        Some(driver) if !LOCAL.contains(&driver.as_str()) => Blocked {
-            holder: holder(runtime, &silent),
-            logged: logged(evidence, &silent),
-            driver,
-            silent,
-            calls,
-        },
-        _ => return Vec::new(),
-    };
-    // Who tells the cause of a hang better, where they speak.
-    let better = |finding: &Finding| {
-        is_behind(finding, hung_container::RULE.id) || finding.id == runtime_down::RULE.id
-    };
-    let told = found
-        .iter()
-        .any(|finding| finding.active && better(finding));
-    if blocked.calls.is_empty() && (told || !may_be(evidence, runtime, &blocked)) {
-        return Vec::new();
-    }
-    vec![accuse(evidence, runtime, &blocked)]
-}
-
-/// Returns the daemon's calls that wait for a log driver; who only reads a log waits for new lines.
+/// dockerd's calls that wait for a log driver; one that reads a log waits for new lines.
 fn waiting(runtime: &Runtime) -> Vec<&Call> {
-    let hanging = runtime
-        .docker()
-        .stacks
-        .iter()
-        .flat_map(|pending| pending.stacks.hanging());
+    let stacks = runtime.docker().stacks.iter();
+    let hanging = stacks.flat_map(|pending| pending.stacks.hanging());
     hanging
         .filter(|call| matches!(call.waits, Wait::LogDriver(_)) && call.verb != Verb::Logs)
         .collect()
 }
 
-/// Returns the driver that is waited for, else the one that containers have that name none.
+impl<'a> Blocked<'a> {
+    fn new(case: &Case<'a>, runtime: &'a Runtime) -> Option<Self> {
+        let calls = waiting(runtime);
+        let driver = driver(runtime, &calls).filter(|it| !LOCAL.contains(&it.as_str()))?;
+        let silent = runtime.told();
+        let silent: Vec<_> = silent
+            .filter(|it| it.probe.outcome == Outcome::TimedOut)
+            .collect();
+        let holder = match &silent[..] {
+            [one] => daemon_stacks::lock_of(runtime, &one.id).map(|(_, holder)| holder),
+            _ => None,
+        };
+        let all = case.failed(ONE_CONTAINER, ErrorClass::Deadline);
+        let theirs = all.filter(|group| {
+            let id = group.first.subject();
+            id.is_some_and(|id| silent.iter().any(|it| it.id.matches(id)))
+        });
+        let lines = Some(theirs.latest());
+        let lasts =
+            |it: &LogMatches| it.go_on(case.evidence) && it.are_recent(case.evidence, PAUSE);
+        Some(Self {
+            holder: holder.filter(|it| matches!(it.waits, Wait::LogDriver(_))),
+            lines: lines.filter(lasts).unwrap_or_default(),
+            driver,
+            silent,
+            calls,
+        })
+    }
+
+    /// Whether the driver may block where no stack shows it: a container hangs, nothing is known to hold it, its output
+    /// is not dropped, and the stacks show no other wait.
+    fn is_suspect(&self, case: &Case, runtime: &Runtime) -> bool {
+        let evidence = case.evidence;
+        let is_free = |it: &&Container| holders::of_container(evidence, &it.id).is_none();
+        let mut drivers = runtime
+            .told()
+            .filter_map(|it| it.inspected.as_ref()?.logs.as_ref());
+        self.silent.iter().any(is_free)
+            && !drivers.any(|it| it.name == self.driver && it.drops)
+            && !daemon_stacks::show_all_hanging(runtime)
+            && holders::waiting_thread(evidence).is_none()
+    }
+}
+
+/// The driver that is waited for, else that of containers which name none.
 fn driver(runtime: &Runtime, calls: &[&Call]) -> Option<String> {
     let waited = calls.iter().find_map(|call| match &call.waits {
+        // dockerd's package for json-file has another name.
+        Wait::LogDriver(driver) if driver.as_deref() == Some("jsonfilelog") => {
+            Some("json-file".to_owned())
+        }
         Wait::LogDriver(driver) => driver.clone(),
         _ => None,
     });
-    let configured = || {
-        let inspected = runtime.told().filter_map(|it| it.inspected.as_ref());
-        let remote = inspected.filter_map(|it| it.logs.as_ref());
-        let mut remote = remote.filter(|it| !LOCAL.contains(&it.name.as_str()));
-        let of_others = remote.next().map(|it| it.name.clone());
-        match &runtime.docker().log_driver {
-            Some(driver) if !LOCAL.contains(&driver.as_str()) => Some(driver.clone()),
-            // Where info does not answer, what the other containers have.
-            driver => of_others.or_else(|| driver.clone()),
-        }
+    let is_remote = |name: &String| !LOCAL.contains(&name.as_str());
+    let default = runtime.docker().log_driver.as_ref();
+    let mut others = runtime
+        .told()
+        .filter_map(|it| Some(&it.inspected.as_ref()?.logs.as_ref()?.name));
+    // Where info hangs or names a local one, what the other containers have.
+    let mut configured = || {
+        let remote = default.filter(|it| is_remote(it));
+        remote
+            .or_else(|| others.find(|it| is_remote(it)))
+            .or(default)
     };
-    // dockerd's own package for json-file is called otherwise.
-    waited
-        .map(|driver| match driver.as_str() {
-            "jsonfilelog" => "json-file".to_owned(),
-            _ => driver,
-        })
-        .or_else(configured)
+    waited.or_else(|| configured().cloned())
 }
 
-/// Returns the call that holds the lock of the one container that does not answer, if it waits for a log driver.
-fn holder<'a>(runtime: &'a Runtime, silent: &[&Container]) -> Option<&'a Call> {
-    let pending = runtime.docker().stacks.as_ref()?;
-    let ([one], [id]) = (silent, &pending.pending[..]) else {
-        return None;
+fn describe(case: &Case, runtime: &Runtime, blocked: &Blocked) -> Draft {
+    let Blocked {
+        driver,
+        silent,
+        calls,
+        holder,
+        lines,
+    } = blocked;
+    // The stacks and the inspect are one source; the kubelet's time-outs are the other.
+    let agreed = holder.is_some() && !lines.is_empty();
+    let (severity, title) = match (calls.is_empty(), agreed) {
+        (true, _) => (Severity::Warning, "dockerd may be blocked writing to"),
+        (false, false) => (Severity::Warning, "dockerd is blocked writing to"),
+        (false, true) => (Severity::Critical, "dockerd is blocked writing to"),
     };
-    let holder = pending.stacks.our_lock()?.holder?;
-    (one.id.matches(id) && matches!(holder.waits, Wait::LogDriver(_))).then_some(holder)
-}
-
-/// Returns the kubelet's calls for the containers that do not answer that timed out, if they go on.
-fn logged<'a>(evidence: &'a Evidence, silent: &[&Container]) -> Lines<'a> {
-    let all = Lines::failed(evidence, hung_container::CALLS, ErrorClass::Deadline);
-    let theirs = all.0.into_iter().filter(|group| {
-        let id = group.first.subject();
-        id.is_some_and(|id| silent.iter().any(|container| container.id.matches(id)))
-    });
-    let lines = Lines(theirs.collect()).latest();
-    match lines.go_on(evidence) && lines.are_recent(evidence, PAUSE) {
-        true => lines,
-        false => Lines::default(),
-    }
-}
-
-/// Returns whether the driver may be what is waited for, where no stack shows it: a container hangs, nobody is known to
-/// hold it, its output may be waited for, and no stacks show another wait.
-fn may_be(evidence: &Evidence, runtime: &Runtime, blocked: &Blocked) -> bool {
-    let held = |container: &&Container| holders::of_container(evidence, &container.id).is_some();
-    let drops = {
-        let inspected = runtime.told().filter_map(|it| it.inspected.as_ref());
-        let mut drivers = inspected.filter_map(|it| it.logs.as_ref());
-        drivers.any(|it| it.name == blocked.driver && it.drops)
+    let what = match (holder, calls.is_empty()) {
+        (Some(holder), _) => format!(
+            "dockerd's own stacks show what holds the lock of the hung container: {}.",
+            daemon_stacks::doing(holder)
+        ),
+        (None, false) => format!(
+            "By dockerd's own stacks these calls wait for a log driver, for an unknown container: {}.",
+            daemon_stacks::listed(calls)
+        ),
+        (None, true) => format!(
+            "A container does not answer, no OCI runtime process is known to hold it, and containers' output goes to the log driver {driver}, which sends it elsewhere. dockerd's stacks would show whether it waits for that."
+        ),
     };
-    let free = blocked.silent.iter().any(|container| !held(container));
-    let stacks = runtime
-        .docker()
-        .stacks
-        .as_ref()
-        .is_some_and(|pending| pending.stacks.whole && !pending.stacks.hanging().is_empty());
-    free && !drops && !stacks && holders::waiting_thread(evidence).is_none()
+    Draft::new(severity, format!("{title} the log driver {driver}"))
+        .say(what)
+        .say(format!(
+            "Docker passes a container's output to {driver} and waits for it; while the receiver accepts nothing, the container's start or end hangs, and the kubelet's relist waits for its status."
+        ))
+        .say(version_text(runtime))
+        .about(silent.iter().take(EACH).map(|it| subject::container(it)))
+        .about([subject::daemon("dockerd")])
+        .lines(lines, 3)
+        .cite(cite_driver(runtime, blocked))
+        .cite((!calls.is_empty()).then(|| daemon_stacks::cite(runtime, calls)))
+        .confirmed_if(agreed)
+        .spans(lines)
+        .steps(steps(case, blocked))
 }
 
-fn accuse(evidence: &Evidence, runtime: &Runtime, blocked: &Blocked) -> Finding {
-    let seen = !blocked.calls.is_empty();
-    let logged = !blocked.logged.is_empty();
-    let mut citations = blocked.logged.cite(3);
-    citations.extend(cite_driver(runtime, blocked));
-    if seen {
-        citations.push(daemon_stacks::cite(runtime, &blocked.calls));
-    }
-    let mut subjects: Vec<_> = blocked
-        .silent
-        .iter()
-        .take(EACH)
-        .map(|container| subject_of(container))
-        .collect();
-    subjects.push(Subject {
-        kind: SubjectKind::Daemon,
-        id: None,
-        name: Some("dockerd".to_owned()),
-        pod: None,
-        uid: None,
-        pid: None,
-    });
-    Finding {
-        id: RULE.id,
-        variant: Variant::Plain,
-        title: match seen {
-            true => format!("dockerd waits for the log driver {}", blocked.driver),
-            false => format!(
-                "dockerd may be waiting for the log driver {}",
-                blocked.driver
-            ),
-        },
-        severity: match seen && logged && blocked.holder.is_some() {
-            true => Severity::Critical,
-            false => Severity::Warning,
-        },
-        // The stacks and the inspect are one source's; the kubelet's time-outs are another's.
-        confidence: match blocked.holder.is_some() && logged {
-            true => Confidence::Confirmed,
-            false => Confidence::Suspected,
-        },
-        active: true,
-        explanation: explain(runtime, blocked),
-        subjects,
-        citations,
-        remedies: remedies(evidence, blocked),
-        spans: blocked.logged.spans(),
-    }
+fn version_text(runtime: &Runtime) -> String {
+    let own = runtime.versions.daemon.as_deref().and_then(Version::parse);
+    let old = own
+        .zip(Version::parse(FIXED_IN))
+        .filter(|(own, fixed)| own < fixed);
+    old.map_or_else(String::new, |(own, _)| {
+        format!(
+            "At a container's end Docker {own} waits without limit; from {FIXED_IN} on it does not."
+        )
+    })
 }
 
-/// Cites what says which driver it is, where Docker told.
+/// What shows which driver it is, where Docker said so.
 fn cite_driver(runtime: &Runtime, blocked: &Blocked) -> Option<Citation> {
-    let (source, text) = match &runtime.docker().log_driver {
+    let (call, text) = match &runtime.docker().log_driver {
         Some(driver) if *driver == blocked.driver => ("docker info", "the log driver is"),
         _ if blocked.calls.is_empty() => ("docker inspect", "other containers' log driver is"),
         _ => return None,
     };
-    Some(Citation {
-        is_call: true,
-        source: source.to_owned().into(),
-        line: None,
-        time: Some(runtime.asked_at),
-        text: format!("{text} {}", blocked.driver).into(),
-    })
+    Some(cite::call(
+        call,
+        runtime,
+        format!("{text} {}", blocked.driver),
+    ))
 }
 
-fn explain(runtime: &Runtime, blocked: &Blocked) -> String {
-    let driver = &blocked.driver;
-    let mut text = Vec::new();
-    match (blocked.holder, blocked.calls.is_empty()) {
-        (Some(holder), _) => text.push(format!(
-            "What holds the lock of the container that does not answer is, by dockerd's own stacks, {}.",
-            daemon_stacks::doing(holder)
-        )),
-        (None, false) => text.push(format!(
-            "By dockerd's own stacks these calls wait for a log driver, for which container they do not tell: {}.",
-            daemon_stacks::listed(&blocked.calls)
-        )),
-        (None, true) => text.push(format!(
-            "A container does not answer, no process of the OCI runtime is known to hold it, and containers' output goes to the log driver {driver}, which is no file of this machine. dockerd's stacks would tell whether that is what it waits for."
-        )),
-    }
-    text.push(format!(
-        "Docker hands a container's output to {driver} and waits for it; while the receiver takes nothing, a start or the end of a container goes no further, and the kubelet's relist waits for its status."
-    ));
-    let mended = Version::parse(MENDED);
-    let own = runtime.versions.daemon.as_deref().and_then(Version::parse);
-    if let Some((own, mended)) = own.zip(mended)
-        && own < mended
-    {
-        text.push(format!(
-            "Docker {own} waits so without limit at a container's end; from {MENDED} on it does not."
-        ));
-    }
-    text.join(" ")
-}
-
-/// Returns the setting by which a driver does not wait for its connection, if it has one. `mode=non-blocking` puts a
-/// buffer behind a driver that is connected already (moby:container/container.go `StartLogger`).
-fn without_wait(driver: &str) -> &'static str {
-    match driver {
+fn steps(case: &Case, blocked: &Blocked) -> Vec<Remedy> {
+    // `mode=non-blocking` puts a buffer behind a driver that is connected already (moby:container/container.go
+    // `StartLogger`).
+    let without_wait = match blocked.driver.as_str() {
         "fluentd" => {
             ", or \"log-opts\": {\"fluentd-async\": \"true\"} (before Docker 20.10: fluentd-async-connect)"
         }
         "syslog" => ", or \"log-opts\": {\"syslog-address\": \"udp://HOST:514\"}",
         _ => "",
-    }
-}
-
-fn remedies(evidence: &Evidence, blocked: &Blocked) -> Vec<Remedy> {
-    let mut remedies = vec![
-        remedy(
-            "See which driver it is and where it sends; then bring its receiver back",
-            Risk::Safe,
-            "docker info --format '{{.LoggingDriver}}'; cat /etc/docker/daemon.json",
-            "nothing; a receiver that takes lines again frees all that waits",
-        ),
-        save_stacks(evidence),
-    ];
-    if !blocked.silent.is_empty() {
-        remedies.push(restart_runtime(evidence));
-    }
-    remedies.push(remedy(
-        "Never wait for it again: write to a file of this machine, or connect without a wait",
-        Risk::Node,
+    };
+    let look = step::look(
+        "See which driver it is and where it sends; then restore its receiver",
+        "docker info --format '{{.LoggingDriver}}'; cat /etc/docker/daemon.json",
+    )
+    .note("once the receiver accepts lines again, all that waits resumes");
+    let switch = step::node(
+        "Prevent it: write to a file of this machine, or connect without waiting",
         format!(
-            "# in /etc/docker/daemon.json: \"log-driver\": \"local\"{}; then: systemctl restart docker",
-            without_wait(&blocked.driver)
+            "# in /etc/docker/daemon.json: \"log-driver\": \"local\"{without_wait}; then: systemctl restart docker"
         ),
-        "counts for containers that are created from then on; drain the node first. \"mode\": \"non-blocking\" would not do: it drops output in place of waiting, but a start still waits for the connection",
-    ));
-    remedies
+        "applies to containers created from then on; drain the node first. \"mode\": \"non-blocking\" does not help: it drops output in place of waiting, but a start still waits for the connection",
+    );
+    let restart = (!blocked.silent.is_empty()).then(|| restart_runtime(case.evidence));
+    let mut steps = vec![look, save_stacks(case.evidence)];
+    steps.extend(restart);
+    steps.push(switch);
+    steps
 }

@@ -1,225 +1,188 @@
-//! `slow-relist`: relists work and take long. An early warning, before the PLEG is unhealthy.
+//! `slow-relist`: relists succeed and take long. An early warning, before the PLEG is unhealthy.
 //!
-//! Two sources: the kubelet's metrics, which mostly count from its start, and our own calls, of now. Where something
-//! hangs, or a pile of containers is the reason, another rule speaks.
+//! Two sources: the kubelet's metrics, which mostly count from its start, and plegdoctor's own calls of now. Where a call
+//! hangs, or a pile of containers is the reason, another rule has the finding.
 
 use super::{
-    cite_probe, count, is_cause, kubelet,
-    kubelet::cite,
-    node,
-    support::old_form::{Bearing, OldRule as Rule},
-    took,
+    Detection, Explains, Rule, Tier, is_cause,
+    support::{
+        answer::{Answer, Draft},
+        case::Case,
+        cite,
+        kubelet_metrics::{self, lag},
+        step,
+        wording::{count, took},
+    },
 };
 use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
+    finding::Severity,
     io::probe::Probe,
-    kubelet::{Age, Kubelet, Metrics, Quantiles, histogram::human, summary::Log},
+    kubelet::{Age, Kubelet, Quantiles, histogram::human, summary::Log},
     runtime::{Call, Runtime},
     syntax::{citation::Citation, duration},
 };
 use chrono::TimeDelta;
-use std::time::Duration;
 
 pub(super) const RULE: Rule = Rule {
     id: "slow-relist",
-    title: "Relists take long: the PLEG is near to being unhealthy",
-    explains: false,
-    bearing: Bearing::NONE,
+    title: "Relists are slow: PLEG is close to unhealthy",
     page: include_str!("../../docs/findings/slow-relist.md"),
-    check,
+    explains: Explains::Nothing,
+    tier: Tier::Second,
+    detection: Detection::Custom(evaluate),
 };
 
-/// A relist of so many seconds is late: see `runtime::relist`.
-const LATE: f64 = 5.0;
-/// … and half of all that take longer than this leave no doubt.
-const LATE_HALF: f64 = 1.0;
-/// What share of relists may be late.
-const SHARE: f64 = 0.01;
-/// Fewer relists tell nothing of a share of one in a hundred …
-const ENOUGH: f64 = 100.0;
-/// … or of a half.
-const ENOUGH_HALF: f64 = 20.0;
-/// A stamp of the last relist that is older: the kubelet writes it every second, at the worst every 10 s.
-const STALE: TimeDelta = TimeDelta::seconds(20);
+/// A relist that takes longer is late, see `runtime::relist`: at most one in a hundred may be …
+const LATE_SECONDS: f64 = 5.0;
+const MAX_LATE_SHARE: f64 = 0.01;
+/// … of at least so many.
+const MIN_RELISTS: f64 = 100.0;
+/// More than half that take longer than this leave no doubt, of at least so many.
+const LATE_MEDIAN_SECONDS: f64 = 1.0;
+const MIN_RELISTS_FOR_MEDIAN: f64 = 20.0;
+/// A start comes a second after the end of the relist before.
+const LATE_START_MEDIAN_SECONDS: f64 = 2.5;
+/// The kubelet stamps its last relist every second, every 10 s at worst.
+const MAX_STAMP_AGE: TimeDelta = TimeDelta::seconds(20);
 
-fn check(evidence: &Evidence, found: &[Finding]) -> Vec<Finding> {
-    let explained = found
-        .iter()
-        .any(|finding| is_cause(finding) && finding.active);
-    let told_kubelet = kubelet::of(evidence);
-    let unhealthy = told_kubelet.is_some_and(|kubelet| kubelet.overdue().is_some());
-    let log = evidence.log.as_ref();
-    let outage = log.is_some_and(Log::has_outage);
-    if explained || unhealthy || outage {
-        return Vec::new();
-    }
-    // Slow relists of an outage that the log tells, or of a cause that is over, are no news.
-    let known = log.is_some_and(|log| !log.incidents.is_empty()) || found.iter().any(is_cause);
-    let told = told_kubelet.and_then(|kubelet| told(kubelet, known));
-    let own = evidence.listed().and_then(own);
-    if told.is_none() && own.is_none() {
-        return Vec::new();
-    }
-    let both = told.is_some() && own.is_some();
-    let (mut words, mut citations) = (Vec::new(), Vec::new());
-    for Slow { text, cited } in told.into_iter().chain(own) {
-        words.push(text);
-        citations.extend(cited);
-    }
-    vec![Finding {
-        id: RULE.id,
-        variant: Variant::Plain,
-        title: RULE.title.to_owned(),
-        severity: Severity::Warning,
-        confidence: if both {
-            Confidence::Confirmed
-        } else {
-            Confidence::Suspected
-        },
-        active: true,
-        explanation: format!(
-            "{} A relist lists all containers and asks the status of each pod that changed, one after the other. If none has listed for 3 minutes, the kubelet calls its PLEG unhealthy and the node goes NotReady.",
-            words.join(" ")
-        ),
-        subjects: vec![node(evidence)],
-        citations,
-        remedies: remedies(),
-        spans: Vec::new(),
-    }]
-}
-
-/// What is slow, in words, and what proves it.
+/// What is slow: sentences, and their proof.
+#[derive(Default)]
 struct Slow {
-    text: String,
+    sentences: Vec<String>,
     cited: Vec<Citation>,
 }
 
-/// What the kubelet's metrics show; `known` leaves out what an outage that is known explains.
-fn told(kubelet: &Kubelet, known: bool) -> Option<Slow> {
+fn evaluate(case: &Case) -> Answer {
+    let kubelet = kubelet_metrics::of(case.evidence);
+    let is_unhealthy = kubelet.is_some_and(|it| it.overdue().is_some());
+    let mut causes = case.findings.iter().filter(|it| is_cause(it));
+    let is_explained = causes.clone().any(|it| it.active);
+    if is_explained || is_unhealthy || case.log().is_some_and(Log::has_outage) {
+        return Answer::Silent;
+    }
+    // An outage in the log, or a resolved cause, explains slow relists since the kubelet's start.
+    let had_outage = case.log().is_some_and(|log| !log.incidents.is_empty());
+    let is_known = had_outage || causes.next().is_some();
+    let metrics = kubelet.and_then(|it| from_metrics(it, is_known));
+    let calls = case.evidence.listed().and_then(from_calls);
+    if metrics.is_none() && calls.is_none() {
+        return Answer::Silent;
+    }
+    let agreed = metrics.is_some() && calls.is_some();
+    let mut draft = Draft::new(Severity::Warning, RULE.title);
+    for slow in [metrics, calls].into_iter().flatten() {
+        draft = draft.say(slow.sentences.join(" ")).seen(slow.cited);
+    }
+    draft
+        .say("A relist lists all containers and gets the status of each changed pod, one after the other. If no relist succeeds for 3 minutes, the kubelet reports PLEG unhealthy and the node is NotReady.")
+        .confirmed_if(agreed)
+        .steps([
+            step::look("See which containers answer slowly", "plegdoctor probe"),
+            step::look(
+                "See whether disks or CPUs are at their limit",
+                "vmstat 1 5; iostat -x 1 5",
+            ),
+        ])
+        .into()
+}
+
+/// By the kubelet's metrics; `is_known` leaves out what a known outage explains.
+fn from_metrics(kubelet: &Kubelet, is_known: bool) -> Option<Slow> {
     let metrics = kubelet.metrics.as_ref()?;
-    let mut texts = Vec::new();
-    let mut cited = Vec::new();
-    if let Some(age) = stale(kubelet, metrics) {
-        let words = kubelet::lag(kubelet, age);
+    let mut slow = Slow::default();
+    let is_stale = |age: &Age| !metrics.evented && age.least() > MAX_STAMP_AGE;
+    if let Some(age) = kubelet.relist_age().filter(is_stale) {
+        let lag = lag(kubelet, age);
         let late = match age {
             Age::Exactly(_) => "is late now",
             Age::AtLeast(_) => "was late when its metrics were saved",
         };
-        texts.push(format!("The kubelet's relist {late}: {words}."));
-        cited.push(cite(kubelet, words));
+        slow.sentences
+            .push(format!("The kubelet's relist {late}: {lag}."));
+        slow.cited.push(kubelet_metrics::cite(kubelet, lag));
     }
-    let since = match kubelet.age().and_then(|age| TimeDelta::from_std(age).ok()) {
-        Some(age) => format!("since the kubelet's start {} ago", duration::human(age)),
-        None => "since the kubelet's start".to_owned(),
-    };
-    // With the evented PLEG relists are rare, and 5 minutes apart.
+    let age = kubelet.age().and_then(|age| TimeDelta::from_std(age).ok());
+    let ago = age.map_or_else(String::new, |age| format!(" {} ago", duration::human(age)));
+    let since = format!("since the kubelet's start{ago}");
+    let durations = metrics.relist.as_ref().and_then(|it| {
+        let what = ("relists took", "", LATE_MEDIAN_SECONDS);
+        many_are_slow(it, is_known, what, &since)
+    });
+    // That starts are late follows from slow relists. With the evented PLEG relists are 5 minutes apart.
     let interval = metrics.interval.as_ref().filter(|_| !metrics.evented);
-    for (what, verb, spread) in [
-        ("relists", "took", metrics.relist.as_ref()),
-        ("starts of a relist", "came", interval),
-    ] {
-        let Some(words) = spread.and_then(|spread| slow(spread, known, (what, verb), &since))
-        else {
-            continue;
-        };
-        texts.push(format!("By the kubelet's metrics, {words}."));
-        cited.push(cite(kubelet, words));
-        // That the next one starts late follows from the first being slow.
-        break;
+    let starts = || {
+        let what = (
+            "starts of a relist came",
+            " after the one before",
+            LATE_START_MEDIAN_SECONDS,
+        );
+        many_are_slow(interval?, is_known, what, &since)
+    };
+    if let Some(text) = durations.or_else(starts) {
+        slow.sentences
+            .push(format!("By the kubelet's metrics, {text}."));
+        slow.cited.push(kubelet_metrics::cite(kubelet, text));
     }
-    (!texts.is_empty()).then(|| Slow {
-        text: texts.join(" "),
-        cited,
-    })
+    (!slow.cited.is_empty()).then_some(slow)
 }
 
-/// Returns the age of the last relist where it is beyond what a working one leaves.
-fn stale(kubelet: &Kubelet, metrics: &Metrics) -> Option<Age> {
-    let age = kubelet.relist_age()?;
-    (!metrics.evented && age.least() > STALE).then_some(age)
-}
-
-/// Returns in words that many are slow, if so.
-fn slow(
+/// That many are slow, if so: "20 of 1000 relists took more than 5 s since …".
+fn many_are_slow(
     spread: &Quantiles,
-    known: bool,
-    (what, verb): (&str, &str),
+    is_known: bool,
+    (what, after, late_median): (&str, &str, f64),
     since: &str,
 ) -> Option<String> {
-    let (half, most) = (spread.quantile(0.5), spread.quantile(0.99));
+    let (median, most) = (spread.quantile(0.5), spread.quantile(0.99));
     if spread.is_recent() {
-        let late = half.seconds() > LATE_HALF || most.seconds() > LATE;
+        let late = median.seconds() > LATE_MEDIAN_SECONDS || most.seconds() > LATE_SECONDS;
+        let noun = what.rsplit_once(' ').map_or(what, |(noun, _)| noun);
         return late.then(|| {
             format!(
-                "of the last 10 minutes' {what} the median is {half}, the 99th percentile {most}"
+                "of the last 10 minutes' {noun} the median is {median}, the 99th percentile {most}"
             )
         });
     }
     let all = spread.count;
-    let share = |seconds| spread.longer_than(seconds).unwrap_or(0.0);
-    let after = if verb == "came" {
-        " after the one before"
-    } else {
-        ""
+    let longer = |seconds| spread.longer_than(seconds).unwrap_or(0.0);
+    let text = |seconds: f64| {
+        let (late, length) = (longer(seconds), human(seconds));
+        format!("{late:.0} of {all:.0} {what} more than {length}{after} {since}")
     };
-    let tell = |seconds: f64| {
-        let (late, length) = (share(seconds), human(seconds));
-        format!("{late:.0} of {all:.0} {what} {verb} more than {length}{after} {since}")
-    };
-    // A start comes a second after the end of the one before.
-    let half_late = if verb == "came" { 2.5 } else { LATE_HALF };
-    if all >= ENOUGH_HALF && share(half_late) * 2.0 > all {
-        return Some(tell(half_late));
+    if all >= MIN_RELISTS_FOR_MEDIAN && longer(late_median) * 2.0 > all {
+        return Some(text(late_median));
     }
-    (!known && all >= ENOUGH && share(LATE) > all * SHARE).then(|| tell(LATE))
+    let many = all >= MIN_RELISTS && longer(LATE_SECONDS) > all * MAX_LATE_SHARE;
+    (many && !is_known).then(|| text(LATE_SECONDS))
 }
 
-/// What our own calls show: all answered, and slowly.
-fn own(runtime: &Runtime) -> Option<Slow> {
+/// By plegdoctor's own calls: all answered, and slowly.
+fn from_calls(runtime: &Runtime) -> Option<Slow> {
     let relist = runtime.relist();
-    let (one, all) = (relist.one_changed(), relist.all_changed());
     if !relist.is_whole() || !relist.is_slow() {
         return None;
     }
-    let seconds = |time: Duration| human(time.as_secs_f64());
-    let list = took(runtime.probe(Call::List));
-    let pods = count(relist.pods, "pod");
-    let text = format!(
-        "By our own calls a relist takes {} where one pod changed, and {} where all did: a list took {list}, and the statuses of {pods} took {} one after the other.",
-        seconds(one),
-        seconds(all),
-        seconds(relist.statuses),
-    );
-    let statuses = Probe {
+    let [one, all, statuses] = [relist.one_changed(), relist.all_changed(), relist.statuses]
+        .map(|it| human(it.as_secs_f64()));
+    let list = runtime.probe(Call::List);
+    let together = Probe {
         took: relist.statuses,
-        ..runtime.probe(Call::List).clone()
+        ..list.clone()
     };
-    let mut summed = cite_probe("docker inspect", runtime, &statuses);
-    let asked = count(relist.asked, "container");
-    summed.text = format!("{asked} of pods answered in {} together", took(&statuses)).into();
+    let text = format!(
+        "{} of pods answered in {} together",
+        count(relist.asked, "container"),
+        took(&together)
+    );
     Some(Slow {
-        text,
+        sentences: vec![format!(
+            "By plegdoctor's own calls a relist takes {one} where one pod changed, and {all} where all did: a list took {}, and the statuses of {} took {statuses} one after the other.",
+            took(list),
+            count(relist.pods, "pod"),
+        )],
         cited: vec![
-            cite_probe("docker list", runtime, runtime.probe(Call::List)),
-            summed,
+            cite::probe("docker list", runtime, list),
+            cite::call("docker inspect", runtime, text),
         ],
     })
-}
-
-fn remedies() -> Vec<Remedy> {
-    let look = |title: &str, command: &str| Remedy {
-        title: title.to_owned(),
-        risk: Risk::Safe,
-        command: command.to_owned(),
-        cost: "nothing; it only looks".to_owned(),
-        actions: Vec::new(),
-    };
-    vec![
-        look("See which containers answer slowly", "plegdoctor probe"),
-        look(
-            "See whether disks or processors are at their limit",
-            "vmstat 1 5; iostat -x 1 5",
-        ),
-    ]
 }

@@ -1,65 +1,53 @@
-//! `starting-up`: the kubelet started a moment ago, and the PLEG line is harmless.
-//!
-//! Speaks only while it lasts; start-ups that ended well are not worth a word.
+//! `starting-up`: the kubelet started a moment ago, and its PLEG line is harmless. Start-ups that ended well are no finding.
 
 use super::{
-    clock,
-    lines::Lines,
-    node,
-    support::old_form::{Bearing, OldRule as Rule},
+    Detection, Explains, Rule, Tier,
+    support::{
+        answer::{Answer, Draft},
+        case::Case,
+        wording::clock,
+    },
 };
 use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Severity, Variant},
+    finding::Severity,
     kubelet::{event::Kind, incident::START_UP},
+    syntax::time::Time,
 };
 
 pub(super) const RULE: Rule = Rule {
     id: "starting-up",
     title: "The kubelet has just started",
-    explains: false,
-    bearing: Bearing::NONE,
     page: include_str!("../../docs/findings/starting-up.md"),
-    check,
+    explains: Explains::Nothing,
+    tier: Tier::First,
+    detection: Detection::Custom(evaluate),
 };
 
-fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
-    let Some(log) = &evidence.log else {
-        return Vec::new();
+fn evaluate(case: &Case) -> Answer {
+    let lines = case.lines(&[Kind::PlegNever, Kind::RuntimeStatusPending]);
+    let started = lines.last().and_then(|last| {
+        let started = start_before(case, last).or(lines.first())?;
+        let log = case.log()?;
+        // The first relist and the first status check take a second or two where all is well.
+        let has_ended = log.last.is_some_and(|end| end - started > START_UP)
+            || log.recovery_after(last).is_some();
+        let evidence = case.evidence;
+        let is_now = evidence.now - started <= START_UP || evidence.runtime.is_none();
+        (is_now && !has_ended).then_some(started)
+    });
+    let Some(started) = started else {
+        return Answer::Silent;
     };
-    let lines = Lines::of(evidence, &[Kind::PlegNever, Kind::RuntimeStatusPending]);
-    let Some(last) = lines.last() else {
-        return Vec::new();
-    };
-    let starts = log.starts.iter().rev().filter_map(|start| start.at);
-    let Some(started) = starts
-        .filter(|start| *start <= last)
-        .max()
-        .or(lines.first())
-    else {
-        return Vec::new();
-    };
-    // The first relist and the first status check follow within a second or two where all is well.
-    let ended =
-        log.last.is_some_and(|end| end - started > START_UP) || log.recovery_after(last).is_some();
-    let now = evidence.now - started <= START_UP || evidence.runtime.is_none();
-    if ended || !now {
-        return Vec::new();
-    }
-    let started = clock(evidence, Some(started));
-    vec![Finding {
-        id: RULE.id,
-        variant: Variant::Plain,
-        title: RULE.title.to_owned(),
-        severity: Severity::Info,
-        confidence: Confidence::Suspected,
-        active: true,
-        explanation: format!(
-            "The kubelet started at {started}. Until its first relist and its first check of the runtime are done it says \"PLEG is not healthy: pleg has yet to be successful\"; that is normal for some seconds. If it still says so after a minute, run plegdoctor again."
-        ),
-        subjects: vec![node(evidence)],
-        citations: lines.cite(3),
-        remedies: Vec::new(),
-        spans: Vec::new(),
-    }]
+    Draft::new(Severity::Info, RULE.title)
+        .say(format!(
+            "The kubelet started at {}. It logs \"PLEG is not healthy: pleg has yet to be successful\" until its first relist and its first check of the runtime succeed; that is normal for some seconds. If the line still comes after a minute, run plegdoctor again.",
+            clock(case.evidence, Some(started))
+        ))
+        .lines(&lines, 3)
+        .into()
+}
+
+fn start_before(case: &Case, time: Time) -> Option<Time> {
+    let starts = case.log()?.starts.iter().filter_map(|start| start.at);
+    starts.filter(|start| *start <= time).max()
 }

@@ -15,6 +15,7 @@ pub(crate) mod next_step;
 pub(crate) mod old_form;
 pub(crate) mod on_disk;
 pub(crate) mod remedies;
+pub(crate) mod rotating_timeouts;
 pub(crate) mod signature;
 pub(crate) mod step;
 pub(crate) mod subject;

@@ -336,6 +336,12 @@ impl Draft {
 
     /// The stretches of time that it explains.
     #[must_use]
+    pub(crate) fn span(mut self, span: (Time, Time)) -> Self {
+        self.spans.push(span);
+        self
+    }
+
+    #[must_use]
     pub(crate) fn spans(mut self, lines: &LogMatches) -> Self {
         self.spans.extend(lines.spans());
         self

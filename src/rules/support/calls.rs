@@ -2,6 +2,9 @@
 
 use crate::kubelet::event::Kind;
 
+/// The calls that fail at once where nothing listens.
+pub(crate) use crate::evidence::runtime_stack::CONNECT_CALLS as REFUSED;
+
 /// The calls that a list of containers fails within: a relist, a clean-up.
 pub(crate) const LIST_AND_CLEAN_UP: &[Kind] = &[
     Kind::ListSandboxesFailed,
@@ -22,8 +25,8 @@ pub(crate) const NETWORK_AND_STATUS: &[Kind] = &[
     Kind::SandboxStatusFailed,
 ];
 
-/// The calls that fail at once where nothing listens.
-pub(crate) const REFUSED: &[Kind] = &[
+/// The calls that time out for all containers when the runtime as a whole hangs.
+pub(crate) const WHOLE_RUNTIME: &[Kind] = &[
     Kind::ListSandboxesFailed,
     Kind::ListContainersFailed,
     Kind::ListStreamFailed,
@@ -31,11 +34,19 @@ pub(crate) const REFUSED: &[Kind] = &[
     Kind::RuntimeVersionFailed,
     Kind::RuntimeStatusFailed,
     Kind::RuntimeSanityFailed,
-    Kind::CriConnectFailed,
-    Kind::RunSandboxFailed,
+];
+
+/// The calls that wait for a container's lock and name the container.
+pub(crate) const ONE_CONTAINER: &[Kind] = &[
     Kind::SandboxStatusFailed,
     Kind::ContainerStatusFailed,
-    Kind::RuntimeNotReady,
-    Kind::ContainerGcFailed,
-    Kind::CleanPodsFailed,
+    Kind::StopSandboxFailed,
+    Kind::StopContainerFailed,
+    Kind::StartContainerFailed,
+    Kind::RemoveSandboxFailed,
+    Kind::RemoveContainerFailed,
+    Kind::GcStopContainerFailed,
 ];
+
+/// … of these, the ones that a relist waits for.
+pub(crate) const STATUS: &[Kind] = &[Kind::SandboxStatusFailed, Kind::ContainerStatusFailed];

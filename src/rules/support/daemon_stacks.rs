@@ -1,62 +1,68 @@
-//! The words for what a daemon's stacks tell, for the rules that cite them.
+//! What dockerd's stacks show of its hanging calls, as sentences and citations.
 
-use super::wording::count;
+use super::{cite::call as cite_call, wording::count};
 use crate::{
     runtime::{
         Runtime,
-        stacks::{Call, Guard, Verb, Wait},
+        stacks::{Call, Guard, Held, Verb, Wait},
     },
-    syntax::citation::Citation,
+    syntax::{citation::Citation, id::ContainerId},
 };
 
 /// Kinds of hanging calls named in one sentence.
-const NAMED: usize = 4;
+const MAX_KINDS: usize = 4;
 
-/// Returns `a start that has waited for containerd (tasks.Create) for at least 14 minutes`.
+/// Whether the stacks are complete and show calls that hang.
+pub(crate) fn show_all_hanging(runtime: &Runtime) -> bool {
+    let pending = runtime.docker().stacks.as_ref();
+    pending.is_some_and(|it| it.stacks.whole && !it.stacks.hanging().is_empty())
+}
+
+/// The lock that our only pending inspect waits for, if that is this container's, and the call that holds it.
+pub(crate) fn lock_of<'a>(runtime: &'a Runtime, id: &ContainerId) -> Option<(Held<'a>, &'a Call)> {
+    let pending = runtime.docker().stacks.as_ref()?;
+    let [asked] = &pending.pending[..] else {
+        return None;
+    };
+    let lock = pending.stacks.our_lock().filter(|_| id.matches(asked))?;
+    let holder = lock.holder?;
+    Some((lock, holder))
+}
+
+/// `a start that has waited for containerd (tasks.Create) for at least 14 minutes`.
 pub(crate) fn doing(call: &Call) -> String {
-    let (article, noun) = noun(call.verb);
-    let what = waited_for(&call.waits);
-    match (what, call.minutes) {
-        (Some(what), 0) => format!("{article} {noun} that waits for {what}"),
-        (Some(what), minutes) => format!(
-            "{article} {noun} that has waited for {what} for at least {}",
-            count_minutes(minutes)
-        ),
-        (None, 0) => format!("{article} {noun}"),
-        (None, minutes) => format!(
-            "{article} {noun} that has been in one place for at least {}",
-            count_minutes(minutes)
-        ),
+    let noun = noun(call.verb);
+    let minutes = usize::try_from(call.minutes).unwrap_or(usize::MAX);
+    let minutes = count(minutes, "minute");
+    match (waited_for(&call.waits), call.minutes) {
+        (Some(what), 0) => format!("{noun} that waits for {what}"),
+        (Some(what), _) => format!("{noun} that has waited for {what} for at least {minutes}"),
+        (None, 0) => noun.to_owned(),
+        (None, _) => format!("{noun} that has been in one place for at least {minutes}"),
     }
 }
 
-/// Returns `a start that waits for containerd; 2 execs that …`, those alike counted together.
+/// `a start that waits for containerd; 2 execs that …`, those alike counted together.
 pub(crate) fn listed(calls: &[&Call]) -> String {
+    let kind = |call: &Call| (call.verb, waited_for(&call.waits));
     let mut kinds: Vec<(&Call, usize)> = Vec::new();
     for call in calls {
-        let alike = kinds.iter_mut().find(|(first, _)| {
-            (first.verb, waited_for(&first.waits)) == (call.verb, waited_for(&call.waits))
-        });
-        match alike {
+        match kinds.iter_mut().find(|(it, _)| kind(it) == kind(call)) {
             Some((_, number)) => *number += 1,
             None => kinds.push((call, 1)),
         }
     }
-    let mut words: Vec<_> = kinds
-        .iter()
-        .take(NAMED)
-        .map(|&(call, number)| match number {
-            1 => doing(call),
-            _ => format!("{} (and {} more like it)", doing(call), number - 1),
-        })
-        .collect();
-    if kinds.len() > NAMED {
-        words.push(format!("{} other kinds", kinds.len() - NAMED));
-    }
-    words.join("; ")
+    let named = kinds.iter().take(MAX_KINDS);
+    let named = named.map(|&(call, number)| match number {
+        1 => doing(call),
+        _ => format!("{} (and {} more like it)", doing(call), number - 1),
+    });
+    let rest = kinds.len().saturating_sub(MAX_KINDS);
+    let rest = (rest > 0).then(|| format!("{rest} other kinds"));
+    named.chain(rest).collect::<Vec<_>>().join("; ")
 }
 
-/// Cites the goroutines of calls.
+/// The goroutines of calls.
 pub(crate) fn cite(runtime: &Runtime, calls: &[&Call]) -> Citation {
     let goroutine = |call: &&Call| {
         let (outer, inner) = &call.functions;
@@ -64,28 +70,19 @@ pub(crate) fn cite(runtime: &Runtime, calls: &[&Call]) -> Citation {
             0 => String::new(),
             minutes => format!(", {minutes} min"),
         };
-        let inner = if inner == outer {
-            String::new()
-        } else {
-            format!(" … {inner}")
+        let inner = match inner == outer {
+            true => String::new(),
+            false => format!(" … {inner}"),
         };
-        format!(
-            "goroutine {} [{}{minutes}]: {outer}{inner}",
-            call.goroutine, call.state
-        )
+        let (number, state) = (call.goroutine, &call.state);
+        format!("goroutine {number} [{state}{minutes}]: {outer}{inner}")
     };
-    let told: Vec<_> = calls.iter().take(NAMED).map(goroutine).collect();
-    Citation {
-        source: "dockerd's stacks".to_owned().into(),
-        is_call: true,
-        line: None,
-        time: Some(runtime.asked_at),
-        text: told.join("; ").into(),
-    }
+    let text: Vec<_> = calls.iter().take(MAX_KINDS).map(goroutine).collect();
+    cite_call("dockerd's stacks", runtime, text.join("; "))
 }
 
-/// Returns what is waited for, in words; `None` if it is not known.
-pub(crate) fn waited_for(wait: &Wait) -> Option<String> {
+/// What is waited for; `None` if it is not known.
+fn waited_for(wait: &Wait) -> Option<String> {
     let name = match wait {
         Wait::Containerd(name)
         | Wait::LogDriver(name)
@@ -101,7 +98,7 @@ pub(crate) fn waited_for(wait: &Wait) -> Option<String> {
     Some(name.map_or_else(|| what.to_owned(), |name| format!("{what} ({name})")))
 }
 
-/// Returns what is waited for, without which call, driver or function of it.
+/// … without which call, driver or function of it.
 pub(crate) fn waited_for_kind(wait: &Wait) -> Option<&'static str> {
     Some(match wait {
         Wait::Containerd(_) => "containerd",
@@ -120,31 +117,27 @@ pub(crate) fn waited_for_kind(wait: &Wait) -> Option<&'static str> {
     })
 }
 
-fn noun(verb: Verb) -> (&'static str, &'static str) {
+fn noun(verb: Verb) -> &'static str {
     match verb {
-        Verb::Start => ("a", "start"),
-        Verb::Stop => ("a", "stop"),
-        Verb::Kill => ("a", "kill"),
-        Verb::Restart => ("a", "restart"),
-        Verb::Remove => ("a", "removal"),
-        Verb::Exec => ("an", "exec"),
-        Verb::Inspect => ("an", "inspect"),
-        Verb::Exit => ("the", "clean-up after a container's end"),
-        Verb::Pause => ("a", "pause"),
-        Verb::Unpause => ("an", "unpause"),
-        Verb::Update => ("an", "update"),
-        Verb::Copy => ("a", "copy of files"),
-        Verb::Rename => ("a", "rename"),
-        Verb::Create => ("a", "create"),
-        Verb::Connect => ("a", "change of networks"),
-        Verb::LogCopy => ("a", "copy of output to the log"),
-        Verb::Logs => ("a", "reading of logs"),
-        Verb::List => ("a", "list"),
-        Verb::Info => ("an", "info call"),
-        Verb::Version => ("a", "version call"),
+        Verb::Start => "a start",
+        Verb::Stop => "a stop",
+        Verb::Kill => "a kill",
+        Verb::Restart => "a restart",
+        Verb::Remove => "a removal",
+        Verb::Exec => "an exec",
+        Verb::Inspect => "an inspect",
+        Verb::Exit => "the clean-up after a container's end",
+        Verb::Pause => "a pause",
+        Verb::Unpause => "an unpause",
+        Verb::Update => "an update",
+        Verb::Copy => "a copy of files",
+        Verb::Rename => "a rename",
+        Verb::Create => "a create",
+        Verb::Connect => "a change of networks",
+        Verb::LogCopy => "a copy of output to the log",
+        Verb::Logs => "a reading of logs",
+        Verb::List => "a list",
+        Verb::Info => "an info call",
+        Verb::Version => "a version call",
     }
-}
-
-fn count_minutes(minutes: u64) -> String {
-    count(usize::try_from(minutes).unwrap_or(usize::MAX), "minute")
 }

@@ -37,7 +37,7 @@ pub(crate) fn cite(kubelet: &Kubelet, text: String) -> Citation {
     }
 }
 
-/// Returns in words how long ago the last relist that listed began.
+/// Returns in words how long ago the last successful relist began.
 pub(crate) fn lag(kubelet: &Kubelet, age: Age) -> String {
     let never = kubelet
         .metrics
@@ -48,9 +48,9 @@ pub(crate) fn lag(kubelet: &Kubelet, age: Age) -> String {
     match (never, saved) {
         (true, false) => format!("no relist has succeeded since the kubelet's start {time} ago"),
         (true, true) => format!("no relist had succeeded {time} after the kubelet's start"),
-        (false, false) => format!("the last relist that listed began {time} ago"),
+        (false, false) => format!("the last successful relist began {time} ago"),
         (false, true) => {
-            format!("the last relist that listed began {time} or more before they were saved")
+            format!("the last successful relist began {time} or more before they were saved")
         }
     }
 }

@@ -131,6 +131,27 @@ impl<'a> LogMatches<'a> {
         }
     }
 
+    /// From the first line to the last: `03:38:10 to 03:40:10`, or one time.
+    pub(crate) fn span(&self, evidence: &Evidence) -> String {
+        let [first, last] = [self.first(), self.last()].map(|time| clock(evidence, time));
+        match first == last {
+            true => first,
+            false => format!("{first} to {last}"),
+        }
+    }
+
+    /// `3 lines, 03:38:10 to 03:40:10`.
+    pub(crate) fn summary(&self, evidence: &Evidence) -> String {
+        format!("{}, {}", self.counted(), self.span(evidence))
+    }
+
+    /// How long the last line comes after the first.
+    pub(crate) fn length(&self) -> Option<TimeDelta> {
+        self.first()
+            .zip(self.last())
+            .map(|(first, last)| last - first)
+    }
+
     /// Returns the stretches of time that the lines cover.
     pub(crate) fn spans(&self) -> Vec<(Time, Time)> {
         let span = |group: &&Group| Some((group.first.at?, group.last.at?));

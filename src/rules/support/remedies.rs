@@ -1,5 +1,6 @@
 //! Remedies that several findings share, in the commands of the runtime that the node has.
 
+use super::step;
 use crate::{
     evidence::Evidence,
     finding::{
@@ -181,6 +182,16 @@ pub(crate) fn cost_of_containerd(evidence: &Evidence) -> String {
     format!(
         "{alone}; but where docker.service requires it (systemctl show -p BindsTo -p Requires docker), Docker restarts with it and stops every container of the node{all}"
     )
+}
+
+/// The restart of containerd, with Docker above it or not.
+pub(crate) fn restart_containerd(evidence: &Evidence) -> Remedy {
+    step::node(
+        "Restart containerd",
+        "systemctl restart containerd",
+        cost_of_containerd(evidence),
+    )
+    .actions(restart(evidence, Unit::Containerd))
 }
 
 /// Returns what a restart of that unit costs.

@@ -4,7 +4,8 @@ use crate::{
     evidence::Evidence,
     finding::{Subject, SubjectKind},
     io::probe::{Outcome, Probe},
-    syntax::time::Time,
+    kubelet::incident::Peaks,
+    syntax::{duration, time::Time},
 };
 
 /// `1 container`, `3 containers`.
@@ -79,4 +80,14 @@ pub(crate) fn lower(name: &str) -> String {
     let mut letters = name.chars();
     let first = letters.next().into_iter().flat_map(char::to_lowercase);
     first.chain(letters).collect()
+}
+
+/// From which heights a lag falls back: "4m2s", "3m58s to 4m10s".
+pub(crate) fn heights(teeth: &Peaks) -> String {
+    let (least, most) = (duration::human(teeth.least), duration::human(teeth.most));
+    if least == most {
+        most
+    } else {
+        format!("{least} to {most}")
+    }
 }

@@ -348,7 +348,7 @@ fn the_daemons_stacks_name_the_call_that_holds_the_lock_but_confirm_nothing() {
     let daemon = daemon_with(vec![sandbox(ID, None), sandbox(OTHER, Some("running"))]);
     let daemon = with_stacks(daemon, "start-three-inspects", &[ID]);
     let found = only(&RULE, &evidence(&[], Some(daemon)));
-    let says = "show who holds its lock: a start that waits for containerd (tasks.Create); 3 calls wait behind it.";
+    let says = "show what holds its lock: a start that waits for containerd (tasks.Create); 3 calls wait behind it.";
     assert!(found.explanation.contains(says), "{}", found.explanation);
     let cited = found.citations.last().unwrap();
     assert_eq!(&*cited.source, "dockerd's stacks");
@@ -365,7 +365,7 @@ fn the_stacks_name_no_container_where_another_inspect_or_none_of_ours_was_pendin
         let daemon = daemon_with(vec![sandbox(ID, None), sandbox(OTHER, Some("running"))]);
         let daemon = with_stacks(daemon, "start", pending);
         let found = only(&RULE, &evidence(&[], Some(daemon)));
-        let says = "tell which calls hang, though not for which container: a start that waits";
+        let says = "show which calls hang, but not for which container: a start that waits";
         assert!(found.explanation.contains(says), "{}", found.explanation);
     }
 }

@@ -51,7 +51,7 @@ fn an_unhealthy_pleg_needs_no_log() {
         (found.severity, found.confidence, found.active),
         (Severity::Critical, Confidence::Suspected, true)
     );
-    let words = "the last relist that listed began 5m ago; the limit is 3m";
+    let words = "the last successful relist began 5m ago; the limit is 3m";
     assert!(found.explanation.contains(words), "{}", found.explanation);
     // A log that tells nothing of it does not hide it.
     let calm = [ready("03:59:59")];

@@ -38,7 +38,10 @@ fn the_stacks_name_the_driver_whatever_is_configured() {
     for driver in [Some("syslog"), Some("json-file"), None] {
         let daemon = with_stacks(daemon_of(driver), "log-driver");
         let finding = only(&RULE, &evidence(&[], Some(daemon)));
-        assert_eq!(finding.title, "dockerd waits for the log driver syslog");
+        assert_eq!(
+            finding.title,
+            "dockerd is blocked writing to the log driver syslog"
+        );
         assert_eq!(finding.confidence, Confidence::Suspected);
         assert_eq!(finding.severity, Severity::Warning);
     }
@@ -78,7 +81,7 @@ fn without_stacks_a_remote_driver_is_only_suspected() {
     let finding = only(&RULE, &evidence(&[], Some(daemon_of(Some("fluentd")))));
     assert_eq!(
         finding.title,
-        "dockerd may be waiting for the log driver fluentd"
+        "dockerd may be blocked writing to the log driver fluentd"
     );
     // Where info hangs, the other containers' driver tells.
     let daemon = with_driver(daemon_of(None), "gelf", false);
@@ -119,17 +122,22 @@ fn another_known_reason_and_a_node_that_is_well_leave_the_driver_alone() {
 
 #[test]
 fn dockers_default_says_nothing_of_a_container_that_does_not_answer() {
-    use crate::rules::support::old_form::{Judged, Scene};
     let judge = |daemon| {
         let evidence = evidence(&[], Some(daemon));
-        let primary = only(&crate::rules::hung_container::RULE, &evidence);
-        (RULE.bearing.judge)(&Scene::of(Trouble::new(&evidence, &primary)))
+        let findings = [only(&crate::rules::hung_container::RULE, &evidence)];
+        let case = Case {
+            evidence: &evidence,
+            findings: &findings,
+        };
+        let (found, absent) = RULE.evaluate(&case);
+        assert!(found.is_empty(), "{found:?}");
+        Trouble::new(&evidence, &findings[0]).exclude(&absent.unwrap())
     };
     let judged = judge(daemon_of(Some("json-file")));
-    assert!(matches!(judged, Judged::Open { .. }), "{judged:?}");
+    assert!(matches!(judged, Exclusion::Unknown { .. }), "{judged:?}");
     // dockerd's stacks show another wait.
     let judged = judge(with_stacks(daemon_of(Some("json-file")), "start"));
-    let Judged::Out { because, .. } = judged else {
+    let Exclusion::RuledOut { because, .. } = judged else {
         panic!("{judged:?}")
     };
     assert!(because.contains("by dockerd's own stacks"), "{because}");

@@ -73,7 +73,7 @@ fn a_lag_too_high_for_the_containers_that_the_log_names_is_told() {
     assert!(
         found
             .explanation
-            .contains("2 pods do not answer: the log names 1 container"),
+            .contains("2 pods hang: the log names 1 container"),
         "{}",
         found.explanation
     );

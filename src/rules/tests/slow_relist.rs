@@ -94,7 +94,7 @@ fn a_relist_that_is_late_now_is_told_though_none_was_slow_before() {
     };
     quiet(&RULE, &late(20));
     let found = only(&RULE, &late(60));
-    let words = "late now: the last relist that listed began 59.0s ago";
+    let words = "late now: the last successful relist began 59.0s ago";
     assert!(found.explanation.contains(words), "{}", found.explanation);
     // Beyond the limit it is no warning any more.
     quiet(&RULE, &late(182));
