@@ -184,15 +184,17 @@ impl Page<'_> {
                 "       {}",
                 self.paint(&visible(&remedy.command), "36")
             )?;
-            write!(
-                out,
-                "{}",
-                paragraph(
-                    &visible(&format!("cost: {}", remedy.cost)),
-                    7,
-                    self.style.width
-                )
-            )?;
+            // What costs nothing needs no word on its cost; what is left is how to read it.
+            let cost = match remedy.cost.strip_prefix("nothing") {
+                Some(rest) if rest.is_empty() || rest.starts_with("; ") => {
+                    rest.trim_start_matches("; ").to_owned()
+                }
+                _ => format!("cost: {}", remedy.cost),
+            };
+            if !cost.is_empty() {
+                let cost = paragraph(&visible(&cost), 7, self.style.width);
+                write!(out, "{cost}")?;
+            }
         }
         Ok(())
     }

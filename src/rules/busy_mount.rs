@@ -206,7 +206,7 @@ fn look(holds: &[Hold<'_>]) -> Option<Remedy> {
         title: "See who still holds it".to_owned(),
         risk: Risk::Safe,
         command: format!("grep -l {name} /proc/[0-9]*/mountinfo"),
-        cost: "nothing; it only looks".to_owned(),
+        cost: "nothing".to_owned(),
         actions: Vec::new(),
     })
 }

@@ -184,7 +184,7 @@ fn when(case: &Case, log: &Log, set: &LogMatches) -> String {
             false => ".",
         };
         text.push(format!(
-            "After {before} the log's times go on at {after}{why}"
+            "After {before} the log's times continue at {after}{why}"
         ));
     }
     text.join(" ")

@@ -24,7 +24,7 @@ use chrono::TimeDelta;
 
 pub(super) const RULE: Rule = Rule {
     id: "cni-hang",
-    title: "A network plugin does not end",
+    title: "A network plugin hangs",
     page: include_str!("../../docs/findings/cni-hang.md"),
     explains: Explains::Lag,
     tier: Tier::First,
@@ -106,7 +106,7 @@ fn from_host(case: &Case, oldest: &Process, hung: &[&Process]) -> Draft {
             )
             .note("mostly it waits for its agent or its address server, and fixing that is the cure"),
             step::disruptive(
-                "End that one plugin",
+                "Kill that one plugin",
                 format!("kill {pid}"),
                 "that one sandbox fails, and the kubelet tries again; an address may be left reserved",
             ),

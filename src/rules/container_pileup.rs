@@ -26,7 +26,7 @@ use std::time::Duration;
 
 pub(super) const RULE: Rule = Rule {
     id: "container-pileup",
-    title: "So many stopped containers that every relist is slow",
+    title: "Too many stopped containers slow every relist",
     page: include_str!("../../docs/findings/container-pileup.md"),
     explains: Explains::Lag,
     tier: Tier::Second,
@@ -108,7 +108,7 @@ fn slow_relists(case: &Case, runtime: &Runtime, inspect: Duration) -> Draft {
     };
     Draft::new(severity, format!("{pile} stopped containers make every relist slow"))
         .say(format!(
-            "Docker has {all}, {pile} of them stopped. Listing them takes {list:.1} s and the kubelet lists twice each time, so a relist that should run every second takes {:.1} s at least; on top come its inspects, {median:.0} ms each while 16 were asked at a time. With the statuses of all pods a relist comes to {}{rest}. At 3 minutes the node goes NotReady.",
+            "Docker has {all}, {pile} of them stopped. Listing them takes {list:.1} s and the kubelet lists twice each time, so a relist that should run every second takes {:.1} s at least; on top come its inspects, {median:.0} ms each while 16 were asked at a time. With the statuses of all pods a relist comes to {}{rest}. At 3 minutes the node is NotReady.",
             list * 2.0,
             duration::human(relist),
         ))
@@ -128,7 +128,7 @@ fn near_the_limit(evidence: &Evidence, runtime: &Runtime) -> Draft {
     let (title, meaning) = match is_beyond {
         false => (
             "bring the list of containers near to gRPC's limit",
-            "Beyond it the kubelet can neither list its containers nor remove old ones, and the node goes NotReady. The kubelet's own two lists are somewhat shorter than Docker's.",
+            "Beyond it the kubelet can neither list its containers nor remove old ones, and the node is NotReady. The kubelet's own two lists are somewhat shorter than Docker's.",
         ),
         true => (
             "make Docker's list of containers longer than gRPC's limit",

@@ -106,7 +106,7 @@ fn refer(finding: &mut Finding, held: &Finding) {
     {
         finding
             .explanation
-            .push_str(" Who holds its mount is told under busy-mount; that comes first.");
+            .push_str(" busy-mount names what holds its mount; fix that first.");
     }
 }
 
@@ -277,7 +277,7 @@ fn explain(evidence: &Evidence, dead: &[&Container], about: &Lines) -> String {
         (_, number) => format!(" The layers of {number} are still on the disk, half removed."),
     };
     format!(
-        "{what}{reason}.{half} {never}{misled}{tried} A dead container by itself was never shown to hold up the kubelet's relist; many of them slow it down, and each may point to a leaked mount."
+        "{what}{reason}.{half} {never}{misled}{tried} A dead container alone was never shown to block the kubelet's relist; many of them slow it down, and each may point to a leaked mount."
     )
 }
 
@@ -327,7 +327,7 @@ fn from_log(evidence: &Evidence, logged: &Lines) -> Finding {
         confidence: Confidence::Suspected,
         active,
         explanation: format!(
-            "The kubelet tried {tries} to remove what is left of it and the runtime refused: \"{reason}\".{over} A container that cannot be removed was never shown to hold up the relist by itself; many of them slow it down.{room}"
+            "The kubelet tried {tries} to remove what is left of it and the runtime refused: \"{reason}\".{over} A container that cannot be removed alone was never shown to block the relist; many of them slow it down.{room}"
         ),
         citations: logged.cite(6),
         remedies: if active {

@@ -27,7 +27,7 @@ mod words;
 
 pub(super) const RULE: Rule = Rule {
     id: "disk-saturated",
-    title: "The disk that holds the runtime's data can do no more, and the runtime waits for it",
+    title: "The disk with the runtime's data is saturated",
     explains: true,
     bearing: Bearing {
         behind: &[

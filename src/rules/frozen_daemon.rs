@@ -23,7 +23,7 @@ use crate::{
 
 pub(super) const RULE: Rule = Rule {
     id: "frozen-daemon",
-    title: "Docker's daemon or containerd is stopped, or asleep in the kernel",
+    title: "dockerd or containerd is stopped or blocked in the kernel",
     explains: true,
     bearing: Bearing {
         behind: &["hung-runtime", "hung-container", "not-pleg"],
@@ -215,7 +215,7 @@ fn explain(process: &Process, frozen: Frozen, silent: &[&str], logged: bool) -> 
     if logged {
         text.push("The kubelet's calls that concern the whole runtime time out.".to_owned());
     }
-    text.push("The kernel goes on taking connections for it, so callers wait instead of failing, and the node goes NotReady.".to_owned());
+    text.push("The kernel still accepts connections for it, so callers wait instead of failing, and the node is NotReady.".to_owned());
     text.join(" ")
 }
 
@@ -225,7 +225,7 @@ fn remedies(evidence: &Evidence, process: &Process, frozen: Frozen) -> Vec<Remed
         title: title.to_owned(),
         risk: Risk::Safe,
         command,
-        cost: "nothing; it only looks".to_owned(),
+        cost: "nothing".to_owned(),
         actions: Vec::new(),
     };
     let again = look(
@@ -236,7 +236,7 @@ fn remedies(evidence: &Evidence, process: &Process, frozen: Frozen) -> Vec<Remed
         Frozen::Stopped => vec![
             again,
             Remedy {
-                title: "Let it go on".to_owned(),
+                title: "Resume it (SIGCONT)".to_owned(),
                 risk: Risk::Disruptive,
                 command: format!("kill -CONT {pid}"),
                 cost: "nothing is lost: it answers what has piled up; whoever stopped it may have had a reason".to_owned(),
@@ -247,7 +247,7 @@ fn remedies(evidence: &Evidence, process: &Process, frozen: Frozen) -> Vec<Remed
             Some(tracer) => vec![
                 again,
                 look(
-                    "See who holds it; ending that lets it go on",
+                    "See who holds it; killing that resumes it",
                     format!("ps -o pid,stat,etime,args -p {tracer}"),
                 ),
             ],

@@ -206,13 +206,13 @@ fn effect(evidence: &Evidence, part: Part, active: bool) -> String {
     match (part, active) {
         (Part::Lists, true) => "The kubelet cannot list the node's containers, so no relist succeeds and the node is NotReady after 3 minutes.".to_owned(),
         (Part::Lists, false) => "Meanwhile the kubelet could not list the node's containers, and no relist succeeded.".to_owned(),
-        (Part::Inspects, _) => "It lists the containers but answers no status call, so the kubelet's relist waits for each of them.".to_owned(),
+        (Part::Inspects, _) => "It lists the containers but does not answer status calls, so the kubelet's relist waits for each of them.".to_owned(),
         (Part::Itself, _) => {
             let why = match runtime_kind(evidence) {
                 Some(RuntimeKind::Docker) => "Lists work, but version and info calls hang: Docker passes those on to containerd.",
                 _ => "Version and status calls hang.",
             };
-            format!("{why} The kubelet then logs \"container runtime is down\" and the node goes NotReady, mostly without a PLEG line.")
+            format!("{why} The kubelet then logs \"container runtime is down\" and the node is NotReady, mostly without a PLEG line.")
         }
     }
 }

@@ -22,7 +22,7 @@ use table::{Certainty, Program, RELEASES, Release, Told};
 
 pub(super) const RULE: Rule = Rule {
     id: "known-bad-version",
-    title: "A release that is known for trouble runs here",
+    title: "A release with a known bug is running",
     explains: false,
     bearing: Bearing {
         feeds: &[
@@ -206,7 +206,7 @@ fn tell(
     let (name, version) = (running.program.name(), &running.version);
     let link = match behind {
         Some(finding) => format!(
-            "It may have its part in {}: what is proved is told there, and a version alone proves nothing.",
+            "Possible factor in {}: see there for what is proved; a version alone proves nothing.",
             finding.id
         ),
         None => "Nothing of the kind is seen here, and a version alone proves nothing.".to_owned(),
@@ -240,16 +240,16 @@ fn certainty(release: &Release, version: &Version) -> String {
     let packed = release.program != Program::Kernel && version.is_distributions();
     match release.certainty {
         Certainty::Mended if packed => format!(
-            "It is over with {}; a distribution may have mended its package under the same number, which its changelog tells.",
+            "Fixed in {}; a distribution may have fixed its package under the same number: see its changelog.",
             release.mended
         ),
-        Certainty::Mended => format!("It is over with {}.", release.mended),
+        Certainty::Mended => format!("Fixed in {}.", release.mended),
         Certainty::Reported => format!(
-            "Those who met it say that it was over with {}; the fault itself is not known here.",
+            "Reports say that {} fixed it; the fault itself is not known here.",
             release.mended
         ),
         Certainty::Unsure => format!(
-            "The number alone does not tell, since distributions mend it under the same one. It is over with {}.",
+            "The number alone does not show it, since distributions fix it under the same one. Fixed in {}.",
             release.mended
         ),
     }
@@ -267,12 +267,7 @@ fn remedies(release: &Release, program: Program) -> Vec<Remedy> {
         Program::Component(Component::Kubelet) => "kubelet --version",
     };
     vec![
-        remedy(
-            "See the version for yourself",
-            Risk::Safe,
-            see,
-            "nothing; it only looks",
-        ),
+        remedy("See the version for yourself", Risk::Safe, see, "nothing"),
         remedy(
             format!("Change the release: {}", release.mended),
             Risk::Node,

@@ -30,7 +30,7 @@ use crate::{
 
 pub(super) const RULE: Rule = Rule {
     id: "leaked-shim",
-    title: "Docker and a container's shim do not fit: one of them is left over",
+    title: "Docker and containerd-shim disagree about a container",
     explains: false,
     bearing: Bearing {
         behind: &[],
@@ -248,9 +248,9 @@ fn remedies(evidence: &Evidence, cases: &[Case<'_>], frozen: bool) -> Vec<Remedy
     if !stopped.is_empty() {
         let pids: Vec<_> = stopped.iter().map(|shim| shim.pid.to_string()).collect();
         remedies.push(disruptive(
-            "Let the stopped shim go on",
+            "Resume the stopped shim (SIGCONT)",
             format!("kill -CONT {}", pids.join(" ")),
-            "nothing is lost: it tells how its container ended; whoever stopped it may have had a reason",
+            "nothing is lost: it reports how its container ended; whoever stopped it may have had a reason",
         ));
     }
     let ids: Vec<_> = cases.iter().filter_map(Case::short).collect();
@@ -272,7 +272,7 @@ fn remedies(evidence: &Evidence, cases: &[Case<'_>], frozen: bool) -> Vec<Remedy
         .collect();
     if !empty.is_empty() {
         remedies.push(disruptive(
-            "End the shim, which keeps nothing: containerd cleans up after it and tells Docker",
+            "Kill the orphaned shim (no child process); containerd cleans up and notifies Docker",
             format!("kill -9 {}", empty.join(" ")),
             "nothing that runs, as long as it has no child",
         ));
@@ -305,7 +305,7 @@ fn look(evidence: &Evidence, cases: &[Case<'_>]) -> Remedy {
         title: "See that it is still so".to_owned(),
         risk: Risk::Safe,
         command,
-        cost: "nothing; it only looks".to_owned(),
+        cost: "nothing".to_owned(),
         actions: Vec::new(),
     }
 }

@@ -18,7 +18,7 @@ use crate::{finding::Severity, kubelet::event::ErrorClass};
 
 pub(super) const RULE: Rule = Rule {
     id: "list-too-large",
-    title: "The list of containers exceeds the gRPC limit, so the kubelet can neither relist nor clean up",
+    title: "Container list exceeds the gRPC message limit",
     page: include_str!("../../docs/findings/list-too-large.md"),
     explains: Explains::Lag,
     tier: Tier::First,

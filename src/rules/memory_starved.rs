@@ -18,7 +18,7 @@ use std::time::Duration;
 
 pub(super) const RULE: Rule = Rule {
     id: "memory-starved",
-    title: "The machine has no memory left",
+    title: "The node is out of memory",
     // Only suspected: what it says must not silence that nothing is known.
     explains: false,
     bearing: Bearing {
@@ -57,7 +57,7 @@ fn judge(scene: &Scene) -> Judged {
             SEE,
         ),
         Some(_) if killed && scene.host().is_some_and(tells_no_kill) => scene.open(
-            "memory that is left now says nothing of kills before, and the kernel's messages that were seen tell of none",
+            "memory that is left now says nothing of kills before, and the kernel's messages that were seen show none",
             SEE,
         ),
         Some((left, total)) => {
@@ -69,7 +69,7 @@ fn judge(scene: &Scene) -> Judged {
                 ),
                 false => Judged::Out {
                     because: format!(
-                        "the kernel has killed nobody for memory since its start, and {left} MiB of {total} are left"
+                        "the kernel has killed no process for memory since boot, and {left} MiB of {total} are left"
                     ),
                     by: ["vmstat", "meminfo"].map(str::to_owned).to_vec(),
                 },
@@ -135,7 +135,7 @@ fn now(evidence: &Evidence, host: &Host) -> Option<Finding> {
         confidence: Confidence::Suspected,
         active: true,
         explanation: format!(
-            "{} Daemons that wait for memory answer late or never, and one that was killed leaves its containers to nobody; the kubelet's relist is then slow or fails.",
+            "{} Daemons that wait for memory answer late or never, and one that was killed leaves its containers unsupervised; the kubelet's relist is then slow or fails.",
             told.join(" ")
         ),
         subjects: vec![node(evidence)],

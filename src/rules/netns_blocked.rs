@@ -29,7 +29,7 @@ use std::time::Duration;
 
 pub(super) const RULE: Rule = Rule {
     id: "netns-blocked",
-    title: "The kernel makes and removes no network namespace",
+    title: "Network namespace setup and teardown are blocked in the kernel",
     explains: true,
     bearing: Bearing {
         behind: &[
@@ -107,7 +107,7 @@ fn judge(scene: &Scene) -> Judged {
     let none = waiters(scene.evidence, host).is_empty();
     let why = match (none, shows_all(scene.evidence, host)) {
         (true, true) => {
-            let because = "nobody of the runtime waits in the kernel for a network namespace";
+            let because = "no process of the runtime waits in the kernel for a network namespace";
             return Judged::out(because, "the host's processes");
         }
         (true, false) => "where the runtime waits in the kernel was not seen",
@@ -356,13 +356,13 @@ fn by_kernel(host: &Host, seen: &Seen) -> Option<String> {
             "On this kernel ({release}) who takes a network namespace down holds the lock of all while it waits for a device, and who makes one needs that lock."
         ),
         true => format!(
-            "On this kernel ({release}) one does not wait for the other by itself (since {PARALLEL}): a third stands between, as a module does that is loaded meanwhile."
+            "On this kernel ({release}) one does not wait for the other directly (since {PARALLEL}): a third stands between, as a module does that is loaded meanwhile."
         ),
     })
 }
 
 fn remedies(seen: &Seen) -> Vec<Remedy> {
-    let looks = "nothing; it only looks";
+    let looks = "nothing";
     let task = |it: &Waiter| match (it.task.process.pid, it.task.tid) {
         (pid, tid) if pid == tid => format!("cat /proc/{pid}/stack"),
         (pid, tid) => format!("cat /proc/{pid}/task/{tid}/stack"),
@@ -392,7 +392,7 @@ fn remedies(seen: &Seen) -> Vec<Remedy> {
             "that mount; it helps only if it is what refers to the device, which the kernel does not say",
         ),
         remedy(
-            "Reboot the node, best into a newer kernel, if it does not end by itself",
+            "Reboot the node, best into a newer kernel, if it does not end",
             Risk::Node,
             REBOOT,
             "everything on the node ends; restarting the runtime frees nothing, for the lock is the kernel's",

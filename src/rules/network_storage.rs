@@ -28,7 +28,7 @@ use std::time::Duration;
 
 pub(super) const RULE: Rule = Rule {
     id: "network-storage",
-    title: "A file system's server does not answer, and the runtime waits for it",
+    title: "The runtime is blocked on a dead file server",
     explains: true,
     bearing: Bearing {
         behind: &[
@@ -313,7 +313,7 @@ fn remedies(
                 actions: Vec::new(),
             },
             None => Remedy {
-                title: "See whether the server is there, and bring it back: all goes on then"
+                title: "Check the server and bring it back: everything then resumes"
                     .to_owned(),
                 risk: Risk::Safe,
                 command: format!("ping -c 3 -W 2 {}", mount.server()),

@@ -26,7 +26,7 @@ use chrono::TimeDelta;
 
 pub(super) const RULE: Rule = Rule {
     id: "not-pleg",
-    title: "The node is NotReady for another reason than the PLEG",
+    title: "The node is NotReady for a reason other than PLEG",
     explains: false,
     bearing: Bearing {
         behind: &[],
@@ -122,7 +122,7 @@ fn others<'a>(evidence: &'a Evidence, log: &'a Log, found: &[Finding]) -> Vec<Ot
                 lines,
                 beside: Lines::default(),
                 title: "The kubelet cannot report its node's status: a certificate is not valid by its clock; it is not the PLEG",
-                explanation: "The kubelet's updates of its node or lease fail, since by this machine's clock a certificate is over or not valid yet: the clock is wrong, or the certificate was not renewed.",
+                explanation: "The kubelet's updates of its node or lease fail, since by this machine's clock a certificate has expired or is not valid yet: the clock is wrong, or the certificate was not renewed.",
                 look: "timedatectl; openssl x509 -noout -dates -in /var/lib/kubelet/pki/kubelet-client-current.pem; openssl s_client -connect API-SERVER:6443 </dev/null | openssl x509 -noout -dates".to_owned(),
             },
             lines => Other {
@@ -137,14 +137,14 @@ fn others<'a>(evidence: &'a Evidence, log: &'a Log, found: &[Finding]) -> Vec<Ot
             lines: fatal::words(evidence),
             beside: fatal::ends(evidence),
             title: "The kubelet ends with a fatal error, which is not the PLEG",
-            explanation: "The kubelet ended with an error; systemd starts it again, and it ends again until what it says is mended.",
+            explanation: "The kubelet ended with an error; systemd starts it again, and it ends again until the cause is fixed.",
             look: own,
         },
         Other {
             lines: outside(says_down(evidence, log, found)),
             beside: Lines::default(),
-            title: "The kubelet says that the container runtime is down; the log does not tell whether it hangs or is gone",
-            explanation: "For more than 30 s the kubelet's question after the runtime's state was not answered with a yes, so the node goes NotReady without a PLEG line. No line tells how the question ended.",
+            title: "The kubelet says that the container runtime is down; the log does not show whether it hangs or is gone",
+            explanation: "For more than 30 s the kubelet's question after the runtime's state was not answered with a yes, so the node is NotReady without a PLEG line. No line shows how the call ended.",
             look: format!("{}; {crictl} info", setup.units().status()),
         },
     ]
@@ -294,7 +294,7 @@ fn not_ready(evidence: &Evidence, log: &Log) -> Option<Finding> {
         variant: variant(&reason),
         title: match message {
             Some(_) => "The node is NotReady, and the kubelet gives another reason than the PLEG",
-            None => "The node is NotReady, and the log does not tell why",
+            None => "The node is NotReady, and the log does not show why",
         }
         .to_owned(),
         severity: Severity::Critical,

@@ -207,7 +207,7 @@ fn tell(evidence: &Evidence, left: &[Left]) -> Finding {
         },
         active,
         explanation: format!(
-            "The kubelet was told to remove the pod at {since}{}.{} What is left of a pod holds its resources and its mounts, and each failed try to remove it costs a call to the runtime. It does not hold up the relist unless its inspect hangs.",
+            "The kubelet was asked to remove the pod at {since}{}.{} What is left of a pod holds its resources and its mounts, and each failed try to remove it costs a call to the runtime. It does not hold up the relist unless its inspect hangs.",
             status.or(stored).unwrap_or_default(),
             why(first)
         ),

@@ -28,7 +28,7 @@ use chrono::TimeDelta;
 
 pub(super) const RULE: Rule = Rule {
     id: "removal-race",
-    title: "The kubelet asks for what is gone already",
+    title: "The kubelet queries containers that were already removed",
     explains: false,
     bearing: Bearing::NONE,
     page: include_str!("../../docs/findings/removal-race.md"),
@@ -127,7 +127,7 @@ fn for_ever(evidence: &Evidence, lines: &Lines) -> Option<Finding> {
         },
         active: all.are_recent(evidence, PAUSE),
         explanation: format!(
-            "From {} to {} the kubelet asked for {what} ({}), and the runtime said each time that there is no such thing.{} A removal that it raced with is over in a moment; it asks so for ever where its own notes, or the runtime's, still name what is gone. The answer comes at once, so no relist waits for it.",
+            "From {} to {} the kubelet asked for {what} ({}), and the runtime said each time that there is no such thing.{} A removal that it raced with ends in a moment; it asks forever where its own notes, or the runtime's, still name what is gone. The answer comes at once, so no relist waits for it.",
             clock(evidence, all.first()),
             clock(evidence, all.last()),
             all.counted(),
@@ -190,7 +190,7 @@ fn restart_kubelet(evidence: &Evidence, id: &ContainerId) -> Vec<Remedy> {
             "See what the runtime knows of it",
             Risk::Safe,
             see,
-            "nothing; it only looks",
+            "nothing",
         ),
         remedy(
             "Let the kubelet begin with a fresh list",
@@ -199,7 +199,7 @@ fn restart_kubelet(evidence: &Evidence, id: &ContainerId) -> Vec<Remedy> {
                 "systemctl restart {}",
                 RuntimeStack::new(evidence).own_units().first()
             ),
-            "containers go on running",
+            "containers keep running",
         ),
     ]
 }

@@ -29,7 +29,7 @@ use chrono::TimeDelta;
 
 pub(super) const RULE: Rule = Rule {
     id: "runtime-down",
-    title: "The container runtime is not running, or nothing listens on its socket",
+    title: "The container runtime is down",
     explains: true,
     bearing: Bearing {
         behind: &["not-pleg"],
@@ -190,9 +190,9 @@ fn explain_behind(evidence: &Evidence, logged: &Lines, active: bool) -> String {
         clock(evidence, logged.last()),
     );
     let lines = logged.counted();
-    let over = if active { "" } else { " It is over." };
+    let over = if active { "" } else { " It is resolved." };
     format!(
-        "Docker answers the kubelet, but could not reach containerd's socket from {first} to {last} ({lines}). Lists and inspects need no containerd, so the relist may go on; each start and stop needs it.{over}"
+        "Docker answers the kubelet, but could not reach containerd's socket from {first} to {last} ({lines}). Lists and inspects need no containerd, so relists may continue; each start and stop needs it.{over}"
     )
 }
 
@@ -208,7 +208,7 @@ fn start_containerd() -> Vec<Remedy> {
             "Start it",
             Risk::Node,
             "systemctl start containerd",
-            "little: it is not running; containers go on, and Docker finds them again",
+            "little: it is not running; containers keep running, and Docker finds them again",
         ),
     ]
 }
@@ -269,13 +269,13 @@ fn explain(
     text.extend(again.map(|again| again.told(evidence)));
     let why = match moment {
         Moment::RuntimeOutage => {
-            "Without a runtime the kubelet cannot list any container, so its relist fails and the node goes NotReady. Running containers may go on, but nobody looks after them."
+            "Without a runtime the kubelet cannot list any container, so its relist fails and the node is NotReady. Running containers may keep running, unsupervised."
         }
         Moment::Between => {
             "It is started each time, and what ends it will do so again. While it is away the kubelet cannot list any container, so its relist fails."
         }
         Moment::Over => {
-            "It is over. While it lasted the kubelet could not list any container, so its relist failed."
+            "It is resolved. Meanwhile the kubelet could not list any container, so its relist failed."
         }
     };
     text.push(why.to_owned());

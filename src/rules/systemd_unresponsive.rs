@@ -261,13 +261,13 @@ fn remedies(proved: bool) -> Vec<Remedy> {
             "See whether it still does not answer",
             Risk::Safe,
             "timeout 10 busctl get-property org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager Version",
-            "nothing; it only looks",
+            "nothing",
         ),
         remedy(
             "See what it does, and how many mounts and units it has to look after",
             Risk::Safe,
             "ps -o pid,stat,pcpu,wchan:24,args -p 1; wc -l < /proc/1/mountinfo; journalctl -n 50 --no-pager _PID=1",
-            "nothing; it only looks",
+            "nothing",
         ),
         Remedy {
             actions: proved
@@ -278,7 +278,7 @@ fn remedies(proved: bool) -> Vec<Remedy> {
                 "Let it begin anew",
                 Risk::Node,
                 "systemctl daemon-reexec # or, if that does not answer either: kill -TERM 1",
-                "units and containers go on running; systemd keeps its state over it",
+                "units and containers keep running; systemd keeps its state over it",
             )
         },
         remedy(

@@ -15,7 +15,7 @@ use crate::{
 
 pub(super) const RULE: Rule = Rule {
     id: "tasks-exhausted",
-    title: "There are as many tasks as there may be",
+    title: "Task (PID) limit reached",
     // Only where calls failed of it (`is_told`): that a limit is near must not silence that nothing is known.
     explains: false,
     bearing: Bearing {
@@ -184,7 +184,7 @@ fn remedies(look: &str, unit: Option<&str>) -> Vec<Remedy> {
         title: "Lift the unit's limit".to_owned(),
         risk: Risk::Disruptive,
         command: format!("systemctl set-property {unit}.service TasksMax=infinity"),
-        cost: "nothing restarts; a leak then goes on to the machine's own limit".to_owned(),
+        cost: "nothing restarts; a leak then continues up to the machine's own limit".to_owned(),
         actions: Vec::new(),
     }));
     remedies

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 
 pub(super) const RULE: Rule = Rule {
     id: "windows-node",
-    title: "This is a Windows node, of which nothing is known here",
+    title: "This is a Windows node, which plegdoctor does not cover",
     explains: false,
     bearing: Bearing::NONE,
     page: include_str!("../../docs/findings/windows-node.md"),

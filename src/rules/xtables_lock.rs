@@ -29,7 +29,7 @@ use std::time::Duration;
 
 pub(super) const RULE: Rule = Rule {
     id: "xtables-lock",
-    title: "iptables' lock is held, so that networks are not set up",
+    title: "The iptables lock is held, so networks are not set up",
     page: include_str!("../../docs/findings/xtables-lock.md"),
     explains: Explains::Nothing,
     tier: Tier::First,

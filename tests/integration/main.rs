@@ -63,3 +63,5 @@ mod sockets;
 mod software;
 /// Daemons to ask: real ones and played ones.
 mod support;
+/// Turns of phrase that stay out of every text.
+mod words;

@@ -55,7 +55,7 @@ pub(super) fn tell(
         confidence: Confidence::Suspected,
         active: true,
         explanation: format!(
-            "{who} {was} being removed when Docker last wrote {its} state to its disk, and {its} removal did not come to its end{reason}. Docker does not answer for it now, so this may be stale. A dead container by itself was never shown to hold up the kubelet's relist; each may point to a leaked mount."
+            "{who} {was} being removed when Docker last wrote {its} state to its disk, and {its} removal did not come to its end{reason}. Docker does not answer for it now, so this may be stale. A dead container alone was never shown to block the kubelet's relist; each may point to a leaked mount."
         ),
         subjects: dead.iter().map(|container| subject_of(container)).collect(),
         citations,

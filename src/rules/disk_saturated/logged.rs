@@ -49,7 +49,7 @@ pub(super) fn by_the_log(evidence: &Evidence, found: &[Finding]) -> Option<Findi
         confidence: Confidence::Suspected,
         active,
         explanation: format!(
-            "The kernel says that {} ({}, the first at {}). Then the kubelet's calls to the runtime timed out ({}, from {} on). Starting and stopping containers syncs and unmounts, and waits for each retry of the disk; whether it holds the runtime's data the log does not tell.",
+            "The kernel says that {} ({}, the first at {}). Then the kubelet's calls to the runtime timed out ({}, from {} on). Starting and stopping containers syncs and unmounts, and waits for each retry of the disk; the log does not show whether it holds the runtime's data.",
             match &disk {
                 Some(disk) => format!("the disk {disk} fails to read or write"),
                 None => "what writes a file system's journal to its disk hangs".to_owned(),

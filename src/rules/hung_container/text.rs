@@ -199,7 +199,7 @@ pub(super) fn effect(case: &Case, suspects: &[Suspect]) -> String {
             call_timeout(case)
         ),
         Proof { over: true, .. } => "Meanwhile the kubelet's relist, which queries one pod after the other, could not finish.".to_owned(),
-        Proof { logged: true, .. } if suspects.iter().all(|it| it.stays_below) => "The kubelet's relist waits for it each time, but never long enough to report PLEG unhealthy: from 1.32 on it queries a pod once, so one such container costs a relist 2 minutes of its 3. Its pod is neither repaired nor removed, and with a second one like it the node goes NotReady.".to_owned(),
+        Proof { logged: true, .. } if suspects.iter().all(|it| it.stays_below) => "The kubelet's relist waits for it each time, but never long enough to report PLEG unhealthy: from 1.32 on it queries a pod once, so one such container costs a relist 2 minutes of its 3. Its pod is neither repaired nor removed, and with a second one like it the node is NotReady.".to_owned(),
         Proof { logged: true, .. } => "The kubelet's relist queries one pod after the other, so it cannot finish, and after 3 minutes the node is NotReady.".to_owned(),
         _ => "An ordinary start or stop keeps a container busy for seconds; if this lasts, the kubelet's relist waits for it, and after 3 minutes the node is NotReady.".to_owned(),
     }

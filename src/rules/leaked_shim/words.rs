@@ -48,8 +48,8 @@ pub(super) fn explain(evidence: &Evidence, cases: &[Case<'_>], frozen: bool) -> 
     }
     text.push(
         match first.kind {
-            Kind::Childless => "The workload has ended and Docker was not told, as happens when containerd is down or stuck at that moment. To the kubelet it is Up: it is not started again, and its pod may stay Terminating.",
-            Kind::Shimless => "Nobody will tell Docker how it ends or has ended, and an exec or a stop waits in vain. That happens when a shim is killed while containerd is down. To the kubelet it is Up: it is not started again, and its pod may stay Terminating.",
+            Kind::Childless => "The workload has ended and Docker was not notified, as happens when containerd is down or stuck at that moment. To the kubelet it is Up: it is not started again, and its pod may stay Terminating.",
+            Kind::Shimless => "Docker will never learn how it ended, and an exec or a stop hangs. That happens when a shim is killed while containerd is down. To the kubelet it is Up: it is not started again, and its pod may stay Terminating.",
             Kind::Finished => "A shim ends with its container. One that stays keeps what belongs to the container, so that its removal or its next start may fail.",
             Kind::Unknown => "Neither the kubelet nor docker ps sees it: what runs in it takes the node's memory, ports and volumes.",
         }
@@ -57,7 +57,7 @@ pub(super) fn explain(evidence: &Evidence, cases: &[Case<'_>], frozen: bool) -> 
     );
     if frozen {
         text.push(
-            "A daemon of the runtime is stopped: once it goes on, Docker hears of this by itself."
+            "A daemon of the runtime is stopped: once resumed, Docker learns of this automatically."
                 .to_owned(),
         );
     }

@@ -167,7 +167,7 @@ fn remedies(servers: &[&str]) -> Vec<Remedy> {
         Remedy {
             command: format!("ping -c 3 -W 2 {host}"),
             ..remedy(
-                "See whether the server is there, and bring it back: all goes on then",
+                "Check the server and bring it back: everything then resumes",
                 Risk::Safe,
                 "",
                 "nothing",

@@ -25,7 +25,7 @@ pub(super) fn tell(evidence: &Evidence) -> Option<Finding> {
     let process = processes
         .filter(|process| process.role == Role::Kubelet)
         .find(|process| still(process));
-    let told = probe_text(&health.probe);
+    let response = probe_text(&health.probe);
     let mut subject = daemon("kubelet");
     subject.pid = process.map(|process| process.pid);
     let why = process.map_or_else(
@@ -51,10 +51,10 @@ pub(super) fn tell(evidence: &Evidence) -> Option<Finding> {
         },
         active: true,
         explanation: format!(
-            "The kubelet takes connections for its health check and gives {told}. {why} After 40 s without its reports (50 s in newer releases), by default, the control plane calls the node Unknown, whatever its runtime does."
+            "The kubelet takes connections for its health check and returns {response}. {why} After 40 s without its reports (50 s in newer releases), by default, the control plane calls the node Unknown, whatever its runtime does."
         ),
         subjects: vec![subject],
-        citations: cite(evidence, &told, process),
+        citations: cite(evidence, &response, process),
         remedies: remedies(process),
         spans: Vec::new(),
     })
@@ -67,8 +67,8 @@ fn still(process: &Process) -> bool {
     )
 }
 
-fn cite(evidence: &Evidence, told: &str, process: Option<&Process>) -> Vec<Citation> {
-    let answer = holders::cite(evidence, "kubelet healthz", told.to_owned());
+fn cite(evidence: &Evidence, response: &str, process: Option<&Process>) -> Vec<Citation> {
+    let answer = holders::cite(evidence, "kubelet healthz", response.to_owned());
     let own = process.map(holders::cited);
     let own = own.map(|(source, text)| holders::cite(evidence, source, text));
     [answer].into_iter().chain(own).collect()
@@ -79,17 +79,17 @@ fn remedies(process: Option<&Process>) -> Vec<Remedy> {
         title: "See what its process does".to_owned(),
         risk: Risk::Safe,
         command: "ps -eo pid,stat,etime,wchan:24,args | grep '[k]ubelet'".to_owned(),
-        cost: "nothing; it only looks".to_owned(),
+        cost: "nothing".to_owned(),
         actions: Vec::new(),
     };
     let go_on = process
         .filter(|process| process.state == State::Stopped)
         .filter(|process| process.tracer.is_none_or(|tracer| tracer == 0))
         .map(|process| Remedy {
-            title: "Let it go on".to_owned(),
+            title: "Resume it (SIGCONT)".to_owned(),
             risk: Risk::Node,
             command: format!("kill -CONT {}", process.pid),
-            cost: "the kubelet takes up its work".to_owned(),
+            cost: "the kubelet resumes".to_owned(),
             actions: holders::go_on(process),
         });
     [look].into_iter().chain(go_on).collect()

@@ -62,7 +62,7 @@ pub(super) fn tell(evidence: &Evidence, log: &Log, found: &[Finding]) -> Option<
                 "See whether the network add-on's pods run on this node",
                 Risk::Safe,
                 format!("kubectl get pods -A -o wide --field-selector spec.nodeName={node_name}"),
-                "nothing; it only looks",
+                "nothing",
             ),
             remedy(
                 "See what the runtime says of its network",
@@ -71,7 +71,7 @@ pub(super) fn tell(evidence: &Evidence, log: &Log, found: &[Finding]) -> Option<
                     "ls -l /etc/cni/net.d; timeout 10 {} info",
                     RuntimeStack::new(evidence).crictl()
                 ),
-                "nothing; it only looks",
+                "nothing",
             ),
         ],
         spans: Vec::new(),

@@ -138,7 +138,7 @@ fn remove_orphans(evidence: &Evidence, id: &str) -> Vec<Remedy> {
             "See which containers were left of that sandbox",
             Risk::Safe,
             see,
-            "nothing; it only looks",
+            "nothing",
         ),
         remedy(
             "Remove them",

@@ -212,11 +212,11 @@ impl<'a> Trouble<'a> {
     pub(crate) fn unknown(&self, why: &str, decide: &str) -> Exclusion {
         let Evidence { runtime, host, .. } = self.evidence;
         let (why, decide) = match (self.now, runtime, host) {
-            (false, ..) => ("it is over, and the log does not tell", None),
+            (false, ..) => ("resolved, and the log does not show it", None),
             (true, None, None) if self.evidence.log.is_none() => {
                 ("neither the runtime nor the host was looked at", Some(LOOK))
             }
-            (true, None, None) => ("the log alone does not tell", Some(LOOK)),
+            (true, None, None) => ("the log alone does not show it", Some(LOOK)),
             (true, Some(_), None) if decide == LOOK => ("the host was not looked at", Some(LOOK)),
             (true, ..) => (why, Some(decide)),
         };

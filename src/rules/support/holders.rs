@@ -227,7 +227,7 @@ impl Holder<'_> {
             title: title.to_owned(),
             risk: Risk::Safe,
             command,
-            cost: "nothing; it only looks".to_owned(),
+            cost: "nothing".to_owned(),
             actions: Vec::new(),
         }
     }

@@ -48,7 +48,7 @@ fn growth(room: &ListSize) -> Option<String> {
         .map(|(time, what)| format!("{what} in {}", lasting(time)))
         .collect();
     if !ends.is_empty() {
-        text.push(format!("If it goes on so, {}.", ends.join(", and ")));
+        text.push(format!("At this rate, {}.", ends.join(", and ")));
     }
     Some(text.join(" "))
 }

@@ -22,7 +22,7 @@ pub(crate) fn offer(evidence: &Evidence, findings: &mut [Finding]) {
             title: "Confirm it on the node".to_owned(),
             risk: Risk::Safe,
             command: command(evidence, finding),
-            cost: "nothing; it only looks".to_owned(),
+            cost: "nothing".to_owned(),
             actions: Vec::new(),
         };
         finding.remedies.insert(0, remedy);

@@ -58,7 +58,7 @@ pub(crate) fn save_stacks(evidence: &Evidence) -> Remedy {
         "Save the runtime's stacks before anything is restarted",
         Risk::Safe,
         command,
-        &format!("nothing; they say who waits for whom, and a restart destroys them{place}"),
+        &format!("nothing; shows what each goroutine is blocked on; lost on restart{place}"),
     )
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn see_runtime_process(short: &str) -> Remedy {
         format!(
             "ps -eo pid,ppid,stat,etime,wchan:24,args | grep -E '{short}|[r]unc init'; {listed} /proc/[0-9]*/cgroup"
         ),
-        "nothing; a `runc init` names no container: it is this one's if its process is among the cgroups found",
+        "nothing; `runc init` has no container ID in its arguments: match its PID against the cgroup paths printed",
     )
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn see_whose(evidence: &Evidence, short: &str) -> Remedy {
         "See whose it is: no line that was read names its pod",
         Risk::Safe,
         command,
-        "nothing; it only looks",
+        "nothing",
     )
 }
 
@@ -116,8 +116,8 @@ pub(crate) fn end_runtime_process(short: &str) -> Remedy {
     };
     remedy(
         match several {
-            true => "End those OCI runtime processes",
-            false => "End that one OCI runtime process",
+            true => "Kill those OCI runtime processes",
+            false => "Kill that one OCI runtime process",
         },
         Risk::Disruptive,
         format!(
@@ -162,14 +162,14 @@ fn cost_of_restart(runtime: Option<&Runtime>) -> String {
             };
             format!("stops all containers of the node (live-restore is off{running}), and destroys the evidence")
         }
-        (_, Some(true)) => "containers go on running (live-restore is on); calls in flight fail, and the evidence is destroyed".to_owned(),
+        (_, Some(true)) => "containers keep running (live-restore is on); calls in flight fail, and the evidence is destroyed".to_owned(),
         _ => "stops every container of the node unless live-restore is on, and destroys the evidence".to_owned(),
     }
 }
 
 /// Returns what a restart of containerd costs: with Docker above it more than itself, where systemd binds the two.
 pub(crate) fn cost_of_containerd(evidence: &Evidence) -> String {
-    let alone = "containers go on running; calls in flight fail";
+    let alone = "containers keep running; calls in flight fail";
     let runtime = evidence.runtime.as_ref();
     if runtime_kind(evidence) != Some(RuntimeKind::Docker) || live_restore(runtime) == Some(true) {
         return alone.to_owned();
@@ -199,21 +199,21 @@ pub(crate) fn cost_of_unit(evidence: &Evidence, unit: Unit) -> String {
     match unit {
         Unit::Docker => cost_of_restart(evidence.runtime.as_ref()),
         Unit::Containerd => cost_of_containerd(evidence),
-        Unit::Kubelet => "containers go on running; the kubelet takes up its work anew".to_owned(),
+        Unit::Kubelet => "containers keep running; the kubelet resumes".to_owned(),
     }
 }
 
 /// Returns the remedy of last resort.
 pub(crate) fn restart_runtime(evidence: &Evidence) -> Remedy {
     const GO_ON: &str =
-        "containers go on running; calls in flight fail, and the evidence is destroyed";
+        "containers keep running; calls in flight fail, and the evidence is destroyed";
     let docker = cost_of_restart(evidence.runtime.as_ref());
     let setup = RuntimeStack::new(evidence);
     let (title, cost) = match setup.kind {
         Some(RuntimeKind::Docker) => ("Restart Docker", docker.as_str()),
         Some(RuntimeKind::Containerd) if setup.is_one() => (
             "Restart the program that runs kubelet and containerd",
-            "containers go on running; the kubelet restarts, too, and on a server the API server; calls in flight fail, and the evidence is destroyed",
+            "containers keep running; the kubelet restarts, too, and on a server the API server; calls in flight fail, and the evidence is destroyed",
         ),
         Some(RuntimeKind::Containerd) => ("Restart containerd", GO_ON),
         Some(RuntimeKind::CriO) => ("Restart CRI-O", GO_ON),
@@ -266,10 +266,10 @@ pub(crate) fn start_runtime(evidence: &Evidence) -> Remedy {
     // moby daemon/daemon.go restore; seen with 20.10.
     let cost = match setup.kind {
         Some(RuntimeKind::Docker) if setup.lacks_cri_dockerd => {
-            "little: it is not running; Docker and its containers go on"
+            "little: it is not running; Docker and its containers keep running"
         }
         Some(RuntimeKind::Containerd) if setup.is_one() => {
-            "containers go on running; the kubelet restarts, too, and on a server the API server"
+            "containers keep running; the kubelet restarts, too, and on a server the API server"
         }
         Some(RuntimeKind::Docker) | None => {
             "Docker first ends the containers that have run on without it, unless live-restore is on; stopped ones may start again"

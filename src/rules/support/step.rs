@@ -4,7 +4,7 @@ use crate::finding::{Remedy, Risk, action::Action};
 
 /// A look: it changes nothing.
 pub(crate) fn look(title: impl Into<String>, command: impl Into<String>) -> Remedy {
-    step(title, command, Risk::Safe, "nothing; it only looks")
+    step(title, command, Risk::Safe, "nothing")
 }
 
 /// A step that costs one container or pod.

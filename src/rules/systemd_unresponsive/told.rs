@@ -31,7 +31,7 @@ pub(super) fn by_the_log(evidence: &Evidence) -> Option<Finding> {
     } = all.episode(evidence, OFTEN, PAUSE)?;
     let while_it_lasted = match active {
         true => "",
-        false => " It is over.",
+        false => " It is resolved.",
     };
     Some(Finding {
         id: RULE.id,

@@ -50,16 +50,14 @@ pub(super) fn by_the_log(evidence: &Evidence) -> Option<Finding> {
     } = all.episode(evidence, OFTEN, PAUSE)?;
     let over = match active {
         true => "",
-        false => " It is over.",
+        false => " It is resolved.",
     };
     Some(Finding {
         id: RULE.id,
         variant: Variant::TaskLimitHit,
         title: match active {
-            true => "Nothing new can be started: there are as many tasks as there may be",
-            false => {
-                "Nothing new could be started for a time: there were as many tasks as there may be"
-            }
+            true => "Cannot start processes: task limit reached",
+            false => "Nothing new could be started for a time: task limit reached",
         }
         .to_owned(),
         severity: match active {

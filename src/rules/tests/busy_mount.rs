@@ -122,7 +122,7 @@ fn where_the_runtime_itself_holds_it_the_restart_costs_what_the_runtimes_does() 
             "stops every container of the node unless live-restore is on",
         ),
         ("containerd.service", "Docker restarts with it"),
-        ("kubelet.service", "containers go on running"),
+        ("kubelet.service", "containers keep running"),
     ] {
         let held = namespace("", keeper(7, "helper", Some(unit)));
         let found = only(&RULE, &story(&[], Some(vec![dead(&busy())]), vec![held]));
@@ -302,7 +302,8 @@ fn the_dead_container_is_told_besides_and_refers_to_it() {
     let story = story(&[], Some(vec![dead(&busy())]), vec![exporter()]);
     let dead = only(&dead_container::RULE, &story);
     assert!(
-        dead.explanation.contains("told under busy-mount"),
+        dead.explanation
+            .contains("busy-mount names what holds its mount"),
         "{}",
         dead.explanation
     );

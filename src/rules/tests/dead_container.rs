@@ -51,7 +51,7 @@ fn it_is_never_called_the_cause_of_a_lag() {
     let found = only(&RULE, &evidence(&outage(), Some(daemon_with(vec![dead()]))));
     assert_eq!(found.severity, Severity::Warning);
     assert!(
-        found.explanation.contains("was never shown to hold up"),
+        found.explanation.contains("was never shown to block"),
         "{}",
         found.explanation
     );

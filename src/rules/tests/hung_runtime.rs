@@ -43,7 +43,7 @@ fn a_restart_of_containerd_that_may_take_docker_along_says_so() {
             "stops every container of the node unless live-restore is on",
         ),
         (Some(false), "stops every container of the node"),
-        (Some(true), "containers go on running; calls in flight fail"),
+        (Some(true), "containers keep running; calls in flight fail"),
     ] {
         let mut daemon = daemon_with(vec![sandbox(ID, Some("running"))]);
         *daemon.probe_mut(Call::Version) = probe(Outcome::TimedOut, 3000);

@@ -262,7 +262,9 @@ fn with_containerd_stopped_nothing_but_a_look_is_advised() {
     let found = only(&RULE, &story(vec![running()], host));
     assert_eq!(found.remedies.len(), 1);
     assert!(
-        found.explanation.contains("Docker hears of this by itself"),
+        found
+            .explanation
+            .contains("Docker learns of this automatically"),
         "{}",
         found.explanation
     );

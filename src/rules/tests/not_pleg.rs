@@ -110,7 +110,7 @@ fn the_words_runtime_is_down_alone_are_told_as_what_they_are() {
     assert!(
         only(&RULE, &evidence(&lines, None))
             .title
-            .contains("does not tell whether it hangs or is gone")
+            .contains("does not show whether it hangs or is gone")
     );
     let mut known = vec![line(
         "03:38:00",
