@@ -7,30 +7,27 @@ mod explain;
 pub mod fix;
 mod times;
 
-use crate::{
-    evidence::FRESH,
-    io::child,
-    log::options::{LogOptions, Moments},
-    node::{DEFAULT_ENDPOINT, observe::helper},
-    remedy::apply::mount,
-    render::Format,
-    runtime::disk::DataRoot,
-    syntax::time::Time,
-};
+use crate::evidence::FRESH;
+use crate::io::child;
+use crate::log::options::{LogOptions, Moments};
+use crate::node::DEFAULT_ENDPOINT;
+use crate::node::observe::helper;
+use crate::remedy::apply::mount;
+use crate::render::Format;
+use crate::runtime::disk::DataRoot;
+use crate::syntax::time::Time;
 use anyhow::{Context as _, bail};
 use chrono::{DateTime, FixedOffset, Local};
 use clap::{Args, Parser, Subcommand, ValueEnum, builder::PossibleValue};
 pub use events::EventsArgs;
 pub use explain::{ExplainArgs, PageFormat, Pager};
 use fix::FixArgs;
-use std::{
-    ffi::{OsStr, OsString},
-    io::IsTerminal as _,
-    num::NonZeroUsize,
-    path::PathBuf,
-    thread,
-    time::Duration,
-};
+use std::ffi::{OsStr, OsString};
+use std::io::IsTerminal as _;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
 use times::{Twice, Zone, moment, positive, utc_offset};
 
 /// Diagnoses Kubernetes nodes with "PLEG is not healthy", and removes dead containers safely

@@ -3,13 +3,13 @@
 pub mod runtime_stack;
 pub mod shims;
 
-use crate::{
-    io::{gap::Gap, probe::Outcome},
-    kubelet::{Kubelet, summary::Log},
-    node::Host,
-    runtime::{Call, Runtime},
-    syntax::time::Time,
-};
+use crate::io::gap::Gap;
+use crate::io::probe::Outcome;
+use crate::kubelet::Kubelet;
+use crate::kubelet::summary::Log;
+use crate::node::Host;
+use crate::runtime::{Call, Runtime};
+use crate::syntax::time::Time;
 use chrono::TimeDelta;
 
 /// All that was observed.

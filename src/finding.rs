@@ -6,11 +6,9 @@ pub mod action;
 pub mod outcome;
 pub mod plan;
 
-use crate::syntax::{
-    citation::Citation,
-    id::{ContainerId, PodName, PodUid},
-    time::Time,
-};
+use crate::syntax::citation::Citation;
+use crate::syntax::id::{ContainerId, PodName, PodUid};
+use crate::syntax::time::Time;
 use action::Action;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -14,10 +14,8 @@ pub mod prometheus_text;
 pub mod recording;
 pub mod summary;
 
-use crate::{
-    io::probe::{Outcome, Probe},
-    syntax::time::Time,
-};
+use crate::io::probe::{Outcome, Probe};
+use crate::syntax::time::Time;
 use chrono::TimeDelta;
 use std::time::Duration;
 

@@ -34,12 +34,12 @@ mod tests;
 mod time_range;
 mod workers;
 
-use crate::{
-    io::gap::Gap,
-    kubelet::{event::Event, parser::Hints, summary::Source},
-    log::options::{LogOptions, Moments},
-    syntax::time::Time,
-};
+use crate::io::gap::Gap;
+use crate::kubelet::event::Event;
+use crate::kubelet::parser::Hints;
+use crate::kubelet::summary::Source;
+use crate::log::options::{LogOptions, Moments};
+use crate::syntax::time::Time;
 use anyhow::bail;
 use chrono::{FixedOffset, NaiveDateTime};
 use container::ContainerPart;
@@ -47,12 +47,10 @@ use files::Narrowed;
 use ingest::Ingest;
 use journal::JournalRequest;
 use sniff::LineFormat;
-use std::{
-    collections::BTreeSet,
-    ffi::OsStr,
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::Path;
+use std::time::{Duration, Instant};
 use time_range::TimeRange;
 use workers::ScanPool;
 

@@ -10,10 +10,9 @@ use plegdoctor::{
     render::layout,
     runtime::disk,
 };
-use std::{
-    io::{self, Write as _},
-    process::ExitCode,
-};
+use std::io;
+use std::io::Write as _;
+use std::process::ExitCode;
 
 fn main() -> ExitCode {
     match run(Cli::parse()) {

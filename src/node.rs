@@ -18,10 +18,8 @@ pub mod settings;
 pub mod systemd;
 pub mod version;
 
-use crate::syntax::{
-    id::{ContainerId, PodUid},
-    json::json_words,
-};
+use crate::syntax::id::{ContainerId, PodUid};
+use crate::syntax::json::json_words;
 use std::{collections::BTreeSet, time::Duration};
 
 pub use component::{Component, Versions};

@@ -10,21 +10,19 @@ pub use exclusions::{RuledOut, Undecided};
 pub use rank::Role;
 pub use timeline::{Moment, MomentKind};
 
-use crate::{
-    evidence::Evidence,
-    finding::{Finding, Severity, outcome::ActionRecord},
-    io::{gap::Gap, probe::Outcome},
-    kubelet::{
-        Kubelet,
-        event::Kind,
-        incident::Incident,
-        summary::{Log, Source},
-    },
-    node::Host,
-    rules,
-    runtime::{Call, Container, Runtime},
-    syntax::time::Time,
-};
+use crate::evidence::Evidence;
+use crate::finding::outcome::ActionRecord;
+use crate::finding::{Finding, Severity};
+use crate::io::gap::Gap;
+use crate::io::probe::Outcome;
+use crate::kubelet::Kubelet;
+use crate::kubelet::event::Kind;
+use crate::kubelet::incident::Incident;
+use crate::kubelet::summary::{Log, Source};
+use crate::node::Host;
+use crate::rules;
+use crate::runtime::{Call, Container, Runtime};
+use crate::syntax::time::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The answer in one word.

@@ -16,14 +16,10 @@ mod state;
 pub use calls::Call;
 pub use state::State;
 
-use crate::{
-    io::probe::{Outcome, Probe},
-    node::mount_holder::Place,
-    syntax::{
-        id::{ContainerId, PodName, PodUid},
-        time::Time,
-    },
-};
+use crate::io::probe::{Outcome, Probe};
+use crate::node::mount_holder::Place;
+use crate::syntax::id::{ContainerId, PodName, PodUid};
+use crate::syntax::time::Time;
 use on_disk::{Disk, OnDiskState};
 use stacks::Stacks;
 use std::{collections::BTreeMap, fmt, time::Duration};

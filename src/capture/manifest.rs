@@ -4,11 +4,9 @@
 //! The form grows by fields that may be missing; a change that old readers would misread raises the number in the
 //! schema's name.
 
-use crate::{
-    io::gap::Gap,
-    log::{ReadFrom, ReplayedLog},
-    syntax::time::Time,
-};
+use crate::io::gap::Gap;
+use crate::log::{ReadFrom, ReplayedLog};
+use crate::syntax::time::Time;
 use anyhow::{Context as _, bail};
 use chrono::{DateTime, FixedOffset};
 use serde::{Deserialize, Serialize};

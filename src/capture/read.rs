@@ -4,18 +4,15 @@
 //! A capture comes from another machine, and is taken for hostile: plain files with plain relative names, each once,
 //! or it is refused as a whole.
 
-use super::{
-    PARTS,
-    manifest::{self, Manifest},
-};
+use super::manifest::Manifest;
+use super::{PARTS, manifest};
 use crate::io::files::Recorded;
 use anyhow::{Context as _, bail};
 use flate2::read::GzDecoder;
-use std::{
-    fs::{self, File},
-    io::{self, BufReader, Read},
-    path::{Component, Path},
-};
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Component, Path};
+use std::{fs, io};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {

@@ -1,21 +1,20 @@
 //! What a run records while it observes.
 
-use super::{
-    Sanitize,
-    manifest::{LogFile, Manifest, Options, Part, SCHEMA},
-};
-use crate::{
-    evidence::Evidence,
-    io::{files::Recorded, gap::Gap, packed::Packed, probe::Outcome, recorder::FileRecorder},
-    log::{LogRecorder, RecordedLog},
-    runtime::{Runtime, docker::Transcript},
-};
-use std::{
-    collections::{BTreeMap, VecDeque},
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use super::Sanitize;
+use super::manifest::{LogFile, Manifest, Options, Part, SCHEMA};
+use crate::evidence::Evidence;
+use crate::io::files::Recorded;
+use crate::io::gap::Gap;
+use crate::io::packed::Packed;
+use crate::io::probe::Outcome;
+use crate::io::recorder::FileRecorder;
+use crate::log::{LogRecorder, RecordedLog};
+use crate::runtime::Runtime;
+use crate::runtime::docker::Transcript;
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Reasons noted of one part at most.
 const MAX_REASONS: usize = 20;

@@ -12,11 +12,10 @@ use crate::io::packed::Packed;
 use crate::node::redact_args;
 use names::Names;
 use regex::Regex;
-use std::{
-    collections::{BTreeMap, VecDeque},
-    io::{self, Read as _},
-    net::{Ipv4Addr, Ipv6Addr},
-};
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::io::Read as _;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// How much of a log is replaced at a time, up to the next line's end.
 const PIECE: usize = 1 << 20;

@@ -1,11 +1,9 @@
 //! Leaves out environment variables, commands and labels of workloads, unless they are asked for. Nothing that is judged
 //! is among them.
 
-use crate::{
-    io::files::Recorded,
-    node::{Host, Process, Role, redact_args},
-    runtime::docker,
-};
+use crate::io::files::Recorded;
+use crate::node::{Host, Process, Role, redact_args};
+use crate::runtime::docker;
 use serde_json::{Map, Value};
 
 /// What is left out.

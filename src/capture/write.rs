@@ -7,13 +7,12 @@ use rustix::{
     fs::{CWD, RenameFlags, renameat_with},
     io::Errno,
 };
-use std::{
-    ffi::{OsStr, OsString},
-    fs::{self, File},
-    io::{self, BufWriter, Read, Write},
-    os::unix::fs::OpenOptionsExt as _,
-    path::{Path, PathBuf},
-};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 const BLOCK: usize = 64 << 10;
 

@@ -8,14 +8,12 @@ use super::{Archive, Recording, write};
 use crate::io::child::{self, Running};
 use anyhow::{Context as _, bail};
 use serde::{Deserialize, Serialize};
-use std::{
-    io::{self, BufRead as _, BufReader, Read, Write},
-    path::{Path, PathBuf},
-    process::ChildStdout,
-    sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel},
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{BufRead as _, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ChildStdout;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
 const BEGIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long it may take nothing, or sync, without a word; and how long it may take for all.

@@ -3,27 +3,24 @@
 //! The one place that ties Docker, the plan, its removal and the printers together. Nothing is removed that was
 //! not shown: where the plan can't be written, the run ends.
 
-use super::{
-    prompt::{self, Answer},
-    removal::{Limits, Scan, Scanner},
-};
-use crate::{
-    cli::{self, CleanArgs},
-    finding::{
-        outcome::{Outcome, Status},
-        plan::{CleanResult, Filters, Plan, Request, Target},
-    },
-    remedy::apply::{self, Audit, Clock, Interrupts, RemoveOptions, Replan},
-    render::{self, Format, layout::visible},
-};
+use super::prompt;
+use super::prompt::Answer;
+use super::removal::{Limits, Scan, Scanner};
+use crate::cli::CleanArgs;
+use crate::finding::outcome::{Outcome, Status};
+use crate::finding::plan::{CleanResult, Filters, Plan, Request, Target};
+use crate::remedy::apply;
+use crate::remedy::apply::{Audit, Clock, Interrupts, RemoveOptions, Replan};
+use crate::render::Format;
+use crate::render::layout::visible;
+use crate::{cli, render};
 use anyhow::{Context as _, bail};
 use chrono::TimeDelta;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::{
-    io::{self, IsTerminal as _, Write},
-    process::ExitCode,
-    sync::Arc,
-};
+use std::io;
+use std::io::{IsTerminal as _, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Removes what `args` ask for, and writes what was planned and done to `out`.  Returns 0 when all planned containers
 /// are gone or the plan was only to be shown, 1 when some are left or could not be seen.

@@ -1,11 +1,10 @@
 //! `plegdoctor collect`: observes all there is, and saves it. Judges nothing.
 
 use super::{observe::observe, progress::Progress};
-use crate::{
-    capture::{CaptureWriter, Recorder, Recording, Sanitize},
-    cli::{self, CollectArgs},
-    log::ScanProgress,
-};
+use crate::capture::{CaptureWriter, Recorder, Recording, Sanitize};
+use crate::cli;
+use crate::cli::CollectArgs;
+use crate::log::ScanProgress;
 use anyhow::Context as _;
 use indicatif::HumanBytes;
 use std::{io::Write, process::ExitCode};

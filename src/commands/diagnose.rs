@@ -1,14 +1,12 @@
 //! `plegdoctor diagnose`: observe this machine or a capture, diagnose, print. Saves what was observed, if asked.
 
 use super::{collect, fix};
-use crate::{
-    capture::{Capture, CaptureWriter, Recorder, Sanitize},
-    cli::{self, DiagnoseArgs},
-    commands::observe::{observe_with_progress, replay},
-    evidence::Evidence,
-    render::{self, Style},
-    report,
-};
+use crate::capture::{Capture, CaptureWriter, Recorder, Sanitize};
+use crate::cli::DiagnoseArgs;
+use crate::commands::observe::{observe_with_progress, replay};
+use crate::evidence::Evidence;
+use crate::render::Style;
+use crate::{cli, render, report};
 use anyhow::Context as _;
 use std::{io::Write, process::ExitCode};
 

@@ -3,21 +3,19 @@
 mod stdout;
 
 use super::progress::Progress;
-use crate::{
-    capture::Capture,
-    cli::{self, EventsArgs},
-    commands::observe,
-    kubelet::event::{Event, Weight},
-    log::{self, DockerFiles, DockerLog, FollowHooks, Reading, ScanProgress, Sink},
-    remedy::apply::Interrupts,
-    render::{json, layout},
-};
+use crate::capture::Capture;
+use crate::cli::EventsArgs;
+use crate::commands::observe;
+use crate::kubelet::event::{Event, Weight};
+use crate::log::{DockerFiles, DockerLog, FollowHooks, Reading, ScanProgress, Sink};
+use crate::remedy::apply::Interrupts;
+use crate::render::{json, layout};
+use crate::{cli, log};
 use anyhow::{Context as _, bail};
-use std::{
-    io::{self, BufWriter, Write},
-    path::Path,
-    process::ExitCode,
-};
+use std::io;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::process::ExitCode;
 use stdout::Stdout;
 
 /// Runs it and returns the exit code. What could not be seen, and what was left out, goes to `err`, a line each.

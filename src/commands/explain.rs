@@ -2,21 +2,17 @@
 
 mod pager;
 
-use crate::{
-    cli::{self, ExplainArgs, PageFormat, Pager},
-    explain::{
-        self, Topic,
-        paste::{Paste, Pasted},
-    },
-    kubelet::parser::{Hints, MAX_LINE},
-    log,
-    render::{self, Style, json, layout::visible},
-};
+use crate::cli::{ExplainArgs, PageFormat, Pager};
+use crate::explain::Topic;
+use crate::explain::paste::{Paste, Pasted};
+use crate::kubelet::parser::{Hints, MAX_LINE};
+use crate::render::layout::visible;
+use crate::render::{Style, json};
+use crate::{cli, explain, log, render};
 use anyhow::{Context as _, bail};
-use std::{
-    io::{self, BufRead, BufReader, IsTerminal as _, Read as _, Write},
-    process::ExitCode,
-};
+use std::io;
+use std::io::{BufRead, BufReader, IsTerminal as _, Read as _, Write};
+use std::process::ExitCode;
 
 /// Columns of a page at most: longer lines are hard to read.
 const WIDEST: u16 = 80;

@@ -9,40 +9,32 @@ mod output;
 mod recheck;
 mod removal;
 
-use super::{
-    observe,
-    prompt::{self, Answer},
-};
-use crate::{
-    capture::{Recorder, Sanitize},
-    cli::{self, DiagnoseArgs},
-    evidence::Evidence,
-    finding::{
-        action::Action,
-        outcome::{ActionRecord, Asked, Outcome, Status},
-    },
-    node::DEFAULT_ENDPOINT,
-    remedy::{
-        apply::{self, Audit, Clock, Execution, Executor, Interrupts},
-        fix::{self, Step},
-    },
-    render::{Format, Style},
-    report::{self, Report},
-    runtime::docker::Docker,
-    syntax::time::Time,
-};
+use super::prompt::Answer;
+use super::{observe, prompt};
+use crate::capture::{Recorder, Sanitize};
+use crate::cli::DiagnoseArgs;
+use crate::evidence::Evidence;
+use crate::finding::action::Action;
+use crate::finding::outcome::{ActionRecord, Asked, Outcome, Status};
+use crate::node::DEFAULT_ENDPOINT;
+use crate::remedy::apply::{Audit, Clock, Execution, Executor, Interrupts};
+use crate::remedy::fix::Step;
+use crate::remedy::{apply, fix};
+use crate::render::{Format, Style};
+use crate::report::Report;
+use crate::runtime::docker::Docker;
+use crate::syntax::time::Time;
+use crate::{cli, report};
 use anyhow::{Context as _, bail};
 use output::Output;
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, BTreeSet},
-    io::{self, IsTerminal as _, Write},
-    path::Path,
-    process::ExitCode,
-    sync::Arc,
-    thread,
-    time::{Duration, Instant},
-};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{IsTerminal as _, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
 /// How long to wait before the first look after an action, and the longest pause between two: an inspect that hangs
 /// leaves a goroutine in the daemon each time.

@@ -12,31 +12,26 @@ mod scene;
 pub use scene::replay_logs;
 
 use super::progress::Progress;
-use crate::{
-    capture::{Capture, Recorder},
-    cli::LookArgs,
-    evidence::Evidence,
-    io::{files::Tree, gap::Gap},
-    kubelet::{ask::Target, summary::Log},
-    log::ScanProgress,
-    node::{
-        Component, DEFAULT_ROOT, Host, Version,
-        observe::{self, leftover_layers},
-    },
-    runtime::{
-        Runtime,
-        docker::{self, Ask, Files},
-    },
-    syntax::id::ContainerId,
-};
+use crate::capture::{Capture, Recorder};
+use crate::cli::LookArgs;
+use crate::evidence::Evidence;
+use crate::io::files::Tree;
+use crate::io::gap::Gap;
+use crate::kubelet::ask::Target;
+use crate::kubelet::summary::Log;
+use crate::log::ScanProgress;
+use crate::node::observe::leftover_layers;
+use crate::node::{Component, DEFAULT_ROOT, Host, Version, observe};
+use crate::runtime::docker::{Ask, Files};
+use crate::runtime::{Runtime, docker};
+use crate::syntax::id::ContainerId;
 use anyhow::bail;
 use scene::Scene;
-use std::{
-    path::Path,
-    sync::Arc,
-    thread::{self, JoinHandle},
-    time::{Duration, Instant},
-};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// How long reading a recorded host may take: it blocks on nothing, but a machine may be slow.
 const RECORDED_HOST_TIMEOUT: Duration = Duration::from_secs(120);

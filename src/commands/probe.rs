@@ -1,13 +1,11 @@
 //! `plegdoctor probe`: ask Docker, show each call with its time.
 
-use crate::{
-    cli::{self, ProbeArgs},
-    render::{self, Format},
-    runtime::{
-        calls::Ending,
-        docker::{self, Ask},
-    },
-};
+use crate::cli::ProbeArgs;
+use crate::render::Format;
+use crate::runtime::calls::Ending;
+use crate::runtime::docker;
+use crate::runtime::docker::Ask;
+use crate::{cli, render};
 use anyhow::Context as _;
 use std::{io::Write, process::ExitCode};
 

@@ -2,17 +2,13 @@
 //!
 //! On standard error, and only if that is a terminal; taken away before anything else is written there.
 
-use crate::{
-    log::{ScanProgress, ScanStatus},
-    syntax::duration,
-};
+use crate::log::{ScanProgress, ScanStatus};
+use crate::syntax::duration;
 use chrono::TimeDelta;
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::{
-    io::{self, IsTerminal as _},
-    thread,
-    time::Duration,
-};
+use std::io::IsTerminal as _;
+use std::time::Duration;
+use std::{io, thread};
 
 /// How long reading a log may take without a word.
 const PATIENCE: Duration = Duration::from_secs(1);

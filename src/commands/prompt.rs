@@ -4,12 +4,11 @@
 use crate::remedy::apply::Interrupts;
 use anyhow::Context as _;
 use rustix::termios::{QueueSelector, tcflush};
-use std::{
-    io::{self, BufRead as _, Write as _},
-    sync::mpsc::{self, RecvTimeoutError},
-    thread,
-    time::Duration,
-};
+use std::io::{BufRead as _, Write as _};
+use std::sync::mpsc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+use std::{io, thread};
 
 /// How often it is looked whether the user pressed Ctrl-C instead.
 const POLL: Duration = Duration::from_millis(50);

@@ -1,15 +1,12 @@
 //! Containers observed and removed: what `clean` and `diagnose --fix` share.
 
-use crate::{
-    finding::plan::{Plan, Request},
-    io::probe::{Outcome, Probe},
-    remedy::apply::{Audit, Clock, RemoveOptions, Replan},
-    runtime::{
-        Container, ContainerKind,
-        docker::{Bounds, Docker, Listed},
-    },
-    syntax::{duration, id::ContainerId},
-};
+use crate::finding::plan::{Plan, Request};
+use crate::io::probe::{Outcome, Probe};
+use crate::remedy::apply::{Audit, Clock, RemoveOptions, Replan};
+use crate::runtime::docker::{Bounds, Docker, Listed};
+use crate::runtime::{Container, ContainerKind};
+use crate::syntax::duration;
+use crate::syntax::id::ContainerId;
 use anyhow::bail;
 use chrono::TimeDelta;
 use std::{collections::HashMap, sync::Arc, time::Duration};

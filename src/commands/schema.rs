@@ -1,14 +1,13 @@
 //! `plegdoctor schema`: the JSON Schema of each output.
 
-use crate::{
-    cli::SchemaOf,
-    finding::plan::CleanResult,
-    kubelet::event::Event,
-    remedy::apply::audit,
-    render::json::{self, Explained, Probed},
-    report::Report,
-    syntax::json::JsonSchema as _,
-};
+use crate::cli::SchemaOf;
+use crate::finding::plan::CleanResult;
+use crate::kubelet::event::Event;
+use crate::remedy::apply::audit;
+use crate::render::json;
+use crate::render::json::{Explained, Probed};
+use crate::report::Report;
+use crate::syntax::json::JsonSchema as _;
 use anyhow::Context as _;
 use std::{io::Write, process::ExitCode};
 

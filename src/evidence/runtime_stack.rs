@@ -2,11 +2,9 @@
 //! remedies and looks name comes from here; where no evidence tells, the alternatives are named.
 
 use super::Evidence;
-use crate::{
-    kubelet::event::{ErrorClass, Event, Kind},
-    runtime::{Runtime, RuntimeKind},
-    syntax::framing::Program,
-};
+use crate::kubelet::event::{ErrorClass, Event, Kind};
+use crate::runtime::{Runtime, RuntimeKind};
+use crate::syntax::framing::Program;
 
 /// Who packages the runtime and the kubelet, where that gives them other units and commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,11 +4,10 @@
 //! nothing. Only runc's shims are judged: the child of a virtual machine's or a sandbox's shim may be anybody's.
 
 use super::Evidence;
-use crate::{
-    node::{CONTAINERD_SOCKET, Host, Process, Role, State, socket},
-    runtime::{self, Container, Inspected, Runtime},
-    syntax::time::Time,
-};
+use crate::node::{CONTAINERD_SOCKET, Host, Process, Role, State, socket};
+use crate::runtime;
+use crate::runtime::{Container, Inspected, Runtime};
+use crate::syntax::time::Time;
 use chrono::TimeDelta;
 use std::time::Duration;
 

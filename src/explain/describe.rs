@@ -1,10 +1,9 @@
 //! What one line holds besides its message: its subject, the lag, the error.
 
 use super::notes::notes;
-use crate::{
-    kubelet::event::{ErrorClass, Event, Kind},
-    syntax::duration::{self, human},
-};
+use crate::kubelet::event::{ErrorClass, Event, Kind};
+use crate::syntax::duration;
+use crate::syntax::duration::human;
 use chrono::TimeDelta;
 
 /// The limit of the evented PLEG's own relists (kubelet `pkg/kubelet/kubelet.go`, 1.26 and later).

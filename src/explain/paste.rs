@@ -4,10 +4,8 @@
 //! the list of reasons that the kubelet logs. However long the paste, little of it is kept.
 
 use super::{describe, notes::notes};
-use crate::kubelet::{
-    event::{Event, Kind},
-    parser::{Hints, Parser},
-};
+use crate::kubelet::event::{Event, Kind};
+use crate::kubelet::parser::{Hints, Parser};
 use std::sync::Arc;
 
 const EXAMPLES: usize = 3;

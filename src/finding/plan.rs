@@ -14,16 +14,13 @@ mod result;
 pub use filter::Filters;
 pub use result::CleanResult;
 
-use crate::{
-    finding::outcome::{Outcome, Status},
-    io::probe::{self, Probe},
-    runtime::{Container, ContainerKind, Inspected, State},
-    syntax::{
-        duration,
-        id::{ContainerId, PodName, PodUid},
-        time::Time,
-    },
-};
+use crate::finding::outcome::{Outcome, Status};
+use crate::io::probe;
+use crate::io::probe::Probe;
+use crate::runtime::{Container, ContainerKind, Inspected, State};
+use crate::syntax::duration;
+use crate::syntax::id::{ContainerId, PodName, PodUid};
+use crate::syntax::time::Time;
 use chrono::TimeDelta;
 use living::{Inhabited, Pods};
 use std::collections::{BTreeMap, BTreeSet, HashSet};

@@ -11,13 +11,11 @@ use rustix::{
         setsid, waitid,
     },
 };
-use std::{
-    io::{self, Read as _},
-    os::unix::process::CommandExt as _,
-    process::{Child, Command, ExitStatus, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::Read as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
 /// Our own program, whatever became of its file.
 pub(crate) const OWN_PROGRAM: &str = "/proc/self/exe";

@@ -1,12 +1,10 @@
 //! Reads that may never return, in a thread that is left behind at a deadline: a read of a dead disk sleeps in the kernel,
 //! and cannot be ended.
 
-use std::{
-    io::{self, Read},
-    sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel},
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::Read;
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
 /// Pieces that may wait for their reader.
 const MAX_AHEAD: usize = 4;

@@ -5,10 +5,8 @@
 mod codec;
 
 use codec::{Codec, Step};
-use std::{
-    fmt,
-    io::{self, Read},
-};
+use std::io::Read;
+use std::{fmt, io};
 
 /// Memory for windows and dictionaries, of all layers together, in bytes.
 pub(crate) const MAX_WINDOW: u64 = 128 << 20;

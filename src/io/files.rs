@@ -9,16 +9,14 @@ pub use super::recorder::Recorded;
 
 use super::recorder::FileRecorder;
 use rustix::{fs::OFlags, io::Errno};
-use std::{
-    collections::BTreeSet,
-    fs::{self, File},
-    io::{self, ErrorKind, Read as _},
-    os::unix::fs::OpenOptionsExt as _,
-    path::{Path, PathBuf},
-    sync::Arc,
-    thread,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use std::{fs, io, thread};
 
 const MOST: u64 = 1 << 20;
 /// Most that is read of a recorded kernel log; the kernel's own ring has mostly less than 1 MiB.

@@ -1,10 +1,9 @@
 //! Records what is read of a host, so that it can be read again elsewhere. Bounded: what is dropped is counted.
 
-use std::{
-    collections::BTreeMap,
-    io::{self, ErrorKind},
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::BTreeMap;
+use std::io;
+use std::io::ErrorKind;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Most bytes and files that are kept: a machine of 30,000 processes has some 10 MiB of `stat`.
 const MAX_BYTES: usize = 128 << 20;

@@ -5,21 +5,18 @@
 //! metrics to a file. Nothing is judged here.
 
 use super::{Answer, Query};
-use crate::io::{
-    deadline::{self, Ended},
-    http::{self, Failure, Peer, Reply, Url},
-    probe::{Outcome, Probe},
-};
+use crate::io::deadline::Ended;
+use crate::io::http::{Failure, Peer, Reply, Url};
+use crate::io::probe::{Outcome, Probe};
+use crate::io::{deadline, http};
 use anyhow::{Context as _, bail};
 use futures_util::future::join_all;
-use std::{
-    fs::File,
-    io::{self, Read as _},
-    path::{Path, PathBuf},
-    sync::mpsc::SyncSender,
-    thread,
-    time::{Duration, Instant},
-};
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::SyncSender;
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
 /// Where the kubelet's health check listens (`--healthz-port`).
 const HEALTH: &str = "http://127.0.0.1:10248/healthz?verbose";

@@ -6,13 +6,12 @@ mod sawtooth;
 
 pub use sawtooth::Peaks;
 
-use crate::{
-    kubelet::{
-        THRESHOLD,
-        event::{Event, Kind},
-    },
-    syntax::{citation::Citation, duration::NEVER, id::ContainerId, time::Time},
-};
+use crate::kubelet::THRESHOLD;
+use crate::kubelet::event::{Event, Kind};
+use crate::syntax::citation::Citation;
+use crate::syntax::duration::NEVER;
+use crate::syntax::id::ContainerId;
+use crate::syntax::time::Time;
 use chrono::TimeDelta;
 use std::collections::{BTreeSet, VecDeque};
 

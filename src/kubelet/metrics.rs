@@ -3,10 +3,9 @@
 //! Counts and histograms count from the kubelet's start, so one that is slow may have been so long ago. A relist that
 //! has not ended is in none of them; its age is in `last_seen`.
 
-use super::{
-    histogram::Quantiles,
-    prometheus_text::{self, Line, Sample},
-};
+use super::histogram::Quantiles;
+use super::prometheus_text;
+use super::prometheus_text::{Line, Sample};
 use crate::syntax::time::Time;
 use chrono::DateTime;
 use std::collections::BTreeMap;

@@ -14,16 +14,11 @@ mod multiline;
 mod pending;
 mod truncated;
 
-use crate::{
-    kubelet::event::{
-        Event, MessageFields,
-        prefilter::{Hit, prefilter},
-    },
-    syntax::{
-        framing::{self, Entry, Owner, Program, Unframed},
-        time::{Time, When},
-    },
-};
+use crate::kubelet::event::prefilter::{Hit, prefilter};
+use crate::kubelet::event::{Event, MessageFields};
+use crate::syntax::framing;
+use crate::syntax::framing::{Entry, Owner, Program, Unframed};
+use crate::syntax::time::{Time, When};
 use cache::Cache;
 use lines::{is_fatal, may_have_time, record_stamp, stamps_of};
 use multiline::Multiline;

@@ -4,10 +4,8 @@
 //! `health_by_metrics`); its own fields are the place, and whether that was `named` or is the `default`. A folder with `metrics` alone is metrics saved at an unknown time.
 
 use super::{Answer, Query};
-use crate::io::{
-    exchange::Exchange,
-    probe::{Outcome, Probe},
-};
+use crate::io::exchange::Exchange;
+use crate::io::probe::{Outcome, Probe};
 use anyhow::{Context as _, bail};
 use std::time::Duration;
 

@@ -14,27 +14,20 @@ pub use group::{Group, PAUSE};
 pub use pod_deletions::PodDeletion;
 pub use runtime_outages::RuntimeOutage;
 
-use crate::{
-    kubelet::{
-        event::{ErrorClass, Event, Kind},
-        incident::{Incident, Incidents},
-    },
-    syntax::{
-        framing::Program,
-        id::{ContainerId, PodName, PodUid},
-        time::Time,
-    },
-};
+use crate::kubelet::event::{ErrorClass, Event, Kind};
+use crate::kubelet::incident::{Incident, Incidents};
+use crate::syntax::framing::Program;
+use crate::syntax::id::{ContainerId, PodName, PodUid};
+use crate::syntax::time::Time;
 use chrono::TimeDelta;
 use clock_steps::ClockSteps;
 use correlate::Correlator;
 use group::About;
 use lru::Lru;
 use runtime_outages::RuntimeOutages;
-use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque, btree_map::Entry},
-    sync::Arc,
-};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 /// Groups kept of what may show a cause; the messages of others are counted in `Log::dropped`.
 const MAX_GROUPS: usize = 2560;

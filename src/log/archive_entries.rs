@@ -2,22 +2,17 @@
 //! other file counts if it begins with lines of the kubelet. An archive inside it is skipped, and named. Only beginnings
 //! are kept in memory, one at a time.
 
-use super::{
-    file_kind,
-    file_range::Prefixed,
-    rotation::{self, Family},
-    sniff::{self, LineFormat},
-    tar_reader::{TarEntry, TarReader, TarSource, is_tar},
-};
-use crate::{
-    io::decompress::{Compression, Decoder, MAX_WINDOW},
-    kubelet::parser::{Hints, Parser},
-    syntax::time::Time,
-};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    io::{self, Read},
-};
+use super::file_range::Prefixed;
+use super::rotation::Family;
+use super::sniff::LineFormat;
+use super::tar_reader::{TarEntry, TarReader, TarSource, is_tar};
+use super::{file_kind, rotation, sniff};
+use crate::io::decompress::{Compression, Decoder, MAX_WINDOW};
+use crate::kubelet::parser::{Hints, Parser};
+use crate::syntax::time::Time;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::io::Read;
 
 /// Bytes that show whether a file is compressed.
 const MAGIC: u64 = 16;

@@ -2,19 +2,15 @@
 //! the kubelet as a container.
 
 use super::{DockerLog, ReadFrom, ingest::Ingest};
-use crate::{
-    io::{
-        files::Tree,
-        probe::{Outcome, Probe},
-    },
-    node::{Host, observe::quick_check},
-    runtime::{
-        Container,
-        disk::{self, DataRoot},
-        docker::{Docker, LogRequest},
-    },
-    syntax::{duration, time::Time},
-};
+use crate::io::files::Tree;
+use crate::io::probe::{Outcome, Probe};
+use crate::node::Host;
+use crate::node::observe::quick_check;
+use crate::runtime::disk::DataRoot;
+use crate::runtime::docker::{Docker, LogRequest};
+use crate::runtime::{Container, disk};
+use crate::syntax::duration;
+use crate::syntax::time::Time;
 use anyhow::bail;
 use chrono::TimeDelta;
 use std::time::{Duration, Instant};

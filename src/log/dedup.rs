@@ -3,10 +3,8 @@
 //! without a time never counts as repeated.
 
 use crate::{kubelet::event::Event, syntax::time::Time};
-use std::{
-    collections::HashMap,
-    hash::{DefaultHasher, Hash as _, Hasher as _},
-};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// Lines that are remembered: some 9 MiB.
 const MAX_LINES: usize = 229_376;
@@ -137,10 +135,9 @@ fn hash(event: &Event, at: Time) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        kubelet::event::{Kind, MessageFields},
-        syntax::{citation::Citation, klog::Severity},
-    };
+    use crate::kubelet::event::{Kind, MessageFields};
+    use crate::syntax::citation::Citation;
+    use crate::syntax::klog::Severity;
     use chrono::{TimeDelta, TimeZone as _, Utc};
     use std::sync::Arc;
 

@@ -1,34 +1,26 @@
 //! Finds the kubelet's log where none is named: the first place with lines of the kubelet. Of whatever kind it is, it is
 //! read from its end, in part, and for a limited time.
 
+use super::container::{ContainerPart, Exists};
+use super::ingest::Ingest;
+use super::journal::JournalRequest;
+use super::limits::Limits;
+use super::rotation::Family;
+use super::stream::Piece;
+use super::workers::ScanPool;
 use super::{
-    DockerLog, Failure, Places, Reading, Source,
-    container::{self, ContainerPart, Exists},
-    files,
-    ingest::Ingest,
-    journal::JournalRequest,
-    limits::Limits,
-    parser_hints,
-    rotation::Family,
-    stream::Piece,
-    systemd_units,
-    workers::ScanPool,
+    DockerLog, Failure, Places, Reading, Source, container, files, parser_hints, systemd_units,
 };
-use crate::{
-    io::{
-        deadline::{self, Ended},
-        gap::Gap,
-    },
-    log::options::{LogOptions, Moments},
-    syntax::time::Time,
-};
+use crate::io::deadline;
+use crate::io::deadline::Ended;
+use crate::io::gap::Gap;
+use crate::log::options::{LogOptions, Moments};
+use crate::syntax::time::Time;
 use anyhow::{anyhow, bail};
 use chrono::TimeDelta;
-use std::{
-    num::NonZeroUsize,
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 const MAX_AGE: TimeDelta = TimeDelta::hours(24);
 const MAX_BYTES: u64 = 1 << 30;

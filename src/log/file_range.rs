@@ -1,10 +1,9 @@
 //! Readers of a part of a file, and of a stream whose beginning was read already.
 
-use std::{
-    fs::File,
-    io::{self, Cursor, Read},
-    os::unix::fs::FileExt as _,
-};
+use std::fs::File;
+use std::io;
+use std::io::{Cursor, Read};
+use std::os::unix::fs::FileExt as _;
 
 /// A part of a file, with a position of its own.
 pub(super) struct FileRange {

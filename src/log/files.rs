@@ -1,26 +1,21 @@
 //! Streams files, pipes and directories, in the order of their first lines' times. A file is read to the size
 //! that it had when it was opened. What plegdoctor found itself is limited: see `limits`.
 
-use super::{
-    Failure, ReadFrom, UNKNOWN_TIME,
-    limits::{self, Limits},
-    open::{Found, Log},
-    rotation::Family,
-    sniff::LineFormat,
-    stream::{Emit, Piece, ReaderLog},
-    tar_stream,
-    time_range::{self, Part, RangePart, TimeRange},
-    workers::{Ended, ScanPool},
-};
+use super::limits::Limits;
+use super::open::{Found, Log};
+use super::rotation::Family;
+use super::sniff::LineFormat;
+use super::stream::{Emit, Piece, ReaderLog};
+use super::time_range::{Part, RangePart, TimeRange};
+use super::workers::{Ended, ScanPool};
+use super::{Failure, ReadFrom, UNKNOWN_TIME, limits, tar_stream, time_range};
 use crate::{kubelet::parser::Hints, syntax::time::Time};
 use anyhow::Context as _;
-use std::{
-    borrow::Cow,
-    collections::VecDeque,
-    fs::File,
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// A log of which only a part is read.
 pub(super) struct Narrowed {

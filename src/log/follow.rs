@@ -9,28 +9,19 @@ mod journal;
 mod rotated;
 
 use super::{ReadFrom, Sink, file_kind, ingest::Ingest, tar_reader::is_tar, workers::BLOCK};
-use crate::{
-    io::{
-        child::{LAST_BREATH, Running},
-        decompress::Compression,
-    },
-    log::options::{LogOptions, Moments},
-    syntax::time::Time,
-};
+use crate::io::child::{LAST_BREATH, Running};
+use crate::io::decompress::Compression;
+use crate::log::options::{LogOptions, Moments};
+use crate::syntax::time::Time;
 use anyhow::{Context as _, bail};
-use std::{
-    ffi::OsStr,
-    fs::{self, File},
-    io,
-    os::fd::AsFd as _,
-    path::Path,
-    sync::{
-        Arc,
-        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::fd::AsFd as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+use std::{fs, io, thread};
 
 /// Blocks that may wait for the parser.
 const MAX_AHEAD: usize = 4;

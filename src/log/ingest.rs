@@ -1,25 +1,19 @@
 //! Turns each source from blocks into events: splits lines, parses them, keeps to the requested time, drops repeated
 //! lines, and collects what the report says of the source. Opens nothing.
 
-use super::{
-    LogRecorder, ReadFrom, Reading, Sink, Source,
-    dedup::{Dedup, Repeats},
-    excerpt::Excerpt,
-    lines::{LineSplitter, MAX_LINE, Out},
-    parser_hints,
-    progress::ScanProgress,
-    sniff::LineFormat,
-    workers::ScanHints,
-};
-use crate::{
-    io::gap::Gap,
-    kubelet::{
-        event::Event,
-        parser::{Parser, SourceInfo},
-    },
-    log::{line_index::LineIndex, options::Moments},
-    syntax::time::Time,
-};
+use super::dedup::{Dedup, Repeats};
+use super::excerpt::Excerpt;
+use super::lines::{LineSplitter, MAX_LINE, Out};
+use super::progress::ScanProgress;
+use super::sniff::LineFormat;
+use super::workers::ScanHints;
+use super::{LogRecorder, ReadFrom, Reading, Sink, Source, parser_hints};
+use crate::io::gap::Gap;
+use crate::kubelet::event::Event;
+use crate::kubelet::parser::{Parser, SourceInfo};
+use crate::log::line_index::LineIndex;
+use crate::log::options::Moments;
+use crate::syntax::time::Time;
 use std::{collections::BTreeSet, net::IpAddr};
 
 pub(super) struct Ingest<'a> {

@@ -3,25 +3,20 @@
 //! journald itself is not asked: journalctl reads its files, and may hang with the disk that they are on.
 
 use super::{Failure, file_kind};
-use crate::{
-    io::{
-        child::{LAST_BREATH, Running},
-        deadline::{self, Ended},
-    },
-    syntax::time::Time,
-};
+use crate::io::child::{LAST_BREATH, Running};
+use crate::io::deadline;
+use crate::io::deadline::Ended;
+use crate::syntax::time::Time;
 use anyhow::{Context as _, anyhow, bail};
 use chrono::{TimeDelta, Timelike as _};
-use std::{
-    ffi::{OsStr, OsString},
-    fs::{self, File},
-    io::{self, BufRead as _, BufReader, Read as _},
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    sync::mpsc::{Receiver, sync_channel},
-    thread,
-    time::{Duration, Instant},
-};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::{Duration, Instant};
+use std::{fs, io, thread};
 
 /// Bytes of its standard error that are kept, and of a line of it.
 const MAX_STDERR: usize = 16 << 10;

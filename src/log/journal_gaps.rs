@@ -1,15 +1,12 @@
 //! Gaps in a journal: messages that journald dropped since there were too many, and what it rotated away for lack of space,
 //! or did not keep over a restart.
 
-use super::{
-    ingest::Ingest,
-    journal::{self, Entries, JournalRequest, Query},
-};
-use crate::{
-    io::gap::Gap,
-    kubelet::parser,
-    syntax::time::{Stamp, Time},
-};
+use super::ingest::Ingest;
+use super::journal;
+use super::journal::{Entries, JournalRequest, Query};
+use crate::io::gap::Gap;
+use crate::kubelet::parser;
+use crate::syntax::time::{Stamp, Time};
 use chrono::TimeDelta;
 use std::time::Instant;
 

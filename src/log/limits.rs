@@ -1,19 +1,15 @@
 //! How much is read of files that plegdoctor found itself: their end, of at most a day and a GiB, and for a limited time.
 //! A node that is short of I/O is not made worse, and what happened last is read in any case.
 
-use super::{
-    open::{Found, Log},
-    sniff,
-    time_range::{self, Part, TimeRange},
-};
+use super::open::{Found, Log};
+use super::time_range::{Part, TimeRange};
+use super::{sniff, time_range};
 use crate::{kubelet::parser::Hints, syntax::time::Time};
 use anyhow::{Context as _, anyhow};
-use std::{
-    fs::File,
-    io::Read as _,
-    os::unix::fs::FileExt as _,
-    time::{Duration, Instant},
-};
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::fs::FileExt as _;
+use std::time::{Duration, Instant};
 
 const STEP: u64 = 1 << 20;
 const PROBE: usize = 64 << 10;

@@ -1,10 +1,9 @@
 //! The lines of a block that may matter, found without scanning the others. Independent of the blocks before and after
 //! it, so that several threads can do it.
 
-use crate::kubelet::{
-    event::prefilter::{self, Hit, Seek, Wanted},
-    parser::{is_own, without_return},
-};
+use crate::kubelet::event::prefilter;
+use crate::kubelet::event::prefilter::{Hit, Seek, Wanted};
+use crate::kubelet::parser::{is_own, without_return};
 use memchr::{memchr, memchr_iter, memrchr};
 
 /// Lines that are noted of a block; the rest is read line by line.

@@ -2,10 +2,9 @@
 //! for. The others are counted. The result is the same however the blocks fall.
 
 use super::line_index::{self, IndexedLine, LineIndex};
-use crate::kubelet::{
-    event::{Event, prefilter::Wanted},
-    parser::Parser,
-};
+use crate::kubelet::event::Event;
+use crate::kubelet::event::prefilter::Wanted;
+use crate::kubelet::parser::Parser;
 use memchr::{memchr, memrchr};
 
 /// Longest line that is kept whole, in bytes; the rest of a longer one is skipped. The kubelet's longest lines (a node's

@@ -5,30 +5,24 @@ mod found;
 
 pub(super) use found::Found;
 
-use super::{
-    file_kind::{self, explain_open},
-    file_range::{FileRange, Prefixed},
-    rewrap::Rewrap,
-    sniff::{self, LineFormat, read_head},
-    tar_reader::is_tar,
-    tar_stream::TarStream,
-};
-use crate::{
-    io::decompress::{Compression, Decoder, MAX_WINDOW},
-    kubelet::parser::Hints,
-    syntax::time::Time,
-};
+use super::file_kind::explain_open;
+use super::file_range::{FileRange, Prefixed};
+use super::rewrap::Rewrap;
+use super::sniff::{LineFormat, read_head};
+use super::tar_reader::is_tar;
+use super::tar_stream::TarStream;
+use super::{file_kind, sniff};
+use crate::io::decompress::{Compression, Decoder, MAX_WINDOW};
+use crate::kubelet::parser::Hints;
+use crate::syntax::time::Time;
 use anyhow::{Context as _, bail};
-use std::{
-    fs::{File, Metadata},
-    io::{self, Read, Seek as _, SeekFrom},
-    os::{
-        fd::AsFd as _,
-        unix::fs::{FileExt as _, MetadataExt as _},
-    },
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::fs::{File, Metadata};
+use std::io;
+use std::io::{Read, Seek as _, SeekFrom};
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Bytes of a log's beginning that show whether it is still the same.
 const FINGERPRINT: usize = 512;

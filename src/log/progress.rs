@@ -1,12 +1,8 @@
 //! How far reading the log has come, for whoever watches it from another thread.
 
-use std::{
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 /// Counts what is read of a log. Its clones are the same one.
 #[derive(Clone, Debug, Default)]

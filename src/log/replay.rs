@@ -1,11 +1,10 @@
 //! Reads logs of a capture: the same lines in the same order as when they were recorded.
 
+use super::ingest::Ingest;
+use super::rewrap::Rewrap;
+use super::sniff::{HEAD, LineFormat};
 use super::{
-    LogRecorder, ReadFrom, Reading, Sink, UNKNOWN_TIME, coverage, discover,
-    ingest::Ingest,
-    parser_hints,
-    rewrap::Rewrap,
-    sniff::{self, HEAD, LineFormat},
+    LogRecorder, ReadFrom, Reading, Sink, UNKNOWN_TIME, coverage, discover, parser_hints, sniff,
 };
 use crate::{log::options::Moments, syntax::time::Time};
 use std::io::Read as _;

@@ -2,11 +2,10 @@
 //! it is as wide as the terminal and the next one begins like no line of a log. A rejoined line is followed by an empty
 //! one for each row that it took in, so that line numbers stay.
 
-use super::{
-    file_range::Prefixed,
-    lines::MAX_LINE,
-    sniff::{self, LineFormat, MAX_LOST_BLANKS},
-};
+use super::file_range::Prefixed;
+use super::lines::MAX_LINE;
+use super::sniff;
+use super::sniff::{LineFormat, MAX_LOST_BLANKS};
 use crate::kubelet::parser::without_return;
 use std::io::{self, BufRead as _, BufReader, Read};
 

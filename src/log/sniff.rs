@@ -1,15 +1,12 @@
 //! What a log's first 64 KiB show: its first time, and how its lines were damaged on the way: hard-wrapped at a
 //! terminal's width, or cut at it by a pager.
 
-use crate::{
-    kubelet::parser::{Hints, Parser, ends_cut, is_own, stamps, without_return},
-    syntax::time::Time,
-};
-use std::{
-    collections::BTreeMap,
-    io::{self, Read},
-    ops::RangeInclusive,
-};
+use crate::kubelet::parser::{Hints, Parser, ends_cut, is_own, stamps, without_return};
+use crate::syntax::time::Time;
+use std::collections::BTreeMap;
+use std::io;
+use std::io::Read;
+use std::ops::RangeInclusive;
 
 /// How much of a log's beginning is looked at, in bytes.
 pub(super) const HEAD: u64 = 64 << 10;

@@ -2,11 +2,10 @@
 
 use super::{ReadFrom, ingest::Ingest, line_index::LineIndex, sniff::LineFormat, workers::BLOCK};
 use crate::{io::decompress, syntax::time::Time};
-use std::{
-    borrow::Cow,
-    io::{self, Read},
-    time::Instant,
-};
+use std::borrow::Cow;
+use std::io;
+use std::io::Read;
+use std::time::Instant;
 
 /// A piece of the stream of logs, in order.
 pub(super) enum Piece<'a> {

@@ -1,11 +1,8 @@
 //! Reads the journal of the unit that runs the kubelet, its newest part first: where time runs out, the oldest is missing.
 
-use super::{
-    Failure, ReadFrom,
-    ingest::Ingest,
-    journal::{self, Answer, Entries, JournalRequest, Query},
-    journal_gaps,
-};
+use super::ingest::Ingest;
+use super::journal::{Answer, Entries, JournalRequest, Query};
+use super::{Failure, ReadFrom, journal, journal_gaps};
 use crate::{io::deadline::Ended, syntax::time::Time};
 use anyhow::{anyhow, bail};
 use chrono::{TimeDelta, Timelike as _};

@@ -1,18 +1,15 @@
 //! An archive whose logs are read as they come, in its own order: it comes through a pipe, or is compressed and holds too
 //! many to decompress it once for each.
 
-use super::{
-    Hints, UNKNOWN_TIME,
-    archive_entries::{self, LogEntry, Seen},
-    rewrap::Rewrap,
-    stream::{Emit, Piece, ReaderLog},
-    tar_reader::{TarReader, TarSource},
-};
+use super::archive_entries::{LogEntry, Seen};
+use super::rewrap::Rewrap;
+use super::stream::{Emit, Piece, ReaderLog};
+use super::tar_reader::{TarReader, TarSource};
+use super::{Hints, UNKNOWN_TIME, archive_entries};
 use anyhow::bail;
-use std::{
-    collections::BTreeSet,
-    io::{self, Read},
-};
+use std::collections::BTreeSet;
+use std::io;
+use std::io::Read;
 
 pub(super) struct TarStream {
     pub(super) reader: Box<dyn Read + Send>,

@@ -5,10 +5,8 @@
 //! A line may be late: up to `MAX_LATENESS` behind an earlier one it is no disorder. So the part reaches that much beyond
 //! the range on both sides, and then holds every line of it.
 
-use crate::{
-    kubelet::parser,
-    syntax::time::{Hints, Stamp, Time, Timestamps, When, Yearless, klog_created},
-};
+use crate::kubelet::parser;
+use crate::syntax::time::{Hints, Stamp, Time, Timestamps, When, Yearless, klog_created};
 use chrono::{FixedOffset, TimeDelta};
 use rustix::fs::SeekFrom;
 use std::{fs::File, io, ops::Range, os::unix::fs::FileExt as _};

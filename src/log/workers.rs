@@ -3,18 +3,13 @@
 
 use super::line_index::LineIndex;
 use crate::kubelet::event::prefilter::Wanted;
-use std::{
-    fs::File,
-    io,
-    num::NonZeroUsize,
-    os::unix::fs::FileExt as _,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-        mpsc::{Receiver, SyncSender, sync_channel},
-    },
-    thread,
-};
+use std::fs::File;
+use std::num::NonZeroUsize;
+use std::os::unix::fs::FileExt as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::{io, thread};
 
 /// Bytes that are read at a time: scanned while they are in the cache that the kernel copied them to.
 pub(super) const BLOCK: usize = 256 << 10;

@@ -4,10 +4,8 @@
 //! below a mapped one. Nothing here touches a file system.
 
 use super::{Process, Role};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Disk {

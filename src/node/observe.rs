@@ -23,23 +23,18 @@ mod systemd;
 mod tasks;
 mod versions;
 
+use crate::io::deadline;
+use crate::io::deadline::Ended;
 use crate::io::files::Tree;
-use crate::{
-    io::{
-        deadline::{self, Ended},
-        gap::Gap,
-    },
-    node::{FileLock, Host, KernelLine, Pressure, Role, parse},
-};
+use crate::io::gap::Gap;
+use crate::node::{FileLock, Host, KernelLine, Pressure, Role, parse};
 use anyhow::Context as _;
 use rustix::process::geteuid;
-use std::{
-    collections::BTreeMap,
-    fs,
-    io::{self, ErrorKind},
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use std::{fs, io};
 
 const HOSTNAME: &str = "/proc/sys/kernel/hostname";
 /// For how long this machine is looked at; on a well one it takes the second that its disks are watched.
@@ -208,13 +203,11 @@ fn unobserved(what: &str, file: &Path, error: &io::Error) -> Unobserved {
 mod tests {
     use super::Unobserved;
     use crate::io::files::Tree;
-    use std::{
-        fs,
-        io::{self, ErrorKind},
-        path::Path,
-        process::Command,
-        time::Duration,
-    };
+    use std::io::ErrorKind;
+    use std::path::Path;
+    use std::process::Command;
+    use std::time::Duration;
+    use std::{fs, io};
 
     #[test]
     fn messages_that_a_place_does_not_have_or_show_are_a_note_and_other_errors_a_gap() {

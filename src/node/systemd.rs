@@ -3,11 +3,9 @@
 //! With the cgroup driver `systemd` the kubelet and each OCI runtime ask it for a scope before a container is
 //! started, over the system's bus; if it does not answer, they wait.
 
-use super::{
-    State,
-    parse::{self, Stat},
-    version::Version,
-};
+use super::parse::Stat;
+use super::version::Version;
+use super::{State, parse};
 use std::time::Duration;
 
 #[derive(Clone, Debug, PartialEq)]

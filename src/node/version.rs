@@ -1,10 +1,8 @@
 //! Versions of the node's software, put in order whatever their makers append.
 
-use std::{
-    cmp::Ordering,
-    fmt,
-    hash::{Hash, Hasher},
-};
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
 
 /// A version such as `20.10.24+dfsg1`, `v1.20.2-eks-7c9bda`, `1.0.0-rc93`, `5.15.63-flatcar`.  Ordered by its numbers;
 /// then what comes before a release (`rc`, `beta`, …) before it; then what a distribution appended after it, itself by

@@ -26,25 +26,17 @@ pub use executor::{Executor, machine};
 pub use interrupt::Interrupts;
 pub use revalidate::Replan;
 
-use crate::{
-    finding::{
-        outcome::{Outcome, Status},
-        plan::{Plan, Target},
-    },
-    runtime::docker::Docker,
-    syntax::id::ContainerId,
-};
+use crate::finding::outcome::{Outcome, Status};
+use crate::finding::plan::{Plan, Target};
+use crate::runtime::docker::Docker;
+use crate::syntax::id::ContainerId;
 use removal::Attempt;
 use revalidate::Revalidation;
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::{
-        Arc,
-        mpsc::{self, Receiver, Sender},
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::collections::{HashMap, VecDeque};
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
 
 const POLL: Duration = Duration::from_millis(50);
 

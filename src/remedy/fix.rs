@@ -4,19 +4,15 @@
 //! Nothing here acts, asks or waits. Steps come from the remedies of active findings alone; after each the node is
 //! observed again, and the next comes from what that shows.
 
-use crate::{
-    evidence::Evidence,
-    finding::{
-        Confidence, Finding, Risk, Severity,
-        action::Action,
-        outcome::{ActionRecord, Asked, Outcome, Status},
-    },
-    kubelet::{Kubelet, Seen},
-    node::DEFAULT_ROOT,
-    report::{Report, Verdict},
-    rules::row,
-    syntax::time::Time,
-};
+use crate::evidence::Evidence;
+use crate::finding::action::Action;
+use crate::finding::outcome::{ActionRecord, Asked, Outcome, Status};
+use crate::finding::{Confidence, Finding, Risk, Severity};
+use crate::kubelet::{Kubelet, Seen};
+use crate::node::DEFAULT_ROOT;
+use crate::report::{Report, Verdict};
+use crate::rules::row;
+use crate::syntax::time::Time;
 use chrono::TimeDelta;
 use std::collections::BTreeSet;
 

@@ -1,23 +1,17 @@
 //! `diagnose --fix` for people: what is about to be done, before it is; what was done, with its proof, after.
 
-use super::{
-    Style,
-    layout::{cut, paragraph, visible},
-};
-use crate::{
-    finding::{
-        Risk,
-        action::Action,
-        outcome::{ActionRecord, Status},
-    },
-    remedy::fix::{self, Step},
-    report::{Report, Verdict},
-    syntax::duration,
-};
-use std::{
-    io::{self, Write},
-    time::Duration,
-};
+use super::Style;
+use super::layout::{cut, paragraph, visible};
+use crate::finding::Risk;
+use crate::finding::action::Action;
+use crate::finding::outcome::{ActionRecord, Status};
+use crate::remedy::fix;
+use crate::remedy::fix::Step;
+use crate::report::{Report, Verdict};
+use crate::syntax::duration;
+use std::io;
+use std::io::Write;
+use std::time::Duration;
 
 /// ActionRecords of one kind and end that are told one by one; JSON has all.
 const EACH: usize = 5;

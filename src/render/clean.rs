@@ -4,19 +4,15 @@
 //! containers, so whatever could command a terminal is made visible.
 
 use super::layout::{laid_out, paragraph, visible};
-use crate::{
-    finding::{
-        outcome::Status,
-        plan::{CleanResult, Plan, Spared, Target, Unseen},
-    },
-    runtime::ContainerKind,
-    syntax::{duration, time::Time},
-};
+use crate::finding::outcome::Status;
+use crate::finding::plan::{CleanResult, Plan, Spared, Target, Unseen};
+use crate::runtime::ContainerKind;
+use crate::syntax::duration;
+use crate::syntax::time::Time;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets::NOTHING};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    io::{self, Write},
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::io::Write;
 
 /// How many pods are named, and how many containers that are left alone; the rest is counted.
 const MAX_NAMED: usize = 8;

@@ -2,18 +2,13 @@
 
 pub mod markdown;
 
-use super::{
-    Style,
-    layout::{brief, cut, cut_middle, paragraph, visible},
-};
-use crate::{
-    explain::{
-        self, Sort, Topic,
-        page::{HEADINGS, Page, Step},
-        paste::{Example, Pasted, PastedMessage, UnknownLine},
-    },
-    rules::count,
-};
+use super::Style;
+use super::layout::{brief, cut, cut_middle, paragraph, visible};
+use crate::explain;
+use crate::explain::page::{HEADINGS, Page, Step};
+use crate::explain::paste::{Example, Pasted, PastedMessage, UnknownLine};
+use crate::explain::{Sort, Topic};
+use crate::rules::count;
 use std::io::{self, Write};
 
 /// Writes the ids of all topics, a line each.

@@ -14,23 +14,23 @@ mod words;
 pub use explain::Explained;
 pub use probe::Probed;
 
-use crate::{
-    finding::outcome::ActionRecord,
-    io::gap::Gap,
-    kubelet::{Kubelet, summary::Source},
-    node::Host,
-    report::{Report, RuledOut, Undecided, Verdict},
-    runtime::Runtime,
-    syntax::{id::PodName, json::json_object, time::Time},
-};
+use crate::finding::outcome::ActionRecord;
+use crate::io::gap::Gap;
+use crate::kubelet::Kubelet;
+use crate::kubelet::summary::Source;
+use crate::node::Host;
+use crate::report::{Report, RuledOut, Undecided, Verdict};
+use crate::runtime::Runtime;
+use crate::syntax::id::PodName;
+use crate::syntax::json::json_object;
+use crate::syntax::time::Time;
 use chrono::TimeDelta;
 use finding::Ranked;
 use incident::Outage;
 use serde::Serialize;
-use std::{
-    collections::BTreeMap,
-    io::{self, Write},
-};
+use std::collections::BTreeMap;
+use std::io;
+use std::io::Write;
 
 /// Writes an output as one JSON object and a newline.
 ///

@@ -1,10 +1,8 @@
 //! What the kubelet itself said, in a few lines for people.
 
-use crate::{
-    kubelet::{Age, Health, Kubelet, Metrics, Operation, Quantiles, Seen},
-    rules::took,
-    syntax::duration,
-};
+use crate::kubelet::{Age, Health, Kubelet, Metrics, Operation, Quantiles, Seen};
+use crate::rules::took;
+use crate::syntax::duration;
 use chrono::TimeDelta;
 
 const MAX_OPERATIONS: usize = 3;

@@ -1,21 +1,16 @@
 //! `probe` for people: each call with its time, and what a relist of the kubelet would take.
 
 use super::layout::{self, laid_out, paragraph, visible};
-use crate::{
-    io::probe::Outcome,
-    kubelet::histogram::human,
-    rules::{count, probe_text, took},
-    runtime::{
-        Call, Container, ContainerKind, Runtime,
-        calls::{CallResult, Ending},
-        relist::Relist,
-    },
-};
+use crate::io::probe::Outcome;
+use crate::kubelet::histogram::human;
+use crate::rules::{count, probe_text, took};
+use crate::runtime::calls::{CallResult, Ending};
+use crate::runtime::relist::Relist;
+use crate::runtime::{Call, Container, ContainerKind, Runtime};
 use comfy_table::{Cell, CellAlignment};
-use std::{
-    io::{self, Write},
-    time::Duration,
-};
+use std::io;
+use std::io::Write;
+use std::time::Duration;
 
 /// Calls shown unless all are asked for.
 pub const ROWS: usize = 20;

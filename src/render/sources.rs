@@ -1,13 +1,11 @@
 //! What was looked at besides the log, an item each: for people.
 
 use super::kubelet;
-use crate::{
-    io::probe::Outcome,
-    node::Host,
-    report::Report,
-    rules,
-    runtime::{Call, Runtime},
-};
+use crate::io::probe::Outcome;
+use crate::node::Host;
+use crate::report::Report;
+use crate::rules;
+use crate::runtime::{Call, Runtime};
 
 pub(super) fn items(report: &Report) -> Vec<String> {
     let mut items = Vec::new();

@@ -4,19 +4,16 @@ mod cells;
 mod exclusions;
 mod timeline;
 
-use super::{
-    Style,
-    layout::{self, brief, cut, cut_middle, laid_out, paragraph, visible},
-    sources,
-};
-use crate::{
-    finding::{Confidence, Finding, Remedy, Risk, Severity},
-    io::probe::Outcome,
-    kubelet::incident::{Incident, Shape},
-    report::{Report, Role, Verdict},
-    rules,
-    syntax::{citation::Citation, duration, time::Time},
-};
+use super::layout::{brief, cut, cut_middle, laid_out, paragraph, visible};
+use super::{Style, layout, sources};
+use crate::finding::{Confidence, Finding, Remedy, Risk, Severity};
+use crate::io::probe::Outcome;
+use crate::kubelet::incident::{Incident, Shape};
+use crate::report::{Report, Role, Verdict};
+use crate::rules;
+use crate::syntax::citation::Citation;
+use crate::syntax::duration;
+use crate::syntax::time::Time;
 use cells::{inspected, listed, name};
 use chrono::TimeDelta;
 use comfy_table::{Attribute, Cell, Table};

@@ -1,17 +1,14 @@
 //! Meets each id and pod of the findings and of the log's errors with its container: which containers a reader
 //! should see, of perhaps thousands.
 
-use crate::{
-    evidence::Evidence,
-    finding::Finding,
-    io::probe::Outcome,
-    kubelet::{
-        event::ErrorClass,
-        summary::{Group, Log},
-    },
-    runtime::{Call, Container, ContainerKind, Runtime},
-    syntax::{id::ContainerIds, time::Time},
-};
+use crate::evidence::Evidence;
+use crate::finding::Finding;
+use crate::io::probe::Outcome;
+use crate::kubelet::event::ErrorClass;
+use crate::kubelet::summary::{Group, Log};
+use crate::runtime::{Call, Container, ContainerKind, Runtime};
+use crate::syntax::id::ContainerIds;
+use crate::syntax::time::Time;
 use std::collections::BTreeSet;
 
 /// Why a container is worth a look; the first in this order comes first.

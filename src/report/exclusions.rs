@@ -1,10 +1,8 @@
 //! What was ruled out, and what could not be judged: each rule that found nothing is asked for what speaks against it.
 
-use crate::{
-    evidence::Evidence,
-    finding::{Finding, Severity},
-    rules::{Absent, Exclusion, Rule, Trouble, explains_lag},
-};
+use crate::evidence::Evidence;
+use crate::finding::{Finding, Severity};
+use crate::rules::{Absent, Exclusion, Rule, Trouble, explains_lag};
 
 /// Found where the kubelet itself reports a lag that no log shows.
 const UNEXPLAINED: &str = "pleg-unexplained";

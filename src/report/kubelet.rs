@@ -1,12 +1,11 @@
 //! What the kubelet did not show, as gaps and notes. Its ports are often off, so that a refusal is no gap.
 
-use crate::{
-    evidence::Evidence,
-    io::{gap::Gap, probe::Outcome},
-    kubelet::{Health, Kubelet, Source},
-    node::{Process, Role},
-    rules::probe_text,
-};
+use crate::evidence::Evidence;
+use crate::io::gap::Gap;
+use crate::io::probe::Outcome;
+use crate::kubelet::{Health, Kubelet, Source};
+use crate::node::{Process, Role};
+use crate::rules::probe_text;
 
 /// How to have the metrics where the read-only port is off.
 const SAVE: &str =
@@ -121,11 +120,9 @@ fn other_node(evidence: &Evidence, kubelet: &Kubelet) -> Option<Gap> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        io::probe::Probe,
-        kubelet::{Answer, Query},
-        node::{Host, State},
-    };
+    use crate::io::probe::Probe;
+    use crate::kubelet::{Answer, Query};
+    use crate::node::{Host, State};
     use std::time::Duration;
 
     fn answer(what: Query, outcome: Outcome, named: bool) -> Answer {

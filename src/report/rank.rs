@@ -6,11 +6,10 @@
 
 mod recency;
 
-use crate::{
-    finding::{Finding, Severity},
-    kubelet::{incident::Incident, summary::PAUSE},
-    rules,
-};
+use crate::finding::{Finding, Severity};
+use crate::kubelet::incident::Incident;
+use crate::kubelet::summary::PAUSE;
+use crate::rules;
 use recency::{last, troubles};
 use std::cmp::Reverse;
 

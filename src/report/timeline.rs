@@ -5,17 +5,14 @@
 //! Each with its first, its last, and how many: the fold keeps no more of equal messages. Before an outage it
 //! looks back to the end of the one before, and no further than half a day.
 
-use crate::{
-    evidence::Evidence,
-    kubelet::{
-        event::{ErrorClass, Event, Kind},
-        incident::Incident,
-        summary::{Group, Log},
-    },
-    node::KernelKind,
-    rules,
-    syntax::{citation::Citation, time::Time},
-};
+use crate::evidence::Evidence;
+use crate::kubelet::event::{ErrorClass, Event, Kind};
+use crate::kubelet::incident::Incident;
+use crate::kubelet::summary::{Group, Log};
+use crate::node::KernelKind;
+use crate::rules;
+use crate::syntax::citation::Citation;
+use crate::syntax::time::Time;
 use chrono::TimeDelta;
 use std::{sync::Arc, time::Duration};
 

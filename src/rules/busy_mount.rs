@@ -8,25 +8,16 @@
 mod trouble;
 mod words;
 
-use super::{
-    EACH,
-    holders::{self, span},
-    inspect_call,
-    remedies::{self, cost_of_unit, docker_command},
-    support::old_form::{Bearing, OldRule as Rule},
-};
-use crate::{
-    evidence::Evidence,
-    finding::{
-        Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant,
-        action::{Action, Unit},
-    },
-    node::{
-        Host, Namespace,
-        mount_holder::{HeldMount, MountHolder},
-    },
-    syntax::citation::Citation,
-};
+use super::holders::span;
+use super::remedies::{cost_of_unit, docker_command};
+use super::support::old_form::{Bearing, OldRule as Rule};
+use super::{EACH, holders, inspect_call, remedies};
+use crate::evidence::Evidence;
+use crate::finding::action::{Action, Unit};
+use crate::finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant};
+use crate::node::mount_holder::{HeldMount, MountHolder};
+use crate::node::{Host, Namespace};
+use crate::syntax::citation::Citation;
 use std::time::Duration;
 use trouble::Trouble;
 

@@ -4,25 +4,18 @@
 //! never explains a lag; it explains a node called Unknown, leases and certificates, and times in a log that make no
 //! sense. A clock that was set while all was well is not worth a word.
 
-use super::{
-    Detection, Explains, Rule, Tier,
-    support::{
-        answer::{Answer, Draft},
-        case::Case,
-        cite::distinct,
-        log_lines::{EXPIRED, LogMatches},
-        step,
-        wording::clock,
-    },
-};
-use crate::{
-    finding::{Severity, Variant},
-    kubelet::{
-        event::{Event, Kind},
-        summary::{ClockStep, Group, Log, PAUSE},
-    },
-    syntax::{duration, time::Time},
-};
+use super::support::answer::{Answer, Draft};
+use super::support::case::Case;
+use super::support::cite::distinct;
+use super::support::log_lines::{EXPIRED, LogMatches};
+use super::support::step;
+use super::support::wording::clock;
+use super::{Detection, Explains, Rule, Tier};
+use crate::finding::{Severity, Variant};
+use crate::kubelet::event::{Event, Kind};
+use crate::kubelet::summary::{ClockStep, Group, Log, PAUSE};
+use crate::syntax::duration;
+use crate::syntax::time::Time;
 use chrono::TimeDelta;
 
 pub(super) const RULE: Rule = Rule {

@@ -2,24 +2,18 @@
 //!
 //! The kubelet (with Docker) or containerd calls the plugin and waits; Docker itself answers all the while.
 
-use super::{
-    Detection, Explains, Rule, Tier,
-    support::{
-        answer::{Absent, Answer, Draft},
-        calls,
-        case::Case,
-        cite,
-        holders::{self, doing, span},
-        log_lines::LogMatches,
-        step, subject,
-        wording::clock,
-    },
-};
-use crate::{
-    finding::Severity,
-    kubelet::{event::ErrorClass, incident::CALL_TIMEOUT, summary::Log},
-    node::{Host, Process, Role, State},
-};
+use super::support::answer::{Absent, Answer, Draft};
+use super::support::case::Case;
+use super::support::holders::{doing, span};
+use super::support::log_lines::LogMatches;
+use super::support::wording::clock;
+use super::support::{calls, cite, holders, step, subject};
+use super::{Detection, Explains, Rule, Tier};
+use crate::finding::Severity;
+use crate::kubelet::event::ErrorClass;
+use crate::kubelet::incident::CALL_TIMEOUT;
+use crate::kubelet::summary::Log;
+use crate::node::{Host, Process, Role, State};
 use chrono::TimeDelta;
 
 pub(super) const RULE: Rule = Rule {

@@ -1,26 +1,18 @@
 //! `container-pileup`: so many stopped containers that listing or inspecting them is slow.
 
-use super::{
-    Detection, Explains, Rule, Tier,
-    support::{
-        answer::{Absent, Answer, Draft},
-        case::Case,
-        cite,
-        list_size::{self, LIMIT, cite_list, stopped},
-        on_disk,
-        remedies::{RuntimeStack, bound_dead_containers, clean_exited},
-        step,
-        wording::{count, took},
-    },
-};
-use crate::{
-    evidence::Evidence,
-    finding::{Remedy, Severity},
-    io::probe::Outcome,
-    kubelet::incident::Incident,
-    runtime::{Call, Runtime},
-    syntax::duration,
-};
+use super::support::answer::{Absent, Answer, Draft};
+use super::support::case::Case;
+use super::support::list_size::{LIMIT, cite_list, stopped};
+use super::support::remedies::{RuntimeStack, bound_dead_containers, clean_exited};
+use super::support::wording::{count, took};
+use super::support::{cite, list_size, on_disk, step};
+use super::{Detection, Explains, Rule, Tier};
+use crate::evidence::Evidence;
+use crate::finding::{Remedy, Severity};
+use crate::io::probe::Outcome;
+use crate::kubelet::incident::Incident;
+use crate::runtime::{Call, Runtime};
+use crate::syntax::duration;
 use chrono::TimeDelta;
 use std::time::Duration;
 

@@ -8,21 +8,20 @@ mod remedies;
 mod stored;
 mod tries;
 
+use super::lines::Lines;
+use super::remedies::clean_dead;
+use super::support::old_form::{Bearing, Judged, OldRule as Rule, Scene};
 use super::{
-    EACH, busy_mount, called, clock, count, holders, inspect_call,
-    lines::Lines,
-    remedies::clean_dead,
-    room, subject_from, subject_of,
-    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
+    EACH, busy_mount, called, clock, count, holders, inspect_call, room, subject_from, subject_of,
 };
-use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Severity, Subject, Variant},
-    kubelet::event::Kind,
-    node::LeftoverLayer,
-    runtime::{Container, Runtime, State},
-    syntax::{citation::Citation, duration, id::ContainerId},
-};
+use crate::evidence::Evidence;
+use crate::finding::{Confidence, Finding, Remedy, Severity, Subject, Variant};
+use crate::kubelet::event::Kind;
+use crate::node::LeftoverLayer;
+use crate::runtime::{Container, Runtime, State};
+use crate::syntax::citation::Citation;
+use crate::syntax::duration;
+use crate::syntax::id::ContainerId;
 use chrono::TimeDelta;
 use ids::Ids;
 use std::collections::BTreeSet;

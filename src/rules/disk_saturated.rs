@@ -4,22 +4,17 @@
 //! serves many requests at a time is busy for all of a second long before it can do no more: only how long requests
 //! take tells that. So both must be seen: requests that take long, and someone of the runtime who waits.
 
-use super::{
-    EACH, count,
-    holders::{self, Task, doing},
-    hung_container, hung_runtime, is_cause,
-    lines::Lines,
-    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
-};
-use crate::{
-    evidence::{Evidence, FRESH},
-    finding::{Confidence, Finding, Severity, Subject, SubjectKind, Variant},
-    io::probe::Outcome,
-    kubelet::event::ErrorClass,
-    node::{Disk, Host, KernelKind, KernelLine, Process, Role, State, waits_for_disk},
-    runtime::Runtime,
-    syntax::citation::Citation,
-};
+use super::holders::{Task, doing};
+use super::lines::Lines;
+use super::support::old_form::{Bearing, Judged, OldRule as Rule, Scene};
+use super::{EACH, count, holders, hung_container, hung_runtime, is_cause};
+use crate::evidence::{Evidence, FRESH};
+use crate::finding::{Confidence, Finding, Severity, Subject, SubjectKind, Variant};
+use crate::io::probe::Outcome;
+use crate::kubelet::event::ErrorClass;
+use crate::node::{Disk, Host, KernelKind, KernelLine, Process, Role, State, waits_for_disk};
+use crate::runtime::Runtime;
+use crate::syntax::citation::Citation;
 use std::time::Duration;
 
 mod logged;

@@ -4,27 +4,19 @@
 //! The gate shows in the kubelet's settings, in lines that only such a kubelet logs, and in a threshold of 10 minutes in
 //! place of 3.
 
-use super::{
-    Detection, Explains, Rule, Tier,
-    support::{
-        answer::{Absent, Answer, Draft},
-        case::Case,
-        cite::{self, distinct},
-        step, subject,
-        wording::display_name,
-    },
-};
-use crate::{
-    evidence::runtime_stack::is_other_than_docker,
-    finding::Severity,
-    kubelet::{
-        event::{ErrorClass, Kind},
-        incident::Incident,
-        summary::PAUSE,
-    },
-    node::Settings,
-    runtime::{Container, ContainerKind, Runtime},
-};
+use super::support::answer::{Absent, Answer, Draft};
+use super::support::case::Case;
+use super::support::cite::distinct;
+use super::support::wording::display_name;
+use super::support::{cite, step, subject};
+use super::{Detection, Explains, Rule, Tier};
+use crate::evidence::runtime_stack::is_other_than_docker;
+use crate::finding::Severity;
+use crate::kubelet::event::{ErrorClass, Kind};
+use crate::kubelet::incident::Incident;
+use crate::kubelet::summary::PAUSE;
+use crate::node::Settings;
+use crate::runtime::{Container, ContainerKind, Runtime};
 use chrono::TimeDelta;
 use std::collections::BTreeMap;
 

@@ -3,23 +3,18 @@
 //!
 //! `hung-runtime` says that a daemon does not answer; this says why, where the kernel tells.
 
-use super::{
-    bearing::LOOK,
-    count, daemon,
-    holders::{self, doing},
-    hung_runtime,
-    lines::Lines,
-    remedies::restart_runtime,
-    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
-};
-use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
-    io::probe::Outcome,
-    kubelet::event::ErrorClass,
-    node::{Process, Role, State},
-    runtime::Runtime,
-};
+use super::bearing::LOOK;
+use super::holders::doing;
+use super::lines::Lines;
+use super::remedies::restart_runtime;
+use super::support::old_form::{Bearing, Judged, OldRule as Rule, Scene};
+use super::{count, daemon, holders, hung_runtime};
+use crate::evidence::Evidence;
+use crate::finding::{Confidence, Finding, Remedy, Risk, Severity, Variant};
+use crate::io::probe::Outcome;
+use crate::kubelet::event::ErrorClass;
+use crate::node::{Process, Role, State};
+use crate::runtime::Runtime;
 
 pub(super) const RULE: Rule = Rule {
     id: "frozen-daemon",

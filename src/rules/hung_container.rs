@@ -8,26 +8,21 @@ mod lag_shape;
 mod suspect;
 mod text;
 
-use super::{
-    Detection, EACH, Explains, Rule, Tier,
-    support::{
-        answer::{Absent, Answer, Draft},
-        calls::ONE_CONTAINER,
-        case::Case,
-        cite, daemon_stacks,
-        holders::{self, Holder},
-        log_lines::LogMatches,
-        remedies::{
-            end_runtime_process, restart_runtime, save_stacks, see_runtime_process, see_whose,
-        },
-    },
+use super::support::answer::{Absent, Answer, Draft};
+use super::support::calls::ONE_CONTAINER;
+use super::support::case::Case;
+use super::support::holders::Holder;
+use super::support::log_lines::LogMatches;
+use super::support::remedies::{
+    end_runtime_process, restart_runtime, save_stacks, see_runtime_process, see_whose,
 };
-use crate::{
-    evidence::Evidence,
-    finding::{Remedy, Severity},
-    kubelet::{event::ErrorClass, incident::Incident},
-    runtime::stacks::Wait,
-};
+use super::support::{cite, daemon_stacks, holders};
+use super::{Detection, EACH, Explains, Rule, Tier};
+use crate::evidence::Evidence;
+use crate::finding::{Remedy, Severity};
+use crate::kubelet::event::ErrorClass;
+use crate::kubelet::incident::Incident;
+use crate::runtime::stacks::Wait;
 use suspect::{Suspect, suspects};
 
 // Rules of the old form use it.

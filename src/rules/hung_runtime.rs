@@ -2,27 +2,22 @@
 
 mod slow;
 
-use super::{
-    Detection, Explains, Rule, Tier,
-    support::{
-        answer::{Absent, Answer, Draft},
-        calls::WHOLE_RUNTIME,
-        case::Case,
-        cite, daemon_stacks,
-        log_lines::LogMatches,
-        remedies::{restart_containerd, restart_runtime, save_stacks},
-        step, subject,
-        wording::{count, times},
-    },
-};
-use crate::{
-    evidence::{Evidence, runtime_stack::runtime_kind},
-    finding::{Remedy, Severity},
-    io::probe::{Outcome, Probe},
-    kubelet::{event::ErrorClass, incident::Incident},
-    runtime::{Call, Runtime, RuntimeKind},
-    syntax::citation::Citation,
-};
+use super::support::answer::{Absent, Answer, Draft};
+use super::support::calls::WHOLE_RUNTIME;
+use super::support::case::Case;
+use super::support::log_lines::LogMatches;
+use super::support::remedies::{restart_containerd, restart_runtime, save_stacks};
+use super::support::wording::{count, times};
+use super::support::{cite, daemon_stacks, step, subject};
+use super::{Detection, Explains, Rule, Tier};
+use crate::evidence::Evidence;
+use crate::evidence::runtime_stack::runtime_kind;
+use crate::finding::{Remedy, Severity};
+use crate::io::probe::{Outcome, Probe};
+use crate::kubelet::event::ErrorClass;
+use crate::kubelet::incident::Incident;
+use crate::runtime::{Call, Runtime, RuntimeKind};
+use crate::syntax::citation::Citation;
 
 // Rules of the old form use it.
 pub(super) use super::support::calls::WHOLE_RUNTIME as CALLS;

@@ -5,19 +5,14 @@
 
 mod table;
 
-use super::{
-    holders, hung_runtime, is_behind, node,
-    remedies::is_other_than_docker,
-    remedies::remedy,
-    support::old_form::{Bearing, OldRule as Rule},
-};
-use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
-    node::{Component, Version},
-    runtime,
-    syntax::citation::Citation,
-};
+use super::remedies::{is_other_than_docker, remedy};
+use super::support::old_form::{Bearing, OldRule as Rule};
+use super::{holders, hung_runtime, is_behind, node};
+use crate::evidence::Evidence;
+use crate::finding::{Confidence, Finding, Remedy, Risk, Severity, Variant};
+use crate::node::{Component, Version};
+use crate::runtime;
+use crate::syntax::citation::Citation;
 use table::{Certainty, Program, RELEASES, Release, Told};
 
 pub(super) const RULE: Rule = Rule {

@@ -8,25 +8,18 @@
 
 mod words;
 
-use super::{
-    bearing::LOOK,
-    daemon, frozen_daemon,
-    holders::{self, span},
-    inspect_call,
-    remedies::{docker_command, is_other_than_docker, restart_runtime},
-    subject_of,
-    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
-};
-use crate::{
-    evidence::{
-        Evidence,
-        shims::{self, Odds},
-    },
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
-    node::{Process, State},
-    runtime::{Container, Inspected},
-    syntax::{citation::Citation, id::ContainerId},
-};
+use super::bearing::LOOK;
+use super::holders::span;
+use super::remedies::{docker_command, is_other_than_docker, restart_runtime};
+use super::support::old_form::{Bearing, Judged, OldRule as Rule, Scene};
+use super::{daemon, frozen_daemon, holders, inspect_call, subject_of};
+use crate::evidence::shims::Odds;
+use crate::evidence::{Evidence, shims};
+use crate::finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant};
+use crate::node::{Process, State};
+use crate::runtime::{Container, Inspected};
+use crate::syntax::citation::Citation;
+use crate::syntax::id::ContainerId;
 
 pub(super) const RULE: Rule = Rule {
     id: "leaked-shim",

@@ -1,19 +1,14 @@
 //! `list-too-large`: the answer that lists all containers is larger than gRPC lets through.
 
-use super::{
-    Detection, Explains, Rule, Tier,
-    support::{
-        answer::{Absent, Draft, Live},
-        calls,
-        case::Case,
-        list_size::{self, LIMIT, cite_list},
-        log_lines::LogMatches,
-        on_disk,
-        remedies::{bound_dead_containers, clean_exited, count_containers},
-        signature::{Error, Over, Proof, Signature, Signs},
-        wording::{clock, count},
-    },
-};
+use super::support::answer::{Absent, Draft, Live};
+use super::support::case::Case;
+use super::support::list_size::{LIMIT, cite_list};
+use super::support::log_lines::LogMatches;
+use super::support::remedies::{bound_dead_containers, clean_exited, count_containers};
+use super::support::signature::{Error, Over, Proof, Signature, Signs};
+use super::support::wording::{clock, count};
+use super::support::{calls, list_size, on_disk};
+use super::{Detection, Explains, Rule, Tier};
 use crate::{finding::Severity, kubelet::event::ErrorClass};
 
 pub(super) const RULE: Rule = Rule {

@@ -4,30 +4,22 @@
 //! dockerd's stacks show that wait. Without them a driver that sends elsewhere is only suspected, where a container hangs
 //! and nothing else is known to hold it. A log alone shows nothing of a driver.
 
-use super::{
-    Detection, EACH, Explains, Rule, Tier,
-    support::{
-        answer::{Absent, Answer, Draft},
-        calls::ONE_CONTAINER,
-        case::Case,
-        cite, daemon_stacks, holders,
-        log_lines::LogMatches,
-        remedies::{restart_runtime, save_stacks},
-        step, subject,
-    },
-};
-use crate::{
-    evidence::runtime_stack::is_other_than_docker,
-    finding::{Remedy, Severity},
-    io::probe::Outcome,
-    kubelet::{event::ErrorClass, summary::PAUSE},
-    node::Version,
-    runtime::{
-        Container, Runtime,
-        stacks::{Call, Verb, Wait},
-    },
-    syntax::citation::Citation,
-};
+use super::support::answer::{Absent, Answer, Draft};
+use super::support::calls::ONE_CONTAINER;
+use super::support::case::Case;
+use super::support::log_lines::LogMatches;
+use super::support::remedies::{restart_runtime, save_stacks};
+use super::support::{cite, daemon_stacks, holders, step, subject};
+use super::{Detection, EACH, Explains, Rule, Tier};
+use crate::evidence::runtime_stack::is_other_than_docker;
+use crate::finding::{Remedy, Severity};
+use crate::io::probe::Outcome;
+use crate::kubelet::event::ErrorClass;
+use crate::kubelet::summary::PAUSE;
+use crate::node::Version;
+use crate::runtime::stacks::{Call, Verb, Wait};
+use crate::runtime::{Container, Runtime};
+use crate::syntax::citation::Citation;
 
 pub(super) const RULE: Rule = Rule {
     id: "log-driver-blocked",

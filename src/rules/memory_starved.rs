@@ -4,16 +4,12 @@
 
 mod storm;
 
-use super::{
-    holders::{self, span},
-    node,
-    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
-};
-use crate::{
-    evidence::{Evidence, FRESH},
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
-    node::{Host, KernelKind, KernelLine},
-};
+use super::holders::span;
+use super::support::old_form::{Bearing, Judged, OldRule as Rule, Scene};
+use super::{holders, node};
+use crate::evidence::{Evidence, FRESH};
+use crate::finding::{Confidence, Finding, Remedy, Risk, Severity, Variant};
+use crate::node::{Host, KernelKind, KernelLine};
 use std::time::Duration;
 
 pub(super) const RULE: Rule = Rule {

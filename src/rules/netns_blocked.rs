@@ -4,26 +4,19 @@
 //! The kernel's line alone blocks nobody on most kernels, and one who waits for the lock may have it a moment later. So
 //! both must be seen now; one of them counts only where calls time out.
 
-use super::{
-    holders::{self, Task, doing, span},
-    hung_container, is_cause,
-    lines::Lines,
-    node,
-    remedies::remedy,
-    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
-};
-use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
-    io::probe::Outcome,
-    kubelet::{
-        event::{ErrorClass, Kind},
-        summary::Log,
-    },
-    node::{Host, KernelKind, KernelLine, Process, Role, Version},
-    runtime::Container,
-    syntax::citation::Citation,
-};
+use super::holders::{Task, doing, span};
+use super::lines::Lines;
+use super::remedies::remedy;
+use super::support::old_form::{Bearing, Judged, OldRule as Rule, Scene};
+use super::{holders, hung_container, is_cause, node};
+use crate::evidence::Evidence;
+use crate::finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant};
+use crate::io::probe::Outcome;
+use crate::kubelet::event::{ErrorClass, Kind};
+use crate::kubelet::summary::Log;
+use crate::node::{Host, KernelKind, KernelLine, Process, Role, Version};
+use crate::runtime::Container;
+use crate::syntax::citation::Citation;
 use chrono::TimeDelta;
 use std::time::Duration;
 
@@ -403,11 +396,10 @@ fn remedies(seen: &Seen) -> Vec<Remedy> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::node::pressure::kernel_line;
+    use crate::node::{OciCommand, State, Thread};
     use crate::rules::Trouble;
-    use crate::{
-        node::{OciCommand, State, Thread, pressure::kernel_line},
-        rules::tests::*,
-    };
+    use crate::rules::tests::*;
 
     /// A `runc init` of container `ID` that sleeps there and did not wake up, `seconds` old.
     fn init(function: &str, seconds: u64) -> Process {

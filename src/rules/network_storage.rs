@@ -7,23 +7,20 @@ mod judged;
 mod logged;
 mod words;
 
-use super::{
-    holders::{self, Task, doing},
-    hung_container,
-    lines::Lines,
-    remedies::{remedy, restart_runtime},
-    shares::{self, Share},
-    support::old_form::{Bearing, OldRule as Rule},
-};
-use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
-    io::probe::Outcome,
-    kubelet::event::ErrorClass,
-    node::{Host, KernelKind, KernelLine, Mount, Process, Role, State, server_wait},
-    runtime::Container,
-    syntax::{citation::Citation, id::PodName},
-};
+use super::holders::{Task, doing};
+use super::lines::Lines;
+use super::remedies::{remedy, restart_runtime};
+use super::shares::Share;
+use super::support::old_form::{Bearing, OldRule as Rule};
+use super::{holders, hung_container, shares};
+use crate::evidence::Evidence;
+use crate::finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant};
+use crate::io::probe::Outcome;
+use crate::kubelet::event::ErrorClass;
+use crate::node::{Host, KernelKind, KernelLine, Mount, Process, Role, State, server_wait};
+use crate::runtime::Container;
+use crate::syntax::citation::Citation;
+use crate::syntax::id::PodName;
 use std::time::Duration;
 
 pub(super) const RULE: Rule = Rule {

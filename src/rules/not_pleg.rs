@@ -4,24 +4,18 @@ mod fatal;
 mod silent;
 mod unmade;
 
-use super::{
-    clock, count, distinct, is_cause,
-    lines::Lines,
-    node,
-    remedies::RuntimeStack,
-    support::log_lines::EXPIRED,
-    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
-};
-use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
-    kubelet::{
-        event::{ErrorClass, Event, Kind},
-        incident::START_UP,
-        summary::{Group, Log},
-    },
-    syntax::{citation::Citation, time::Time},
-};
+use super::lines::Lines;
+use super::remedies::RuntimeStack;
+use super::support::log_lines::EXPIRED;
+use super::support::old_form::{Bearing, Judged, OldRule as Rule, Scene};
+use super::{clock, count, distinct, is_cause, node};
+use crate::evidence::Evidence;
+use crate::finding::{Confidence, Finding, Remedy, Risk, Severity, Variant};
+use crate::kubelet::event::{ErrorClass, Event, Kind};
+use crate::kubelet::incident::START_UP;
+use crate::kubelet::summary::{Group, Log};
+use crate::syntax::citation::Citation;
+use crate::syntax::time::Time;
 use chrono::TimeDelta;
 
 pub(super) const RULE: Rule = Rule {

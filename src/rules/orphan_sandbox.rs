@@ -1,22 +1,17 @@
 //! `orphan-sandbox`: a sandbox or container outlives its pod.
 
-use super::{
-    EACH, called, clock, count,
-    lines::Lines,
-    remedies::{remedy, stop_container},
-    subject_from, subject_of,
-    support::old_form::{Bearing, OldRule as Rule},
-};
-use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, Variant},
-    kubelet::{
-        event::{ErrorClass, ErrorTail, Event, Kind},
-        summary::{Group, Log},
-    },
-    runtime::{Container, on_disk::Liveness},
-    syntax::{citation::Citation, id::ContainerId},
-};
+use super::lines::Lines;
+use super::remedies::{remedy, stop_container};
+use super::support::old_form::{Bearing, OldRule as Rule};
+use super::{EACH, called, clock, count, subject_from, subject_of};
+use crate::evidence::Evidence;
+use crate::finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, Variant};
+use crate::kubelet::event::{ErrorClass, ErrorTail, Event, Kind};
+use crate::kubelet::summary::{Group, Log};
+use crate::runtime::Container;
+use crate::runtime::on_disk::Liveness;
+use crate::syntax::citation::Citation;
+use crate::syntax::id::ContainerId;
 use chrono::TimeDelta;
 
 pub(super) const RULE: Rule = Rule {

@@ -1,28 +1,21 @@
 //! `pleg-unexplained`: the PLEG was unhealthy and no rule finds why. Says what is ruled out, and what to save before
 //! anything is restarted.
 
-use super::{
-    Detection, Explains, Rule, Tier, is_cause,
-    support::{
-        answer::{Answer, Draft},
-        case::{Case, is_extract, may_drive},
-        cite, kubelet_metrics,
-        log_lines::lasts,
-        remedies::save_stacks,
-        step,
-        wording::{clock, heights, times, took},
-    },
-};
-use crate::{
-    evidence::{Evidence, runtime_stack::RuntimeStack},
-    finding::{Finding, Remedy, Severity, Variant},
-    io::probe::Outcome,
-    kubelet::{
-        event::{Event, Kind},
-        incident::{CALL_TIMEOUT, Incident, Shape},
-    },
-    syntax::{duration, time::Time},
-};
+use super::support::answer::{Answer, Draft};
+use super::support::case::{Case, is_extract, may_drive};
+use super::support::log_lines::lasts;
+use super::support::remedies::save_stacks;
+use super::support::wording::{clock, heights, times, took};
+use super::support::{cite, kubelet_metrics, step};
+use super::{Detection, Explains, Rule, Tier, is_cause};
+use crate::evidence::Evidence;
+use crate::evidence::runtime_stack::RuntimeStack;
+use crate::finding::{Finding, Remedy, Severity, Variant};
+use crate::io::probe::Outcome;
+use crate::kubelet::event::{Event, Kind};
+use crate::kubelet::incident::{CALL_TIMEOUT, Incident, Shape};
+use crate::syntax::duration;
+use crate::syntax::time::Time;
 use chrono::TimeDelta;
 
 pub(super) const RULE: Rule = Rule {

@@ -8,22 +8,17 @@ mod unstarted;
 
 pub(super) use unstarted::missed;
 
-use super::{
-    clock,
-    lines::Lines,
-    node,
-    remedies::{RuntimeKind, RuntimeStack, docker_command, remedy, runtime_kind},
-    support::old_form::{Bearing, OldRule as Rule},
-};
-use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
-    kubelet::{
-        event::{ErrorClass, Event, Kind},
-        summary::PAUSE,
-    },
-    syntax::{duration, id::ContainerId, time::Time},
-};
+use super::lines::Lines;
+use super::remedies::{RuntimeKind, RuntimeStack, docker_command, remedy, runtime_kind};
+use super::support::old_form::{Bearing, OldRule as Rule};
+use super::{clock, node};
+use crate::evidence::Evidence;
+use crate::finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant};
+use crate::kubelet::event::{ErrorClass, Event, Kind};
+use crate::kubelet::summary::PAUSE;
+use crate::syntax::duration;
+use crate::syntax::id::ContainerId;
+use crate::syntax::time::Time;
 use chrono::TimeDelta;
 
 pub(super) const RULE: Rule = Rule {

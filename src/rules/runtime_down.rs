@@ -5,25 +5,18 @@
 mod again;
 mod ended;
 
-use super::{
-    cite_probe, clock, daemon,
-    lines::Lines,
-    probe_text,
-    remedies::{RuntimeKind, RuntimeStack, look_why_it_ended, remedy, start_runtime},
-    stored,
-    support::calls::REFUSED as CALLS,
-    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
-    took,
-};
+use super::lines::Lines;
+use super::remedies::{RuntimeKind, RuntimeStack, look_why_it_ended, remedy, start_runtime};
+use super::support::calls::REFUSED as CALLS;
+use super::support::old_form::{Bearing, Judged, OldRule as Rule, Scene};
+use super::{cite_probe, clock, daemon, probe_text, stored, took};
+use crate::evidence::Evidence;
+use crate::finding::{Confidence, Finding, Remedy, Risk, Severity, Variant};
+use crate::io::probe::Outcome;
+use crate::kubelet::event::ErrorClass;
+use crate::node::Role;
 use crate::runtime::Call;
-use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
-    io::probe::Outcome,
-    kubelet::event::ErrorClass,
-    node::Role,
-    runtime::on_disk::{Disk, Liveness, OnDiskState},
-};
+use crate::runtime::on_disk::{Disk, Liveness, OnDiskState};
 use again::Again;
 use chrono::TimeDelta;
 

@@ -3,24 +3,20 @@
 //! Two sources: the kubelet's metrics, which mostly count from its start, and plegdoctor's own calls of now. Where a call
 //! hangs, or a pile of containers is the reason, another rule has the finding.
 
-use super::{
-    Detection, Explains, Rule, Tier, is_cause,
-    support::{
-        answer::{Answer, Draft},
-        case::Case,
-        cite,
-        kubelet_metrics::{self, lag},
-        step,
-        wording::{count, took},
-    },
-};
-use crate::{
-    finding::Severity,
-    io::probe::Probe,
-    kubelet::{Age, Kubelet, Quantiles, histogram::human, summary::Log},
-    runtime::{Call, Runtime},
-    syntax::{citation::Citation, duration},
-};
+use super::support::answer::{Answer, Draft};
+use super::support::case::Case;
+use super::support::kubelet_metrics::lag;
+use super::support::wording::{count, took};
+use super::support::{cite, kubelet_metrics, step};
+use super::{Detection, Explains, Rule, Tier, is_cause};
+use crate::finding::Severity;
+use crate::io::probe::Probe;
+use crate::kubelet::histogram::human;
+use crate::kubelet::summary::Log;
+use crate::kubelet::{Age, Kubelet, Quantiles};
+use crate::runtime::{Call, Runtime};
+use crate::syntax::citation::Citation;
+use crate::syntax::duration;
 use chrono::TimeDelta;
 
 pub(super) const RULE: Rule = Rule {

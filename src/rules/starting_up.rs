@@ -1,18 +1,13 @@
 //! `starting-up`: the kubelet started a moment ago, and its PLEG line is harmless. Start-ups that ended well are no finding.
 
-use super::{
-    Detection, Explains, Rule, Tier,
-    support::{
-        answer::{Answer, Draft},
-        case::Case,
-        wording::clock,
-    },
-};
-use crate::{
-    finding::Severity,
-    kubelet::{event::Kind, incident::START_UP},
-    syntax::time::Time,
-};
+use super::support::answer::{Answer, Draft};
+use super::support::case::Case;
+use super::support::wording::clock;
+use super::{Detection, Explains, Rule, Tier};
+use crate::finding::Severity;
+use crate::kubelet::event::Kind;
+use crate::kubelet::incident::START_UP;
+use crate::syntax::time::Time;
 
 pub(super) const RULE: Rule = Rule {
     id: "starting-up",

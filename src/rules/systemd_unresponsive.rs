@@ -6,21 +6,16 @@
 
 mod told;
 
-use super::{
-    EACH, count, daemon,
-    holders::{self, doing, span},
-    lines::Lines,
-    remedies::remedy,
-    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
-};
-use crate::{
-    evidence::Evidence,
-    finding::{
-        Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant, action::Action,
-    },
-    kubelet::event::Event,
-    node::{Bus, Host, Process, Role, State, Systemd},
-};
+use super::holders::{doing, span};
+use super::lines::Lines;
+use super::remedies::remedy;
+use super::support::old_form::{Bearing, Judged, OldRule as Rule, Scene};
+use super::{EACH, count, daemon, holders};
+use crate::evidence::Evidence;
+use crate::finding::action::Action;
+use crate::finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant};
+use crate::kubelet::event::Event;
+use crate::node::{Bus, Host, Process, Role, State, Systemd};
 use std::time::Duration;
 
 pub(super) const RULE: Rule = Rule {

@@ -3,15 +3,11 @@
 
 mod told;
 
-use super::{
-    daemon, holders, node,
-    support::old_form::{Bearing, Judged, OldRule as Rule, Scene},
-};
-use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, Variant},
-    node::Process,
-};
+use super::support::old_form::{Bearing, Judged, OldRule as Rule, Scene};
+use super::{daemon, holders, node};
+use crate::evidence::Evidence;
+use crate::finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, Variant};
+use crate::node::Process;
 
 pub(super) const RULE: Rule = Rule {
     id: "tasks-exhausted",

@@ -3,16 +3,12 @@
 //! Told by the words of Windows' container service, and by lags in steps of 100 ns, as its clock has them: a lag of
 //! Linux' clock ends so by chance once in a hundred times.
 
-use super::{
-    node,
-    support::old_form::{Bearing, OldRule as Rule},
-};
-use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Severity, Variant},
-    kubelet::summary::{Group, Log},
-    syntax::citation::Citation,
-};
+use super::node;
+use super::support::old_form::{Bearing, OldRule as Rule};
+use crate::evidence::Evidence;
+use crate::finding::{Confidence, Finding, Severity, Variant};
+use crate::kubelet::summary::{Group, Log};
+use crate::syntax::citation::Citation;
 use chrono::TimeDelta;
 use std::collections::BTreeSet;
 

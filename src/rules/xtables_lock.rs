@@ -3,28 +3,18 @@
 //! In no incident that names it was a line of the PLEG seen: pods' networks are not set up or not taken down, and services
 //! not routed.
 
-use super::{
-    Detection, Explains, Rule, Tier,
-    support::{
-        answer::{Absent, Answer, Draft},
-        calls,
-        case::Case,
-        cite,
-        holders::span,
-        log_lines::LogMatches,
-        step, subject,
-        wording::{clock, times},
-    },
-};
-use crate::{
-    finding::{Remedy, Severity, Subject},
-    kubelet::{
-        event::{ErrorTail, Kind},
-        summary::{Group, PAUSE},
-    },
-    node::{FileLock, Process, Role},
-    syntax::citation::Citation,
-};
+use super::support::answer::{Absent, Answer, Draft};
+use super::support::case::Case;
+use super::support::holders::span;
+use super::support::log_lines::LogMatches;
+use super::support::wording::{clock, times};
+use super::support::{calls, cite, step, subject};
+use super::{Detection, Explains, Rule, Tier};
+use crate::finding::{Remedy, Severity, Subject};
+use crate::kubelet::event::{ErrorTail, Kind};
+use crate::kubelet::summary::{Group, PAUSE};
+use crate::node::{FileLock, Process, Role};
+use crate::syntax::citation::Citation;
 use std::time::Duration;
 
 pub(super) const RULE: Rule = Rule {

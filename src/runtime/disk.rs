@@ -10,20 +10,15 @@ mod log;
 mod recorded;
 
 use super::on_disk::{Disk, Raw};
-use crate::{
-    io::{
-        child::{self, Running},
-        deadline::{self, Ended},
-        gap::Gap,
-    },
-    syntax::id::ContainerId,
-};
+use crate::io::child::Running;
+use crate::io::deadline::Ended;
+use crate::io::gap::Gap;
+use crate::io::{child, deadline};
+use crate::syntax::id::ContainerId;
 use serde::{Deserialize, Serialize};
-use std::{
-    io::{BufRead as _, BufReader},
-    sync::mpsc::SyncSender,
-    time::{Duration, Instant},
-};
+use std::io::{BufRead as _, BufReader};
+use std::sync::mpsc::SyncSender;
+use std::time::{Duration, Instant};
 
 pub use data_root::{DataRoot, data_root};
 pub use helper::write;

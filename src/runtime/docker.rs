@@ -22,10 +22,10 @@ pub use remove::Removal;
 pub use transcript::{Sanitize, Transcript};
 
 use super::*;
-use crate::{
-    io::http::{self, Peer, block_on},
-    syntax::{id::ContainerId, time::Time},
-};
+use crate::io::http;
+use crate::io::http::{Peer, block_on};
+use crate::syntax::id::ContainerId;
+use crate::syntax::time::Time;
 use anyhow::{Context as _, bail};
 use recording::Recording;
 use serde_json::Value;

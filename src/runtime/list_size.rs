@@ -122,10 +122,8 @@ fn growth(room: &ListSize, stopped: &[&Container], now: Time) -> Option<Growth> 
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::relist::tests::{container, probe, runtime},
-        *,
-    };
+    use super::super::relist::tests::{container, probe, runtime};
+    use super::*;
 
     /// A daemon with stopped containers of these ages, in minutes, whose list took `millis` and is `bytes` long.
     fn with(ages: impl Iterator<Item = i64>, bytes: u64, millis: u64) -> Runtime {

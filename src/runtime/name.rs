@@ -2,10 +2,8 @@
 //!
 //! Labels win: they are exact, and names are not always the kubelet's. Nothing here asks anybody.
 
-use crate::{
-    runtime::ContainerKind,
-    syntax::id::{ContainerId, PodName, PodUid},
-};
+use crate::runtime::ContainerKind;
+use crate::syntax::id::{ContainerId, PodName, PodUid};
 use std::collections::BTreeMap;
 
 /// What a container is, and whose.

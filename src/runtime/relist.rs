@@ -115,9 +115,10 @@ impl Runtime {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::{
-        io::probe::Probe, node::DEFAULT_ENDPOINT, runtime::RuntimeKind, syntax::id::ContainerId,
-    };
+    use crate::io::probe::Probe;
+    use crate::node::DEFAULT_ENDPOINT;
+    use crate::runtime::RuntimeKind;
+    use crate::syntax::id::ContainerId;
 
     pub(in crate::runtime) fn probe(outcome: Outcome, millis: u64) -> Probe {
         Probe {

@@ -11,10 +11,9 @@ mod text;
 
 pub use entry::{Entry, Gathered, MAX_ENTRY};
 
-use crate::syntax::{
-    klog::{self, Header},
-    time::Stamp,
-};
+use crate::syntax::klog;
+use crate::syntax::klog::Header;
+use crate::syntax::time::Stamp;
 use std::borrow::Cow;
 
 /// Deepest nesting that is followed.

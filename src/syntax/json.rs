@@ -1,9 +1,7 @@
 //! Values that print themselves as JSON and know their schema: each key is written once, with what it means.
 
-use super::{
-    id::{ContainerId, PodUid},
-    time::Time,
-};
+use super::id::{ContainerId, PodUid};
+use super::time::Time;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;

@@ -5,10 +5,8 @@ use super::allowlist::is_allowed;
 use crate::kubelet::prometheus_text::{self, Line};
 use regex::Regex;
 use serde_json::Value;
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::LazyLock,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 /// What a name is of, and what its stand-ins are called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

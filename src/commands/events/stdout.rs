@@ -6,10 +6,9 @@ use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::{self as system, Errno},
 };
-use std::{
-    io::{self, Write},
-    os::fd::{AsFd as _, OwnedFd},
-};
+use std::io;
+use std::io::Write;
+use std::os::fd::{AsFd as _, OwnedFd};
 
 /// A pipe that has room takes so many bytes without blocking (pipe(7): PIPE_BUF).
 const MAX_WRITE: usize = 4096;

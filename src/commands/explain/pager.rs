@@ -2,11 +2,10 @@
 //! printed as it is.
 
 use crate::{cli::Pager, remedy::apply::Interrupts};
-use std::{
-    ffi::OsStr,
-    io::{self, Write},
-    process::{Child, Command, ExitStatus, Stdio},
-};
+use std::ffi::OsStr;
+use std::io;
+use std::io::Write;
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 /// What `less` is told: leave at once if all fits on the screen, let colours through, leave the text on the screen.
 const LESS: &str = "FRX";

@@ -1,12 +1,10 @@
 //! What must be on the disk before anything is changed: the evidence, which a remedy destroys, and the audit.
 
-use crate::{
-    capture::{CaptureWriter, Recorder},
-    cli::fix::{FixArgs, folders},
-    commands::collect,
-    evidence::Evidence,
-    remedy::apply::{Audit, Clock},
-};
+use crate::capture::{CaptureWriter, Recorder};
+use crate::cli::fix::{FixArgs, folders};
+use crate::commands::collect;
+use crate::evidence::Evidence;
+use crate::remedy::apply::{Audit, Clock};
 use anyhow::Context as _;
 use std::path::{Path, PathBuf};
 

@@ -1,20 +1,16 @@
 //! What the user sees of a run: the first report, each step before it is done, and what came of it.
 
-use crate::{
-    finding::outcome::ActionRecord,
-    remedy::fix::Step,
-    render::{
-        self, Format, Style, actions,
-        layout::{paragraph, visible},
-    },
-    report::Report,
-};
+use crate::finding::outcome::ActionRecord;
+use crate::remedy::fix::Step;
+use crate::render;
+use crate::render::layout::{paragraph, visible};
+use crate::render::{Format, Style, actions};
+use crate::report::Report;
 use anyhow::Context as _;
-use std::{
-    io::{self, Write},
-    process::ExitCode,
-    time::Duration,
-};
+use std::io;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
 
 pub(super) struct Output<'a> {
     pub(super) format: Format,

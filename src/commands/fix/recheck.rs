@@ -2,12 +2,11 @@
 //! since, while the user decided or another remedy worked.
 
 use super::{Observation, Run, observe, output::Output};
-use crate::{
-    finding::outcome::{Asked, Outcome, Status},
-    remedy::fix::{self, Step},
-    report::Report,
-    syntax::duration,
-};
+use crate::finding::outcome::{Asked, Outcome, Status};
+use crate::remedy::fix;
+use crate::remedy::fix::Step;
+use crate::report::Report;
+use crate::syntax::duration;
 use std::time::Instant;
 
 impl Run<'_> {

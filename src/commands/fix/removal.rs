@@ -1,16 +1,13 @@
 //! Removes containers as `clean` does: planned from a fresh scan, each inspected again right before.
 
-use crate::{
-    cli::DiagnoseArgs,
-    commands::removal::{Limits, Scan, Scanner},
-    finding::{
-        action::Action,
-        outcome::{Outcome, Status},
-        plan::{Plan, Request, Spared},
-    },
-    remedy::apply::{self, Audit, Clock, Interrupts},
-    syntax::id::ContainerId,
-};
+use crate::cli::DiagnoseArgs;
+use crate::commands::removal::{Limits, Scan, Scanner};
+use crate::finding::action::Action;
+use crate::finding::outcome::{Outcome, Status};
+use crate::finding::plan::{Plan, Request, Spared};
+use crate::remedy::apply;
+use crate::remedy::apply::{Audit, Clock, Interrupts};
+use crate::syntax::id::ContainerId;
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 /// For a list or a removal, as for `clean`.

@@ -2,17 +2,16 @@
 //! the machine's processes.
 
 use super::{Observer, Source, host_root};
-use crate::{
-    evidence::Evidence,
-    io::{files::Tree, gap::Gap, probe::Outcome},
-    node::observe::quick_check::{self, Presence},
-    runtime::{
-        Call, Container, Runtime,
-        disk::{self, DataRoot, PART, Reading},
-        on_disk::{self, Liveness},
-    },
-    syntax::id::ContainerId,
-};
+use crate::evidence::Evidence;
+use crate::io::files::Tree;
+use crate::io::gap::Gap;
+use crate::io::probe::Outcome;
+use crate::node::observe::quick_check;
+use crate::node::observe::quick_check::Presence;
+use crate::runtime::disk::{DataRoot, PART, Reading};
+use crate::runtime::on_disk::Liveness;
+use crate::runtime::{Call, Container, Runtime, disk, on_disk};
+use crate::syntax::id::ContainerId;
 use std::time::Duration;
 
 /// Containers whose files are read at most, where their inspect did not come.

@@ -1,23 +1,18 @@
 //! The kubelet's own answers, live or recorded.
 
 use super::{Observer, Source};
-use crate::{
-    cli::LookArgs,
-    io::{gap::Gap, probe::Outcome},
-    kubelet::{
-        Answer, Kubelet,
-        ask::{self, Ask, Target},
-        recording,
-    },
-    node::DEFAULT_ROOT,
-    rules::probe_text,
-};
+use crate::cli::LookArgs;
+use crate::io::gap::Gap;
+use crate::io::probe::Outcome;
+use crate::kubelet::ask::{Ask, Target};
+use crate::kubelet::{Answer, Kubelet, ask, recording};
+use crate::node::DEFAULT_ROOT;
+use crate::rules::probe_text;
 use anyhow::Context as _;
-use std::{
-    path::Path,
-    thread::{self, JoinHandle},
-    time::{Duration, Instant},
-};
+use std::path::Path;
+use std::thread;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// The part's name in a capture.
 const PART: &str = "kubelet";

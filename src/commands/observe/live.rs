@@ -1,14 +1,13 @@
 //! This machine observed now: what `diagnose`, its `--fix` and `collect` share.
 
 use super::gather;
-use crate::{
-    capture::{Recorder, Kept},
-    cli::{self, LookArgs},
-    commands::progress::Progress,
-    evidence::Evidence,
-    log::Gauge,
-    runtime::{disk, docker},
-};
+use crate::cli;
+use crate::capture::{Recorder, Kept};
+use crate::cli::LookArgs;
+use crate::commands::progress::Progress;
+use crate::evidence::Evidence;
+use crate::log::Gauge;
+use crate::runtime::{disk, docker};
 
 /// Observes this machine, with a spinner while a long log is read.
 pub(in crate::commands) fn observe(

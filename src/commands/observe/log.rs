@@ -1,14 +1,13 @@
 //! The log, and whether it is about this machine now.
 
 use super::{Observer, Source, host_root};
-use crate::{
-    evidence::FRESH,
-    io::gap::Gap,
-    kubelet::summary::{Log, LogSummary},
-    log::{self, DockerFiles, DockerLog},
-    node::observe,
-    syntax::duration::human,
-};
+use crate::evidence::FRESH;
+use crate::io::gap::Gap;
+use crate::kubelet::summary::{Log, LogSummary};
+use crate::log;
+use crate::log::{DockerFiles, DockerLog};
+use crate::node::observe;
+use crate::syntax::duration::human;
 use chrono::TimeDelta;
 use std::{collections::BTreeSet, net::IpAddr};
 

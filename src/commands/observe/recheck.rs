@@ -3,17 +3,15 @@
 //! shim is looked for again.
 
 use super::Observer;
-use crate::{
-    evidence::shims::{self, Odds},
-    io::probe::Outcome,
-    node::observe::quick_check,
-    runtime::{Container, docker::Ask},
-    syntax::id::ContainerId,
-};
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
+use crate::evidence::shims;
+use crate::evidence::shims::Odds;
+use crate::io::probe::Outcome;
+use crate::node::observe::quick_check;
+use crate::runtime::Container;
+use crate::runtime::docker::Ask;
+use crate::syntax::id::ContainerId;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Containers asked for again at most.
 const MAX_AGAIN: usize = 16;

@@ -1,12 +1,13 @@
 //! What a run goes by: times, endpoint, bounds. Of a capture its manifest says it; a case has none.
 
 use super::host_root;
-use crate::{
-    capture::{Capture, Manifest, manifest::Options},
-    cli::{LogArgs, LookArgs},
-    log::{self, Reading, ReplayedLog, Sink, options::Moments},
-    node::observe,
-};
+use crate::capture::manifest::Options;
+use crate::capture::{Capture, Manifest};
+use crate::cli::{LogArgs, LookArgs};
+use crate::log;
+use crate::log::options::Moments;
+use crate::log::{Reading, ReplayedLog, Sink};
+use crate::node::observe;
 use anyhow::{Context as _, bail};
 use std::time::Duration;
 

@@ -3,10 +3,9 @@
 //! `label` and `label!` as `docker container prune` takes them, `name` as `docker ps`, `until` as prune: created
 //! before. This reads what the user typed, so it is the one part of planning that can say no.
 
-use crate::{
-    runtime::Container,
-    syntax::{duration, time::Time},
-};
+use crate::runtime::Container;
+use crate::syntax::duration;
+use crate::syntax::time::Time;
 use anyhow::{Context as _, bail};
 use chrono::{
     DateTime, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone as _,

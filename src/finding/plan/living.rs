@@ -4,11 +4,9 @@
 //! dead. One that does not answer lives.
 
 use super::Target;
-use crate::{
-    io::probe::Outcome,
-    runtime::{Container, ContainerKind, State},
-    syntax::id::{ContainerId, PodName, PodUid},
-};
+use crate::io::probe::Outcome;
+use crate::runtime::{Container, ContainerKind, State};
+use crate::syntax::id::{ContainerId, PodName, PodUid};
 use std::collections::HashSet;
 
 /// Pods by UID and by name. A UID tells a pod from a later one of the same name; where one side lacks it, the name has

@@ -8,18 +8,14 @@ mod other_programs;
 pub(crate) use other_programs::foreign;
 pub(super) use other_programs::wording;
 
-use super::{
-    ErrorTail, Kind, MessageFields, bounded,
-    items::{self, Item},
-    names,
-    template::{self, Hole},
-};
-use crate::syntax::{
-    framing::json,
-    id::{ContainerId, PodName, PodUid},
-    klog::{self, Values},
-    time::{Stamp, go_time, rfc3339},
-};
+use super::items::Item;
+use super::template::Hole;
+use super::{ErrorTail, Kind, MessageFields, bounded, items, names, template};
+use crate::syntax::framing::json;
+use crate::syntax::id::{ContainerId, PodName, PodUid};
+use crate::syntax::klog;
+use crate::syntax::klog::Values;
+use crate::syntax::time::{Stamp, go_time, rfc3339};
 use std::borrow::Cow;
 
 /// Longest detail kept, in bytes.

@@ -1,9 +1,7 @@
 //! Pods and ids inside messages, in every way that kubelets and runtimes write them.
 
-use crate::syntax::{
-    framing::json,
-    id::{ContainerId, PodName, PodUid},
-};
+use crate::syntax::framing::json;
+use crate::syntax::id::{ContainerId, PodName, PodUid};
 
 /// Reads `<pod>_<ns>(<uid>)`, the UID perhaps missing.
 pub(super) fn old_pod(text: &str) -> (Option<PodName>, Option<PodUid>) {

@@ -1,10 +1,8 @@
 //! What texts said that were seen lately. A sick node repeats itself: it logs the same words thousands of times, with
 //! another stamp each.
 
-use super::{
-    lines::{classify_into, lossy},
-    pending::cited,
-};
+use super::lines::{classify_into, lossy};
+use super::pending::cited;
 use crate::{kubelet::event::MessageFields, syntax::klog::Severity};
 use std::sync::Arc;
 

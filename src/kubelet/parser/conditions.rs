@@ -1,9 +1,8 @@
 //! The node's Ready condition, as pasted from `kubectl describe node` or `kubectl get node -o json`.
 
-use crate::{
-    kubelet::event::{MessageFields, classify::ready_condition},
-    syntax::time::{Stamp, Time, rfc2822, rfc3339},
-};
+use crate::kubelet::event::MessageFields;
+use crate::kubelet::event::classify::ready_condition;
+use crate::syntax::time::{Stamp, Time, rfc2822, rfc3339};
 use serde_json::Value;
 
 /// Deepest JSON that is searched.

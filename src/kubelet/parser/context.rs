@@ -1,21 +1,14 @@
 //! What is no single klog line: entries of several lines, pasted conditions, lines about the log itself.
 
-use super::{
-    MAX_KEPT, Parser, conditions,
-    lines::{is_fatal, is_loss, lossy, may_have_time, record_stamp},
-    pending::cited,
-};
-use crate::{
-    kubelet::event::{
-        Event, bounded, classify,
-        prefilter::{Hit, prefilter},
-    },
-    syntax::{
-        framing::{self, Entry, Gathered, Unframed},
-        klog::Severity,
-        time::{Stamp, klog_created},
-    },
-};
+use super::lines::{is_fatal, is_loss, lossy, may_have_time, record_stamp};
+use super::pending::cited;
+use super::{MAX_KEPT, Parser, conditions};
+use crate::kubelet::event::prefilter::{Hit, prefilter};
+use crate::kubelet::event::{Event, bounded, classify};
+use crate::syntax::framing;
+use crate::syntax::framing::{Entry, Gathered, Unframed};
+use crate::syntax::klog::Severity;
+use crate::syntax::time::{Stamp, klog_created};
 use std::sync::Arc;
 
 impl Parser {

@@ -1,14 +1,11 @@
 //! What is asked of a single line: its times, whether it is fatal, whether it reports losses; and cheap guesses
 //! at lines that are not parsed.
 
-use crate::{
-    kubelet::event::{MessageFields, classify},
-    syntax::{
-        framing::{self, Owner, Unframed},
-        klog::{self, Severity},
-        time::{Stamp, Yearless, epoch_millis},
-    },
-};
+use crate::kubelet::event::{MessageFields, classify};
+use crate::syntax::framing::{Owner, Unframed};
+use crate::syntax::klog::Severity;
+use crate::syntax::time::{Stamp, Yearless, epoch_millis};
+use crate::syntax::{framing, klog};
 use std::borrow::Cow;
 
 /// Pushes what `text` says; a fatal line that is nothing else known is known as that.

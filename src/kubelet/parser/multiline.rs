@@ -1,11 +1,10 @@
 //! The message that may go on in the next line: a block of lines, a raw newline in an error, a split line.
 
 use super::MAX_LINE;
-use crate::syntax::{
-    framing::{self, Unframed},
-    klog::{self, Severity},
-    time::When,
-};
+use crate::syntax::framing::Unframed;
+use crate::syntax::klog::Severity;
+use crate::syntax::time::When;
+use crate::syntax::{framing, klog};
 
 /// A message that is being put together, and what its first line shows.
 #[derive(Debug, Default)]

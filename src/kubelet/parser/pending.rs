@@ -1,13 +1,9 @@
 //! Events held back, in order, until the log shows its year and zone.
 
-use crate::{
-    kubelet::event::{Event, MessageFields, bounded},
-    syntax::{
-        citation::Citation,
-        klog::Severity,
-        time::{Hints, Time, Timestamps, When},
-    },
-};
+use crate::kubelet::event::{Event, MessageFields, bounded};
+use crate::syntax::citation::Citation;
+use crate::syntax::klog::Severity;
+use crate::syntax::time::{Hints, Time, Timestamps, When};
 use std::{collections::VecDeque, sync::Arc};
 
 /// Most events held back, and most bytes of their citations; then the hints have to do.

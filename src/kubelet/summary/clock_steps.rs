@@ -2,10 +2,9 @@
 //!
 //! A step forward looks like a pause, so it is not seen here.
 
-use crate::{
-    kubelet::event::{Event, Kind},
-    syntax::{citation::Citation, time::Time},
-};
+use crate::kubelet::event::{Event, Kind};
+use crate::syntax::citation::Citation;
+use crate::syntax::time::Time;
 use chrono::TimeDelta;
 use std::sync::Arc;
 

@@ -1,10 +1,9 @@
 //! The pod of a container, by the line after: a failed call names the container alone, and the kubelet's next line, mostly
 //! within a millisecond, the pod alone. So a hang has its pod also where the line with both is hours before, or missing.
 
-use crate::{
-    kubelet::event::{ErrorClass, Event, Kind},
-    syntax::{id::ContainerId, time::Time},
-};
+use crate::kubelet::event::{ErrorClass, Event, Kind};
+use crate::syntax::id::ContainerId;
+use crate::syntax::time::Time;
 use chrono::TimeDelta;
 
 /// `getPodContainerStatuses for pod …` names the pod of the `ContainerStatus "<id>" …` line right before it.

@@ -2,13 +2,9 @@
 //! after the other.
 
 use super::Log;
-use crate::{
-    kubelet::event::Event,
-    syntax::{
-        id::{PodName, PodUid},
-        time::Time,
-    },
-};
+use crate::kubelet::event::Event;
+use crate::syntax::id::{PodName, PodUid};
+use crate::syntax::time::Time;
 
 pub(super) const MAX_DELETIONS: usize = 4096;
 /// How many of the latest may be the same one's.

@@ -1,10 +1,8 @@
 //! When the runtime's socket refused the kubelet's lists, each time separately: by its first and last line alone a runtime
 //! that crashes again and again looks like one that was down for long.
 
-use crate::{
-    kubelet::event::{ErrorClass, Event},
-    syntax::time::Time,
-};
+use crate::kubelet::event::{ErrorClass, Event};
+use crate::syntax::time::Time;
 use chrono::TimeDelta;
 use std::collections::VecDeque;
 

@@ -4,19 +4,15 @@
 //! the last poll and a truncation is in the copy only, and that is a gap. A file that had the name between two polls only
 //! is found among the rotations.
 
-use super::{
-    BLOCK, Message, ReadFrom, file_kind,
-    rotated::{FileId, KnownRotations, Missed},
-};
-use std::{
-    fs::{self, File, Metadata},
-    io,
-    os::unix::fs::{FileExt as _, MetadataExt as _},
-    path::Path,
-    sync::{Weak, mpsc::SyncSender},
-    thread,
-    time::Duration,
-};
+use super::rotated::{FileId, KnownRotations, Missed};
+use super::{BLOCK, Message, ReadFrom, file_kind};
+use std::fs::{File, Metadata};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::Path;
+use std::sync::Weak;
+use std::sync::mpsc::SyncSender;
+use std::time::Duration;
+use std::{fs, io, thread};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Bytes of its beginning that show whether it was rewritten: a klog line's stamp has microseconds.

@@ -1,14 +1,11 @@
 //! A journal that is written to: `journalctl --follow`, from the first of its entries that are asked for.
 
 use super::{Message, ReadFrom, file_kind, send_blocks, spawn};
-use crate::{
-    io::child::Running,
-    log::{
-        journal::{self, Entries, Query},
-        systemd_units::UNITS,
-    },
-    syntax::time::Time,
-};
+use crate::io::child::Running;
+use crate::log::journal;
+use crate::log::journal::{Entries, Query};
+use crate::log::systemd_units::UNITS;
+use crate::syntax::time::Time;
 use anyhow::{Context as _, bail};
 use std::{ffi::OsStr, io, sync::mpsc::SyncSender};
 

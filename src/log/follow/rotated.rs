@@ -1,16 +1,14 @@
 //! Files that had a log's name between two polls only, and were rotated since.
 
-use crate::{
-    io::decompress::{Compression, MAGIC},
-    log::rotation::{self, Family},
-};
-use std::{
-    collections::BTreeSet,
-    fs::{self, File},
-    os::unix::fs::{FileExt as _, MetadataExt as _},
-    path::{Path, PathBuf},
-    time::SystemTime,
-};
+use crate::io::decompress::{Compression, MAGIC};
+use crate::log::rotation;
+use crate::log::rotation::Family;
+use std::collections::BTreeSet;
+use std::fs;
+use std::fs::File;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 pub(super) type FileId = (u64, u64);
 

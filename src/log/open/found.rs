@@ -1,25 +1,20 @@
 //! What paths name, each log once, in the order of their times: files, pipes, directories and archives.
 
 use super::{Log, Opened, Origin, TarStream, explain_open, open_file, open_stdin};
-use crate::{
-    io::decompress::{Decoder, MAX_WINDOW},
-    kubelet::parser::Hints,
-    log::{
-        Failure,
-        archive_entries::{self, Contents, LogEntry},
-        rotation::{self, Family},
-        tar_reader::TarReader,
-    },
-};
+use crate::io::decompress::{Decoder, MAX_WINDOW};
+use crate::kubelet::parser::Hints;
+use crate::log::archive_entries::{Contents, LogEntry};
+use crate::log::rotation::Family;
+use crate::log::tar_reader::TarReader;
+use crate::log::{Failure, archive_entries, rotation};
 use anyhow::{Context as _, anyhow, bail};
-use std::{
-    collections::BTreeSet,
-    fs::{self, File},
-    io,
-    os::{fd::AsFd as _, unix::fs::MetadataExt as _},
-    path::Path,
-    sync::Arc,
-};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::{fs, io};
 
 /// Files that are kept open while they wait to be read; the usual limit is 1024 descriptors.
 const MAX_OPEN: usize = 256;

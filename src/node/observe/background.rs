@@ -1,11 +1,8 @@
 //! What is asked in a thread of its own, beside the other observations; the thread is left behind if it hangs.
 
-use std::{
-    io,
-    sync::mpsc::{Receiver, sync_channel},
-    thread,
-    time::Instant,
-};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::Instant;
+use std::{io, thread};
 
 pub(super) struct Pending<T>(io::Result<Receiver<T>>);
 

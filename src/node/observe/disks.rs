@@ -1,22 +1,13 @@
 //! Disks, watched for a second beside the other looks.
 
-use super::{
-    Unobserved,
-    background::{Pending, spawn},
-    mount_namespaces, unobserved,
-};
-use crate::{
-    io::files::Tree,
-    node::{
-        Host,
-        disk::{self, Sample},
-    },
-};
-use std::{
-    collections::BTreeMap,
-    io,
-    time::{Duration, Instant},
-};
+use super::background::{Pending, spawn};
+use super::{Unobserved, mount_namespaces, unobserved};
+use crate::io::files::Tree;
+use crate::node::disk::Sample;
+use crate::node::{Host, disk};
+use std::collections::BTreeMap;
+use std::io;
+use std::time::{Duration, Instant};
 
 const WATCH: Duration = Duration::from_secs(1);
 /// Most mapped disks whose parts are looked up, and most parts of one.

@@ -6,20 +6,16 @@
 //! next child.
 
 use super::programs::KILL_TIMEOUT;
-use crate::{
-    io::{
-        child::{self, Running},
-        files::Tree,
-    },
-    node::{parse, redact_args},
-};
+use crate::io::child;
+use crate::io::child::Running;
+use crate::io::files::Tree;
+use crate::node::{parse, redact_args};
 use clap::ValueEnum;
-use std::{
-    collections::BTreeMap,
-    io::{self, Write},
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
+use std::io;
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// How long a child may take; an ordinary one needs some 20 µs for each process.
 const TIMEOUT: Duration = Duration::from_millis(700);

@@ -2,20 +2,18 @@
 //! which may be dead: a child lists them and is abandoned at its deadline.
 
 use super::programs;
-use crate::{
-    io::{child, files::Tree, gap::Gap},
-    node::{
-        leftover_layers::LeftoverLayer,
-        mount_holder::{self, Place},
-    },
-};
+use crate::io::child;
+use crate::io::files::Tree;
+use crate::io::gap::Gap;
+use crate::node::leftover_layers::LeftoverLayer;
+use crate::node::mount_holder;
+use crate::node::mount_holder::Place;
 use serde::{Deserialize, Serialize};
-use std::{
-    collections::BTreeMap,
-    io::{self, ErrorKind, Write},
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
+use std::io;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 const MAX_FOLDERS: usize = 64;
 /// Most names that are told of one: a whole one has five.

@@ -1,11 +1,9 @@
 //! Who holds the lock of iptables: the kernel tells who holds which lock, and runs of iptables take but one.
 
 use crate::io::files::Tree;
-use crate::node::{
-    FileLock,
-    locks::flocks,
-    parse::{self, Stat},
-};
+use crate::node::locks::flocks;
+use crate::node::parse::Stat;
+use crate::node::{FileLock, parse};
 
 /// Most locks that are kept; there is one where all that run share a network namespace.
 const MAX_LOCKS: usize = 16;

@@ -4,29 +4,20 @@
 //! Each namespace is read once, through one process that lives in it; what a process that changed its root does not
 //! see is left out.
 
-use super::{
-    Unobserved,
-    helper::{self, ProcFile},
-    unobserved,
-};
+use super::helper::ProcFile;
+use super::{Unobserved, helper, unobserved};
+use crate::io::deadline;
+use crate::io::deadline::Ended;
 use crate::io::files::Tree;
-use crate::{
-    io::{
-        deadline::{self, Ended},
-        gap::Gap,
-    },
-    node::{
-        Host, Mount, Namespace, Process, Role, mount,
-        mount_holder::{self, HeldMount, MountHolder},
-        parse::{self, Stat},
-    },
-};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    io::{self, ErrorKind},
-    sync::mpsc::SyncSender,
-    time::Instant,
-};
+use crate::io::gap::Gap;
+use crate::node::mount_holder::{HeldMount, MountHolder};
+use crate::node::parse::Stat;
+use crate::node::{Host, Mount, Namespace, Process, Role, mount, mount_holder, parse};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::io::ErrorKind;
+use std::sync::mpsc::SyncSender;
+use std::time::Instant;
 
 /// Most that is read of one `mountinfo`, and of all: a mount has some 200 bytes, a layer's 1 KiB.
 const MAX_FILE: u64 = 16 << 20;

@@ -1,15 +1,14 @@
 //! All processes of the machine, briefly: what each one's `stat` says, and whether all of them are seen.
 
+use crate::io::deadline;
+use crate::io::deadline::Ended;
 use crate::io::files::Tree;
-use crate::{
-    io::deadline::{self, Ended},
-    node::parse::{self, Stat},
-};
-use std::{
-    collections::BTreeMap,
-    io::{self, ErrorKind},
-    time::Instant,
-};
+use crate::node::parse;
+use crate::node::parse::Stat;
+use std::collections::BTreeMap;
+use std::io;
+use std::io::ErrorKind;
+use std::time::Instant;
 
 const MAX_PROCESSES: usize = 32 << 10;
 

@@ -1,18 +1,15 @@
 //! One process at this moment: what the kernel answers about it at once, however sick it is.
 
 use crate::io::files::Tree;
-use crate::node::{
-    DEFAULT_ROOT,
-    mount::{self, MountPoint},
-    parse::{self, Stat},
-};
+use crate::node::mount::MountPoint;
+use crate::node::parse::Stat;
+use crate::node::{DEFAULT_ROOT, mount, parse};
 use rustix::fs::{Mode, OFlags, openat};
-use std::{
-    fs::File,
-    io::{self, Read as _},
-    os::unix::fs::MetadataExt as _,
-    path::Path,
-};
+use std::fs::File;
+use std::io;
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 
 pub fn stat(pid: u32) -> Option<Stat> {
     let text = here().text(&format!("proc/{pid}/stat")).ok()?;

@@ -5,24 +5,20 @@
 //! there, without our environment and our standard streams: what stands in `PATH` is nobody's word.
 
 use super::process;
-use crate::{
-    io::{
-        child::{self, Running},
-        files::Tree,
-    },
-    node::State,
-};
+use crate::io::child;
+use crate::io::child::Running;
+use crate::io::files::Tree;
+use crate::node::State;
 use anyhow::{Context as _, bail};
-use std::{
-    convert::Infallible,
-    ffi::{OsStr, OsString},
-    fs,
-    io::{ErrorKind, Write},
-    os::unix::{fs::MetadataExt as _, process::CommandExt as _},
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::convert::Infallible;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Most that is read of an output.
 const MAX_BYTES: u64 = 64 << 10;

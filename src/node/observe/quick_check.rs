@@ -1,21 +1,15 @@
 //! Two questions that need no look at the whole machine: where its Docker daemons are, and what has become of some
 //! processes. As everywhere, nothing here waits for a sick process.
 
-use super::{
-    helper::{self, ProcFile},
-    proc_scan, tasks,
-};
+use super::helper::ProcFile;
+use super::{helper, proc_scan, tasks};
+use crate::io::deadline;
 use crate::io::files::Tree;
-use crate::{
-    io::deadline,
-    node::{Host, Role, State, parse, role},
-    syntax::id::ContainerId,
-};
-use std::{
-    collections::BTreeMap,
-    io::ErrorKind,
-    time::{Duration, Instant},
-};
+use crate::node::{Host, Role, State, parse, role};
+use crate::syntax::id::ContainerId;
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::time::{Duration, Instant};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Presence {

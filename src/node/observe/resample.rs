@@ -1,19 +1,14 @@
 //! Watches those that wait or are stopped for a moment: who sleeps in the same sleep a second later is stuck, who has
 //! woken up meanwhile is only slow. A debugger stops a daemon for moments, too.
 
+use crate::io::deadline;
+use crate::io::deadline::Ended;
 use crate::io::files::Tree;
-use crate::{
-    io::{
-        deadline::{self, Ended},
-        gap::Gap,
-    },
-    node::{Process, State, parse},
-};
-use std::{
-    collections::BTreeMap,
-    io,
-    time::{Duration, Instant},
-};
+use crate::io::gap::Gap;
+use crate::node::{Process, State, parse};
+use std::collections::BTreeMap;
+use std::io;
+use std::time::{Duration, Instant};
 
 const WATCH: Duration = Duration::from_secs(1);
 const MAX_TASKS: usize = 512;

@@ -1,13 +1,11 @@
 //! Reads the kubelet's settings: its words, and the file that they name.
 
-use super::{
-    helper::{self, ProcFile},
-    programs,
-};
-use crate::{
-    io::{files::Tree, gap::Gap},
-    node::{self, Process, Role, Settings, settings},
-};
+use super::helper::ProcFile;
+use super::{helper, programs};
+use crate::io::files::Tree;
+use crate::io::gap::Gap;
+use crate::node;
+use crate::node::{Process, Role, Settings, settings};
 use std::time::{Duration, Instant};
 
 const TIMEOUT: Duration = Duration::from_secs(1);

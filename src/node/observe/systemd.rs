@@ -1,19 +1,13 @@
 //! Asks systemd for its version over D-Bus, as the kubelet and the OCI runtime do for more, beside the other looks.
 
-use super::{
-    Unobserved,
-    background::{Pending, spawn},
-    programs::{self, Reply},
-};
-use crate::{
-    io::files::Tree,
-    node::{Bus, Component, DEFAULT_ROOT, Host, Systemd},
-};
-use std::{
-    fs,
-    path::Path,
-    time::{Duration, Instant},
-};
+use super::background::{Pending, spawn};
+use super::programs::Reply;
+use super::{Unobserved, programs};
+use crate::io::files::Tree;
+use crate::node::{Bus, Component, DEFAULT_ROOT, Host, Systemd};
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// Where it is; what `PATH` says is nobody's word.
 const BUSCTL: &[&str] = &["/usr/bin/busctl", "/bin/busctl"];

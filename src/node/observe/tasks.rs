@@ -1,27 +1,19 @@
 //! Processes and their threads: all of them briefly, those that matter closely.
 
-use super::{
-    helper::{self, ProcFile},
-    proc_scan::{self, ProcScan},
-    programs, resample,
-};
+use super::helper::ProcFile;
+use super::proc_scan::ProcScan;
+use super::{helper, proc_scan, programs, resample};
+use crate::io::deadline;
+use crate::io::deadline::Ended;
 use crate::io::files::Tree;
-use crate::{
-    io::{
-        deadline::{self, Ended},
-        gap::Gap,
-    },
-    node::{
-        Host, OciCommand, Process, Role, State, Thread, Threads,
-        parse::{self, Stat},
-        role, waits_for_file_system,
-    },
-    syntax::id::ContainerId,
+use crate::io::gap::Gap;
+use crate::node::parse::Stat;
+use crate::node::{
+    Host, OciCommand, Process, Role, State, Thread, Threads, parse, role, waits_for_file_system,
 };
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::{Duration, Instant},
-};
+use crate::syntax::id::ContainerId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 const MAX_THREADS: usize = 1024;
 /// How deep the calls go: daemon, shim, wrapper, runtime, `init`.

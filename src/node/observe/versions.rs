@@ -1,18 +1,14 @@
 //! Asks the daemons' own programs for their versions, all at a time.
 
-use super::{
-    background::spawn,
-    programs::{self, Reply},
-};
-use crate::{
-    io::{files::Tree, gap::Gap},
-    node::{Component, DEFAULT_ROOT, Process, Role, Versions, component},
-};
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-    time::{Duration, Instant},
-};
+use super::background::spawn;
+use super::programs;
+use super::programs::Reply;
+use crate::io::files::Tree;
+use crate::io::gap::Gap;
+use crate::node::{Component, DEFAULT_ROOT, Process, Role, Versions, component};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 const TIMEOUT: Duration = Duration::from_secs(1);
 /// How long the thread may take to say that time was up, or what was recorded.

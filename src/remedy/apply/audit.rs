@@ -6,30 +6,25 @@
 //! link is followed, as by any program that appends: keep the file where only root may write. Lines are not
 //! rotated, and not read back.
 
-use crate::{
-    finding::{action::Action, outcome::Outcome, plan::Target},
-    syntax::{
-        id::{ContainerId, PodName},
-        json::{JsonSchema as _, json_object},
-        time::Time,
-    },
-};
+use crate::finding::action::Action;
+use crate::finding::outcome::Outcome;
+use crate::finding::plan::Target;
+use crate::syntax::id::{ContainerId, PodName};
+use crate::syntax::json::{JsonSchema as _, json_object};
+use crate::syntax::time::Time;
 use anyhow::{Context as _, bail};
 use chrono::{SecondsFormat, TimeDelta};
 use rustix::{fs::OFlags, process::geteuid};
 use serde_json::{Value, json};
-use std::{
-    fs::{File, OpenOptions},
-    io::{self, Write as _},
-    os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _},
-    path::{Path, PathBuf},
-    sync::{
-        atomic::{AtomicBool, Ordering},
-        mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender},
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender};
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
 /// How long opening, or writing and syncing one line, may take. A sync on a busy disk takes a second or two.
 const DEADLINE: Duration = Duration::from_secs(5);

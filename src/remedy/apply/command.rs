@@ -1,12 +1,10 @@
 //! Runs a program that acts, until a deadline; its words on standard error are kept.
 
 use crate::io::child::{LAST_BREATH, Running};
-use std::{
-    process::{Command, Stdio},
-    sync::mpsc,
-    thread,
-    time::{Duration, Instant},
-};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 const MAX_BYTES: u64 = 4096;
 

@@ -1,21 +1,15 @@
 //! Resumes a daemon that a signal has stopped, and verifies that it responds again.
 
-use super::{
-    executor::{Executor, Intent},
-    pidfd::ProcessHandle,
-};
-use crate::{
-    finding::outcome::{Outcome, Status},
-    io::probe,
-    node::{Host, Role, State},
-    runtime::docker::Request,
-    syntax::duration::spoken as span,
-};
+use super::executor::{Executor, Intent};
+use super::pidfd::ProcessHandle;
+use crate::finding::outcome::{Outcome, Status};
+use crate::io::probe;
+use crate::node::{Host, Role, State};
+use crate::runtime::docker::Request;
+use crate::syntax::duration::spoken as span;
 use rustix::process::Signal;
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// How long it may take to run again, and to work through its backlog.
 const RESUME_TIMEOUT: Duration = Duration::from_secs(2);

@@ -1,16 +1,11 @@
 //! Single actions of `diagnose --fix`: each recorded before and after; each checks again right before that it still
 //! fits.
 
-use super::{
-    Executor,
-    audit::Entry,
-    daemon, mount, process,
-    unit::{self, SYSTEMCTL},
-};
-use crate::finding::{
-    action::Action,
-    outcome::{Outcome, Status},
-};
+use super::audit::Entry;
+use super::unit::SYSTEMCTL;
+use super::{Executor, daemon, mount, process, unit};
+use crate::finding::action::Action;
+use crate::finding::outcome::{Outcome, Status};
 
 pub struct Execution {
     pub outcome: Outcome,

@@ -1,13 +1,11 @@
 //! What single actions are carried out with.
 
 use super::{Audit, Clock, Interrupts};
-use crate::{
-    finding::outcome::{Outcome, Status},
-    io::files::Tree,
-    node::{DEFAULT_ROOT, Host, observe},
-    runtime::docker::{Docker, PendingCall},
-    syntax::id::ContainerId,
-};
+use crate::finding::outcome::{Outcome, Status};
+use crate::io::files::Tree;
+use crate::node::{DEFAULT_ROOT, Host, observe};
+use crate::runtime::docker::{Docker, PendingCall};
+use crate::syntax::id::ContainerId;
 use std::{cell::RefCell, collections::BTreeMap, path::Path, time::Duration};
 
 pub struct Executor<'a> {

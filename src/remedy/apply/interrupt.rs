@@ -3,16 +3,11 @@
 //! Before it is watched, the signal ends the program as ever. SIGTERM counts too: a node that shuts down should not
 //! leave a removal unrecorded. Where nothing is to be recorded, it may go on to end the program.
 
-use std::{
-    future::poll_fn,
-    io,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    task::Poll,
-    thread,
-};
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
+use std::{io, thread};
 use tokio::{
     runtime,
     signal::unix::{Signal, SignalKind, signal},

@@ -3,20 +3,16 @@
 //! To enter another mount namespace a process must have but one thread: a child of our own does it, so that neither
 //! `nsenter` nor `umount` need be there. If it hangs, it is abandoned.
 
-use super::{
-    command::{CommandResult, run},
-    executor::{Executor, Intent},
-    pidfd::ProcessHandle,
-};
-use crate::{
-    finding::outcome::{Outcome, Status},
-    io::child::OWN_PROGRAM,
-    node::{
-        mount::{self, MountPoint},
-        observe::process::{self, Proc},
-    },
-    syntax::duration::spoken as span,
-};
+use super::command::{CommandResult, run};
+use super::executor::{Executor, Intent};
+use super::pidfd::ProcessHandle;
+use crate::finding::outcome::{Outcome, Status};
+use crate::io::child::OWN_PROGRAM;
+use crate::node::mount;
+use crate::node::mount::MountPoint;
+use crate::node::observe::process;
+use crate::node::observe::process::Proc;
+use crate::syntax::duration::spoken as span;
 use anyhow::{Context as _, bail};
 use rustix::{
     mount::{UnmountFlags, unmount},

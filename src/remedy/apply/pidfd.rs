@@ -5,11 +5,9 @@ use rustix::{
     io::Errno,
     process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal},
 };
-use std::{
-    os::fd::OwnedFd,
-    thread,
-    time::{Duration, Instant},
-};
+use std::os::fd::OwnedFd;
+use std::thread;
+use std::time::{Duration, Instant};
 
 const POLL: Duration = Duration::from_millis(5);
 

@@ -5,25 +5,18 @@
 //! container, and that no other runtime process of that container stands before it (`runc init`, which becomes the
 //! workload, is the last to be blamed). The open inspect's answer is then the proof.
 
-use super::{
-    executor::{Executor, Intent},
-    pidfd::ProcessHandle,
-};
-use crate::{
-    finding::{
-        action::RuntimeProcess,
-        outcome::{Outcome, Status},
-    },
-    io::probe,
-    node::{Host, Role, State},
-    runtime::docker::{Answered, PendingCall, Request},
-    syntax::{duration::spoken as span, id::ContainerId},
-};
+use super::executor::{Executor, Intent};
+use super::pidfd::ProcessHandle;
+use crate::finding::action::RuntimeProcess;
+use crate::finding::outcome::{Outcome, Status};
+use crate::io::probe;
+use crate::node::{Host, Role, State};
+use crate::runtime::docker::{Answered, PendingCall, Request};
+use crate::syntax::duration::spoken as span;
+use crate::syntax::id::ContainerId;
 use rustix::process::Signal;
-use std::{
-    io,
-    time::{Duration, Instant},
-};
+use std::io;
+use std::time::{Duration, Instant};
 
 /// How long the process may take to end after TERM, and after KILL.
 const TERM_TIMEOUT: Duration = Duration::from_secs(5);

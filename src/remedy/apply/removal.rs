@@ -1,15 +1,12 @@
 //! One removal: look again, record the intent, ask, check that it is gone, record the result.
 
 use super::{RemoveOptions, daemon_error};
-use crate::{
-    finding::{
-        outcome::{Outcome, Status},
-        plan::{Kind, Target},
-    },
-    io::probe::{self, Probe},
-    runtime::Inspected,
-    syntax::duration,
-};
+use crate::finding::outcome::{Outcome, Status};
+use crate::finding::plan::{Kind, Target};
+use crate::io::probe;
+use crate::io::probe::Probe;
+use crate::runtime::Inspected;
+use crate::syntax::duration;
 use chrono::TimeDelta;
 
 pub(super) struct Attempt {

@@ -4,12 +4,10 @@
 //! until it has looked, nothing new is sent.
 
 use crate::finding::plan::Plan;
-use std::{
-    io,
-    sync::mpsc::{self, Receiver, Sender, TryRecvError},
-    thread,
-    time::{Duration, Instant},
-};
+use std::sync::mpsc;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
 /// How long a look is relied on. A kubelet starts a pod's next sandbox within seconds.
 const RELIED_ON: Duration = Duration::from_secs(10);

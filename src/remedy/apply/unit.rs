@@ -1,24 +1,18 @@
 //! Restarts a daemon's unit, or re-executes systemd: through `systemctl`, which is given up in time.
 
-use super::{
-    command::{self, CommandResult},
-    executor::{Executor, Intent},
-};
-use crate::{
-    finding::{
-        action::Unit,
-        outcome::{Outcome, Status},
-    },
-    io::probe,
-    node::{self, Bus, Host, Process, Role},
-    runtime::docker::Request,
-    syntax::duration::spoken as span,
-};
-use std::{
-    process::Command,
-    thread,
-    time::{Duration, Instant},
-};
+use super::command;
+use super::command::CommandResult;
+use super::executor::{Executor, Intent};
+use crate::finding::action::Unit;
+use crate::finding::outcome::{Outcome, Status};
+use crate::io::probe;
+use crate::node;
+use crate::node::{Bus, Host, Process, Role};
+use crate::runtime::docker::Request;
+use crate::syntax::duration::spoken as span;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
 
 pub(super) const SYSTEMCTL: &str = "systemctl";
 

@@ -1,13 +1,10 @@
 //! The pages as Markdown, as their files hold them.
 
 use super::sentence;
-use crate::{
-    explain::{
-        self, Sort, Topic, notes,
-        paste::{Example, Pasted, PastedMessage, UnknownLine},
-    },
-    render::layout::visible,
-};
+use crate::explain;
+use crate::explain::paste::{Example, Pasted, PastedMessage, UnknownLine};
+use crate::explain::{Sort, Topic, notes};
+use crate::render::layout::visible;
 use std::io::{self, Write};
 
 /// Writes all pages, then the notes on errors.

@@ -1,18 +1,12 @@
 //! What `clean` planned and did: `plegdoctor.clean/1`.
 
 use super::{namespace, pod_name};
-use crate::{
-    finding::{
-        outcome::{Outcome, Status},
-        plan::{CleanResult, Target, Unseen},
-    },
-    runtime::ContainerKind,
-    syntax::{
-        id::{ContainerId, PodUid},
-        json::json_object,
-        time::Time,
-    },
-};
+use crate::finding::outcome::{Outcome, Status};
+use crate::finding::plan::{CleanResult, Target, Unseen};
+use crate::runtime::ContainerKind;
+use crate::syntax::id::{ContainerId, PodUid};
+use crate::syntax::json::json_object;
+use crate::syntax::time::Time;
 
 json_object! {
     CleanResult as it, document "plegdoctor.clean/1", "What `plegdoctor clean --format json` prints" {

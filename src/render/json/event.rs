@@ -1,15 +1,11 @@
 //! A message of the kubelet's log: a line of `plegdoctor.event/1`.
 
 use super::{namespace, pod_name, seconds};
-use crate::{
-    kubelet::event::{ErrorClass, ErrorTail, Event, Kind, Weight},
-    syntax::{
-        id::{ContainerId, PodUid},
-        json::json_object,
-        klog::Severity,
-        time::Time,
-    },
-};
+use crate::kubelet::event::{ErrorClass, ErrorTail, Event, Kind, Weight};
+use crate::syntax::id::{ContainerId, PodUid};
+use crate::syntax::json::json_object;
+use crate::syntax::klog::Severity;
+use crate::syntax::time::Time;
 use std::io::{self, Write};
 
 /// Writes the event as one JSON object on a line of its own.

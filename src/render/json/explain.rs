@@ -1,14 +1,10 @@
 //! Pages, and what pasted lines say: `plegdoctor.explain/1`.
 
-use crate::{
-    explain::{
-        Sort, Topic,
-        page::{Page, Step},
-        paste::{Example, Pasted, PastedMessage, UnknownLine},
-    },
-    kubelet::event::Event,
-    syntax::json::json_object,
-};
+use crate::explain::page::{Page, Step};
+use crate::explain::paste::{Example, Pasted, PastedMessage, UnknownLine};
+use crate::explain::{Sort, Topic};
+use crate::kubelet::event::Event;
+use crate::syntax::json::json_object;
 
 /// The pages asked for, and what was pasted if anything was.
 pub struct Explained<'a> {

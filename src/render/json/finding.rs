@@ -1,20 +1,14 @@
 //! Findings, what was ruled out, and actions.
 
 use super::{namespace, pod_name};
-use crate::{
-    finding::{
-        Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind,
-        action::Action,
-        outcome::{ActionRecord, Asked, Status},
-    },
-    report::{Role, RuledOut, Undecided},
-    syntax::{
-        citation::Citation,
-        id::{ContainerId, PodUid},
-        json::json_object,
-        time::Time,
-    },
-};
+use crate::finding::action::Action;
+use crate::finding::outcome::{ActionRecord, Asked, Status};
+use crate::finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind};
+use crate::report::{Role, RuledOut, Undecided};
+use crate::syntax::citation::Citation;
+use crate::syntax::id::{ContainerId, PodUid};
+use crate::syntax::json::json_object;
+use crate::syntax::time::Time;
 
 /// A finding and its role.
 pub(super) struct Ranked<'a>(pub(super) (&'a Finding, &'a Role));

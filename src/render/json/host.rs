@@ -1,18 +1,14 @@
 //! The host: its processes, mounts, disks, pressure and software.
 
-use crate::{
-    node::{
-        Bus, Component, Disk, Host, KernelKind, KernelLine, LeftoverLayer, Mount, Namespace,
-        OciCommand, Pressure, Process, Role, Settings, State, Systemd, Thread, Threads, Version,
-        Versions,
-        mount_holder::{HeldMount, MountHolder, Place},
-        pressure::{DaemonLimits, Stall},
-    },
-    syntax::{
-        id::{ContainerId, PodUid},
-        json::json_object,
-    },
+use crate::node::mount_holder::{HeldMount, MountHolder, Place};
+use crate::node::pressure::{DaemonLimits, Stall};
+use crate::node::{
+    Bus, Component, Disk, Host, KernelKind, KernelLine, LeftoverLayer, Mount, Namespace,
+    OciCommand, Pressure, Process, Role, Settings, State, Systemd, Thread, Threads, Version,
+    Versions,
 };
+use crate::syntax::id::{ContainerId, PodUid};
+use crate::syntax::json::json_object;
 use std::time::Duration;
 
 /// Mounts printed of a namespace at most; all are counted.

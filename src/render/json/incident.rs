@@ -1,11 +1,11 @@
 //! Outages, and what happened in them and before.
 
 use super::seconds;
-use crate::{
-    kubelet::incident::{Incident, Shape},
-    report::{Moment, MomentKind},
-    syntax::{citation::Citation, json::json_object, time::Time},
-};
+use crate::kubelet::incident::{Incident, Shape};
+use crate::report::{Moment, MomentKind};
+use crate::syntax::citation::Citation;
+use crate::syntax::json::json_object;
+use crate::syntax::time::Time;
 use chrono::TimeDelta;
 
 /// An outage and its timeline.

@@ -1,13 +1,11 @@
 //! What the kubelet itself answered.
 
 use super::seconds;
-use crate::{
-    io::probe::Probe,
-    kubelet::{
-        Age, Bound, Health, Kubelet, Metrics, Operation, Quantiles, Seen, Source, health::Check,
-    },
-    syntax::{json::json_object, time::Time},
-};
+use crate::io::probe::Probe;
+use crate::kubelet::health::Check;
+use crate::kubelet::{Age, Bound, Health, Kubelet, Metrics, Operation, Quantiles, Seen, Source};
+use crate::syntax::json::json_object;
+use crate::syntax::time::Time;
 use std::collections::BTreeMap;
 
 json_object! {

@@ -1,16 +1,15 @@
 //! What `probe` asked: `plegdoctor.probe/1`.
 
 use super::{namespace, pod_name};
-use crate::{
-    io::probe::Probe,
-    kubelet::{THRESHOLD, incident::CALL_TIMEOUT},
-    runtime::{
-        Runtime,
-        calls::{CallResult, Ending},
-        relist::{Pod, Relist},
-    },
-    syntax::{id::ContainerId, json::json_object, time::Time},
-};
+use crate::io::probe::Probe;
+use crate::kubelet::THRESHOLD;
+use crate::kubelet::incident::CALL_TIMEOUT;
+use crate::runtime::Runtime;
+use crate::runtime::calls::{CallResult, Ending};
+use crate::runtime::relist::{Pod, Relist};
+use crate::syntax::id::ContainerId;
+use crate::syntax::json::json_object;
+use crate::syntax::time::Time;
 use std::time::Duration;
 
 /// A runtime that was probed.

@@ -1,20 +1,15 @@
 //! The runtime's answers, Docker's files and the daemon's stacks.
 
 use super::{namespace, pod_name, seconds};
-use crate::{
-    io::probe::{Outcome, Probe},
-    runtime::{
-        self, Container, ContainerKind, PendingStacks, Runtime,
-        list_size::{Growth, LIMIT, ListSize},
-        on_disk::{Disk, Liveness, OnDiskState},
-        stacks::{Call, Guard, Verb, Wait},
-    },
-    syntax::{
-        id::{ContainerId, PodUid},
-        json::json_object,
-        time::Time,
-    },
-};
+use crate::io::probe::{Outcome, Probe};
+use crate::runtime;
+use crate::runtime::list_size::{Growth, LIMIT, ListSize};
+use crate::runtime::on_disk::{Disk, Liveness, OnDiskState};
+use crate::runtime::stacks::{Call, Guard, Verb, Wait};
+use crate::runtime::{Container, ContainerKind, PendingStacks, Runtime};
+use crate::syntax::id::{ContainerId, PodUid};
+use crate::syntax::json::json_object;
+use crate::syntax::time::Time;
 
 /// Pending calls printed at most; the rest is counted.
 const MAX_CALLS: usize = 200;

@@ -1,17 +1,18 @@
 //! The words of enums in JSON.
 
-use crate::{
-    explain::Sort,
-    finding::{Confidence, Risk, Severity, SubjectKind, outcome::Asked},
-    kubelet::{
-        event::{ErrorClass, Weight},
-        incident::Shape,
-    },
-    node::{KernelKind, Role},
-    report::{MomentKind, Verdict},
-    runtime::{ContainerKind, calls::Ending, on_disk::Liveness, stacks::Verb},
-    syntax::{json::json_words, klog},
-};
+use crate::explain::Sort;
+use crate::finding::outcome::Asked;
+use crate::finding::{Confidence, Risk, Severity, SubjectKind};
+use crate::kubelet::event::{ErrorClass, Weight};
+use crate::kubelet::incident::Shape;
+use crate::node::{KernelKind, Role};
+use crate::report::{MomentKind, Verdict};
+use crate::runtime::ContainerKind;
+use crate::runtime::calls::Ending;
+use crate::runtime::on_disk::Liveness;
+use crate::runtime::stacks::Verb;
+use crate::syntax::json::json_words;
+use crate::syntax::klog;
 
 json_words!(Verdict { Healthy => "healthy", Recovered => "recovered", Problem => "problem", Unknown => "unknown" });
 json_words!(Severity { Critical => "critical", Warning => "warning", Info => "info" });

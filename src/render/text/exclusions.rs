@@ -1,11 +1,9 @@
 //! What a finding is to the trouble, what was ruled out, and what could not be judged: for people, in few lines.
 
 use super::Page;
-use crate::{
-    finding::{Finding, Severity},
-    render::layout::{laid_out, paragraph, visible},
-    report::{Role, Undecided},
-};
+use crate::finding::{Finding, Severity};
+use crate::render::layout::{laid_out, paragraph, visible};
+use crate::report::{Role, Undecided};
 use std::io::{self, Write};
 
 impl Page<'_> {

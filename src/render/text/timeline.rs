@@ -1,12 +1,11 @@
 //! What happened in the outage that counts, a line each: for people.
 
 use super::Page;
-use crate::{
-    kubelet::{event::Kind, incident::Incident},
-    render::layout::{laid_out, visible},
-    report::{Moment, MomentKind},
-    syntax::duration,
-};
+use crate::kubelet::event::Kind;
+use crate::kubelet::incident::Incident;
+use crate::render::layout::{laid_out, visible};
+use crate::report::{Moment, MomentKind};
+use crate::syntax::duration;
 use chrono::TimeDelta;
 use std::io::{self, Write};
 

@@ -3,15 +3,11 @@
 //! A trouble is an outage, with all that the log shows of its time; or, where the node never went down for it, a
 //! stretch of lines of its own.
 
-use crate::{
-    finding::{Finding, Severity},
-    kubelet::{
-        incident::{CALL_TIMEOUT, Incident},
-        summary::PAUSE,
-    },
-    rules::explains_lag,
-    syntax::time::Time,
-};
+use crate::finding::{Finding, Severity};
+use crate::kubelet::incident::{CALL_TIMEOUT, Incident};
+use crate::kubelet::summary::PAUSE;
+use crate::rules::explains_lag;
+use crate::syntax::time::Time;
 use chrono::TimeDelta;
 use std::cmp::Reverse;
 

@@ -1,18 +1,15 @@
 //! Containers that cannot be removed, by Docker's word and the kubelet's, and their directories.
 
-use crate::{
-    evidence::Evidence,
-    finding::Subject,
-    kubelet::{event::ErrorClass, summary::Group},
-    node::mount_holder::{Place, places},
-    rules::{
-        dead_container::{CALLS, RETRIES},
-        lines::Lines,
-        subject_from, subject_of,
-    },
-    runtime::{Container, Runtime, State},
-    syntax::id::ContainerId,
-};
+use crate::evidence::Evidence;
+use crate::finding::Subject;
+use crate::kubelet::event::ErrorClass;
+use crate::kubelet::summary::Group;
+use crate::node::mount_holder::{Place, places};
+use crate::rules::dead_container::{CALLS, RETRIES};
+use crate::rules::lines::Lines;
+use crate::rules::{subject_from, subject_of};
+use crate::runtime::{Container, Runtime, State};
+use crate::syntax::id::ContainerId;
 use std::collections::BTreeSet;
 
 /// What the kernel says of a directory in which something is mounted, in whatever namespace.

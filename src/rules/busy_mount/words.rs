@@ -1,15 +1,11 @@
 //! What is told of a mount that is held, and of who holds it.
 
 use super::{Hold, Trouble, age, old};
-use crate::{
-    evidence::Evidence,
-    node::{
-        Host,
-        mount_holder::{MountHolder, Place},
-    },
-    rules::{EACH, called, count, lower},
-    syntax::id::ContainerId,
-};
+use crate::evidence::Evidence;
+use crate::node::Host;
+use crate::node::mount_holder::{MountHolder, Place};
+use crate::rules::{EACH, called, count, lower};
+use crate::syntax::id::ContainerId;
 
 pub(super) fn title(evidence: &Evidence, troubles: &[&Trouble<'_>], holds: &[Hold<'_>]) -> String {
     let who = match holds {

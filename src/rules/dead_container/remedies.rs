@@ -1,14 +1,12 @@
 //! What to do about what could not be removed: the looks at the reason come first, since what failed fails again as long as
 //! that is there.
 
-use crate::{
-    evidence::Evidence,
-    finding::{Remedy, Risk},
-    node::mount_holder::Place,
-    rules::remedies::{docker_command, remedy},
-    runtime::Container,
-    syntax::id::ContainerId,
-};
+use crate::evidence::Evidence;
+use crate::finding::{Remedy, Risk};
+use crate::node::mount_holder::Place;
+use crate::rules::remedies::{docker_command, remedy};
+use crate::runtime::Container;
+use crate::syntax::id::ContainerId;
 
 /// The looks at the mount, which need no Docker, and at the layer, which do; for where the reason is not known.
 pub(super) fn looks(evidence: &Evidence, dead: &[&Container]) -> Option<[Remedy; 2]> {

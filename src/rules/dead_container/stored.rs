@@ -2,15 +2,14 @@
 //! witness: never more than a suspicion.
 
 use super::{RULE, plain_reason};
-use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Severity, Variant},
-    io::probe::Outcome,
-    rules::{
-        EACH, called, count, lines::Lines, lower, remedies::clean_dead, stored::cite, subject_of,
-    },
-    runtime::Container,
-};
+use crate::evidence::Evidence;
+use crate::finding::{Confidence, Finding, Remedy, Severity, Variant};
+use crate::io::probe::Outcome;
+use crate::rules::lines::Lines;
+use crate::rules::remedies::clean_dead;
+use crate::rules::stored::cite;
+use crate::rules::{EACH, called, count, lower, subject_of};
+use crate::runtime::Container;
 
 /// Returns those whose removal did not come to its end, as Docker last wrote it.
 pub(super) fn dead<'a>(evidence: &Evidence, containers: Vec<&'a Container>) -> Vec<&'a Container> {

@@ -1,11 +1,10 @@
 //! The kubelet's tries to remove something, as its log tells them: which of them are in vain.
 
 use super::{CALLS, RETRIES};
-use crate::{
-    evidence::Evidence,
-    kubelet::{event::ErrorClass, summary::Group},
-    rules::lines::Lines,
-};
+use crate::evidence::Evidence;
+use crate::kubelet::event::ErrorClass;
+use crate::kubelet::summary::Group;
+use crate::rules::lines::Lines;
 use chrono::TimeDelta;
 
 /// The kubelet's clean-up tries again after this.

@@ -5,16 +5,14 @@
 //! hangs is a disk's matter, too; any other task that hangs is not known to wait for one.
 
 use super::RULE;
-use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
-    kubelet::{
-        event::{ErrorClass, Kind},
-        summary::{Group, PAUSE},
-    },
-    rules::{clock, hung_container, hung_runtime, is_cause, lines::Lines, remedies::remedy},
-    syntax::time::Time,
-};
+use crate::evidence::Evidence;
+use crate::finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant};
+use crate::kubelet::event::{ErrorClass, Kind};
+use crate::kubelet::summary::{Group, PAUSE};
+use crate::rules::lines::Lines;
+use crate::rules::remedies::remedy;
+use crate::rules::{clock, hung_container, hung_runtime, is_cause};
+use crate::syntax::time::Time;
 
 /// Kernel threads that do nothing but write to a disk: ext4's journal, xfs' log.
 const WRITERS: &[&str] = &["jbd2/", "xfsaild/", "xfs-cil/"];

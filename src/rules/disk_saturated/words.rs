@@ -1,12 +1,11 @@
 //! How a disk that can do no more is told.
 
 use super::{Harm, Sick};
-use crate::{
-    evidence::Evidence,
-    finding::{Remedy, Risk},
-    node::Disk,
-    rules::{count, holders::span},
-};
+use crate::evidence::Evidence;
+use crate::finding::{Remedy, Risk};
+use crate::node::Disk;
+use crate::rules::count;
+use crate::rules::holders::span;
 use std::collections::BTreeSet;
 
 /// Most processes that are named.

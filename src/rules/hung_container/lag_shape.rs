@@ -1,18 +1,14 @@
 //! What the shape of the lag shows of containers that hang, where a log names none of them, or too few.
 
 use super::suspect::Suspect;
-use crate::{
-    finding::Severity,
-    kubelet::incident::{Incident, Shape},
-    rules::support::{
-        answer::Draft,
-        case::Case,
-        log_lines::lasts,
-        remedies::{restart_runtime, save_stacks},
-        wording::{clock, count, heights},
-    },
-    syntax::duration,
-};
+use crate::finding::Severity;
+use crate::kubelet::incident::{Incident, Shape};
+use crate::rules::support::answer::Draft;
+use crate::rules::support::case::Case;
+use crate::rules::support::log_lines::lasts;
+use crate::rules::support::remedies::{restart_runtime, save_stacks};
+use crate::rules::support::wording::{clock, count, heights};
+use crate::syntax::duration;
 
 /// The last outage whose lag falls back from one height again and again, and how many pods that height means.
 fn regular<'a>(case: &Case<'a>) -> Option<(&'a Incident, u32)> {

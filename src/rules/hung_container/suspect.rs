@@ -1,25 +1,20 @@
 //! The containers that may hang, and what is proved of each.
 
-use crate::{
-    finding::{Subject, SubjectKind},
-    io::probe::Outcome,
-    kubelet::{
-        event::{ErrorClass, Kind},
-        incident::{CALL_TIMEOUT, Incident},
-        summary::{Group, PAUSE},
-    },
-    node::{OciCommand, Role, State},
-    rules::support::{
-        calls::{ONE_CONTAINER, WHOLE_RUNTIME},
-        case::{Case, is_extract},
-        holders::{self, Holder, STUCK},
-        log_lines::{LogMatches, lasts},
-        rotating_timeouts::{has_answered, rotating_timeouts},
-        subject,
-    },
-    runtime::{Call, Container},
-    syntax::{id::ContainerId, time::Time},
-};
+use crate::finding::{Subject, SubjectKind};
+use crate::io::probe::Outcome;
+use crate::kubelet::event::{ErrorClass, Kind};
+use crate::kubelet::incident::{CALL_TIMEOUT, Incident};
+use crate::kubelet::summary::{Group, PAUSE};
+use crate::node::{OciCommand, Role, State};
+use crate::rules::support::calls::{ONE_CONTAINER, WHOLE_RUNTIME};
+use crate::rules::support::case::{Case, is_extract};
+use crate::rules::support::holders::{Holder, STUCK};
+use crate::rules::support::log_lines::{LogMatches, lasts};
+use crate::rules::support::rotating_timeouts::{has_answered, rotating_timeouts};
+use crate::rules::support::{holders, subject};
+use crate::runtime::{Call, Container};
+use crate::syntax::id::ContainerId;
+use crate::syntax::time::Time;
 use chrono::TimeDelta;
 use std::{cmp::Reverse, time::Duration};
 

@@ -1,25 +1,17 @@
 //! The sentences of `hung-container`, for one suspect and for many.
 
 use super::suspect::{Proof, Suspect};
-use crate::{
-    io::probe::Outcome,
-    kubelet::event::Kind,
-    rules::{
-        EACH,
-        support::{
-            bind_mounts,
-            case::Case,
-            daemon_stacks::{cite, doing, listed, lock_of},
-            holders, on_disk,
-            wording::{clock, count, display_name, lower, probe_text, took},
-        },
-    },
-    runtime::{
-        Container, Runtime,
-        stacks::{Call, Wait},
-    },
-    syntax::{citation::Citation, time::Time},
-};
+use crate::io::probe::Outcome;
+use crate::kubelet::event::Kind;
+use crate::rules::EACH;
+use crate::rules::support::case::Case;
+use crate::rules::support::daemon_stacks::{cite, doing, listed, lock_of};
+use crate::rules::support::wording::{clock, count, display_name, lower, probe_text, took};
+use crate::rules::support::{bind_mounts, holders, on_disk};
+use crate::runtime::stacks::{Call, Wait};
+use crate::runtime::{Container, Runtime};
+use crate::syntax::citation::Citation;
+use crate::syntax::time::Time;
 use std::collections::BTreeSet;
 
 pub(super) fn title(suspects: &[Suspect], active: bool) -> String {

@@ -1,17 +1,16 @@
 //! A runtime that answers too late: status calls of many containers in turn, or starts.
 
 use super::Part;
-use crate::{
-    finding::{Severity, Variant},
-    kubelet::{
-        event::{ErrorClass, Kind},
-        summary::{Group, Log},
-    },
-    rules::support::{
-        answer::Draft, case::Case, log_lines::LogMatches, remedies::save_stacks,
-        rotating_timeouts::rotating_timeouts, step, subject, wording::count,
-    },
-};
+use crate::finding::{Severity, Variant};
+use crate::kubelet::event::{ErrorClass, Kind};
+use crate::kubelet::summary::{Group, Log};
+use crate::rules::support::answer::Draft;
+use crate::rules::support::case::Case;
+use crate::rules::support::log_lines::LogMatches;
+use crate::rules::support::remedies::save_stacks;
+use crate::rules::support::rotating_timeouts::rotating_timeouts;
+use crate::rules::support::wording::count;
+use crate::rules::support::{step, subject};
 use chrono::TimeDelta;
 
 /// The calls that make something.

@@ -1,11 +1,10 @@
 //! What is told of shims and containers that do not fit.
 
 use super::{Case, Kind};
-use crate::{
-    evidence::Evidence,
-    node::Process,
-    rules::{EACH, called, count, holders::span, lower},
-};
+use crate::evidence::Evidence;
+use crate::node::Process;
+use crate::rules::holders::span;
+use crate::rules::{EACH, called, count, lower};
 
 pub(super) fn title(cases: &[Case<'_>]) -> String {
     let number = count(cases.len(), "container");

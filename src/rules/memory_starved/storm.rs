@@ -3,14 +3,15 @@
 //! The kubelet hears of it from the kernel, whose own lines may stand in the log, too: all are one source.
 
 use super::{RULE, remedies};
-use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Severity, Variant},
-    kubelet::{event::Kind, incident::Incident},
-    node::KernelKind,
-    rules::{clock, holders, lasts, lines::Lines, node},
-    syntax::{citation::Citation, time::Time},
-};
+use crate::evidence::Evidence;
+use crate::finding::{Confidence, Finding, Severity, Variant};
+use crate::kubelet::event::Kind;
+use crate::kubelet::incident::Incident;
+use crate::node::KernelKind;
+use crate::rules::lines::Lines;
+use crate::rules::{clock, holders, lasts, node};
+use crate::syntax::citation::Citation;
+use crate::syntax::time::Time;
 use chrono::TimeDelta;
 
 /// So long before a lag it may still be behind it; and one process killed so long before may be.

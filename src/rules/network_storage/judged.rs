@@ -1,13 +1,9 @@
 //! What speaks against a file system whose server does not answer: only a look at where each thread sleeps.
 
-use crate::{
-    node::{Host, Process, server_wait},
-    rules::{
-        bearing::LOOK,
-        holders,
-        support::old_form::{Judged, Scene},
-    },
-};
+use crate::node::{Host, Process, server_wait};
+use crate::rules::bearing::LOOK;
+use crate::rules::holders;
+use crate::rules::support::old_form::{Judged, Scene};
 
 pub(super) fn judge(scene: &Scene) -> Judged {
     // The kernel shows only to root where others' threads sleep.

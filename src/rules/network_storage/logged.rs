@@ -4,16 +4,14 @@
 //! Who waits for the server the log does not tell, so it is a suspicion; and a server that answers again is none.
 
 use super::RULE;
-use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
-    kubelet::{
-        event::{ErrorClass, Kind},
-        summary::{Group, PAUSE},
-    },
-    rules::{clock, hung_container, hung_runtime, lines::Lines, remedies::remedy},
-    syntax::time::Time,
-};
+use crate::evidence::Evidence;
+use crate::finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant};
+use crate::kubelet::event::{ErrorClass, Kind};
+use crate::kubelet::summary::{Group, PAUSE};
+use crate::rules::lines::Lines;
+use crate::rules::remedies::remedy;
+use crate::rules::{clock, hung_container, hung_runtime};
+use crate::syntax::time::Time;
 
 /// Most servers that are named.
 const SERVERS: usize = 3;

@@ -1,14 +1,10 @@
 //! What is said of tasks that wait for a file system's server.
 
 use super::{MOUNTS, Stuck, pod};
-use crate::{
-    evidence::Evidence,
-    node::Mount,
-    rules::{
-        count,
-        shares::{self, Share},
-    },
-};
+use crate::evidence::Evidence;
+use crate::node::Mount;
+use crate::rules::shares::Share;
+use crate::rules::{count, shares};
 use std::collections::BTreeSet;
 
 fn servers<'a>(mounts: &[&'a Mount]) -> BTreeSet<&'a str> {

@@ -1,11 +1,11 @@
 //! A kubelet that ends with an error, again and again: its own last words, and what systemd saw of its end.
 
-use crate::{
-    evidence::Evidence,
-    kubelet::{event::Kind, summary::Group},
-    rules::{lines::Lines, removal_race},
-    syntax::framing::owner_of,
-};
+use crate::evidence::Evidence;
+use crate::kubelet::event::Kind;
+use crate::kubelet::summary::Group;
+use crate::rules::lines::Lines;
+use crate::rules::removal_race;
+use crate::syntax::framing::owner_of;
 
 /// So many ends in one episode are a loop, though no line of the kubelet's tells why: one may be somebody's restart.
 const LOOP: u64 = 3;

@@ -1,15 +1,13 @@
 //! A kubelet that takes connections and does not answer its own health check: the process itself stands still.
 
 use super::RULE;
-use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Variant},
-    io::probe::Outcome,
-    kubelet::Health,
-    node::{Process, Role, State},
-    rules::{daemon, holders, probe_text},
-    syntax::citation::Citation,
-};
+use crate::evidence::Evidence;
+use crate::finding::{Confidence, Finding, Remedy, Risk, Severity, Variant};
+use crate::io::probe::Outcome;
+use crate::kubelet::Health;
+use crate::node::{Process, Role, State};
+use crate::rules::{daemon, holders, probe_text};
+use crate::syntax::citation::Citation;
 
 /// Where only a kubelet of this machine listens.
 const OWN_PORT: &str = "http://127.0.0.1:10248/";

@@ -2,15 +2,13 @@
 //! the relist. Time-outs and a runtime that is gone are other findings.
 
 use super::RULE;
-use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Risk, Severity, Variant},
-    kubelet::{
-        event::{ErrorClass, Kind},
-        summary::{Group, Log},
-    },
-    rules::{clock, lines::Lines, node, remedies::RuntimeStack, remedies::remedy},
-};
+use crate::evidence::Evidence;
+use crate::finding::{Confidence, Finding, Risk, Severity, Variant};
+use crate::kubelet::event::{ErrorClass, Kind};
+use crate::kubelet::summary::{Group, Log};
+use crate::rules::lines::Lines;
+use crate::rules::remedies::{RuntimeStack, remedy};
+use crate::rules::{clock, node};
 use chrono::TimeDelta;
 
 /// Fewer lines, of which each try leaves two or three, may be a boot's, before the network add-on runs.

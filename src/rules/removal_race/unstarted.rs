@@ -1,23 +1,15 @@
 //! A container without its sandbox: the kubelet ends over it each time that it starts.
 
 use super::RULE;
-use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant},
-    kubelet::{
-        event::{Event, Kind},
-        summary::{Group, PAUSE},
-    },
-    rules::{
-        called, clock,
-        lines::Lines,
-        lower, node,
-        remedies::{RuntimeKind, RuntimeStack, docker_command, remedy, runtime_kind},
-        subject_of,
-    },
-    runtime::Container,
-    syntax::id::ContainerId,
-};
+use crate::evidence::Evidence;
+use crate::finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant};
+use crate::kubelet::event::{Event, Kind};
+use crate::kubelet::summary::{Group, PAUSE};
+use crate::rules::lines::Lines;
+use crate::rules::remedies::{RuntimeKind, RuntimeStack, docker_command, remedy, runtime_kind};
+use crate::rules::{called, clock, lower, node, subject_of};
+use crate::runtime::Container;
+use crate::syntax::id::ContainerId;
 
 /// What the kubelet says before it ends: `no PodsandBox found with Id '…'` (pkg/kubelet/cm, as it is spelt there).
 const ORPHAN: &str = "no PodsandBox found with Id '";

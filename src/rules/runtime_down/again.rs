@@ -1,11 +1,10 @@
 //! A runtime that ends and is started again and again: each time is short, and what ends it does not go away.
 
-use crate::{
-    evidence::Evidence,
-    kubelet::summary::RuntimeOutage,
-    rules::{clock, lines::Lines},
-    syntax::duration,
-};
+use crate::evidence::Evidence;
+use crate::kubelet::summary::RuntimeOutage;
+use crate::rules::clock;
+use crate::rules::lines::Lines;
+use crate::syntax::duration;
 use chrono::TimeDelta;
 
 /// Twice may be an upgrade and its correction.

@@ -1,11 +1,12 @@
 //! What systemd saw of the runtime's end, in a log of all programs.
 
-use crate::{
-    evidence::Evidence,
-    kubelet::{event::Kind, summary::Group},
-    rules::{clock, lines::Lines},
-    syntax::{citation::Citation, framing::owner_of},
-};
+use crate::evidence::Evidence;
+use crate::kubelet::event::Kind;
+use crate::kubelet::summary::Group;
+use crate::rules::clock;
+use crate::rules::lines::Lines;
+use crate::syntax::citation::Citation;
+use crate::syntax::framing::owner_of;
 use chrono::TimeDelta;
 
 /// The kubelet calls its runtime each second.

@@ -1,19 +1,14 @@
 //! What a rule answers, and how a finding is made of it.
 
-use super::{
-    log_lines::LogMatches,
-    old_form::{Judged, Scene},
-    subject,
-};
-use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Severity, Subject, Variant},
-    kubelet::{
-        event::{ErrorClass, Kind},
-        incident::Incident,
-    },
-    syntax::{citation::Citation, time::Time},
-};
+use super::log_lines::LogMatches;
+use super::old_form::{Judged, Scene};
+use super::subject;
+use crate::evidence::Evidence;
+use crate::finding::{Confidence, Finding, Remedy, Severity, Subject, Variant};
+use crate::kubelet::event::{ErrorClass, Kind};
+use crate::kubelet::incident::Incident;
+use crate::syntax::citation::Citation;
+use crate::syntax::time::Time;
 
 /// Whether a cause is at work.
 #[derive(Debug)]

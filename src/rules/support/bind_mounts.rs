@@ -2,11 +2,10 @@
 //! it stands in Docker's files, and the machine's mounts tell whose that is. Paths are compared, nothing is looked up.
 
 use super::{subject, wording::display_name};
-use crate::{
-    evidence::Evidence,
-    node::{Mount, mount},
-    runtime::{Container, stacks::Wait},
-};
+use crate::evidence::Evidence;
+use crate::node::{Mount, mount};
+use crate::runtime::Container;
+use crate::runtime::stacks::Wait;
 use std::collections::BTreeSet;
 
 /// A folder of a remote file system that is mounted in a container.

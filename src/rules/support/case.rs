@@ -1,23 +1,18 @@
 //! What a rule may look at, and the trouble that an absent cause is judged against.
 
-use super::{
-    answer::{Absent, Clause, Exclusion, Needs},
-    log_lines::LogMatches,
-    old_form::Scene,
-    remedies::{RuntimeKind, RuntimeStack, is_other_than_docker},
-};
-use crate::{
-    evidence::{Evidence, runtime_stack},
-    finding::Finding,
-    io::{gap::GapKind, probe::Outcome},
-    kubelet::{
-        event::{ErrorClass, Kind},
-        incident::{CALL_TIMEOUT, Incident},
-        summary::Log,
-    },
-    node::Host,
-    runtime::{Call, Runtime},
-};
+use super::answer::{Absent, Clause, Exclusion, Needs};
+use super::log_lines::LogMatches;
+use super::old_form::Scene;
+use super::remedies::{RuntimeKind, RuntimeStack, is_other_than_docker};
+use crate::evidence::{Evidence, runtime_stack};
+use crate::finding::Finding;
+use crate::io::gap::GapKind;
+use crate::io::probe::Outcome;
+use crate::kubelet::event::{ErrorClass, Kind};
+use crate::kubelet::incident::{CALL_TIMEOUT, Incident};
+use crate::kubelet::summary::Log;
+use crate::node::Host;
+use crate::runtime::{Call, Runtime};
 use chrono::TimeDelta;
 
 /// All that was observed, and what was concluded from it so far.

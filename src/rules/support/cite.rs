@@ -1,13 +1,11 @@
 //! What proves a finding: calls, processes, the kernel's files. Lines of the log cite themselves.
 
 use super::{holders, wording::probe_text};
-use crate::{
-    evidence::Evidence,
-    io::probe::Probe,
-    node::Process,
-    runtime::{Container, Runtime},
-    syntax::citation::Citation,
-};
+use crate::evidence::Evidence;
+use crate::io::probe::Probe;
+use crate::node::Process;
+use crate::runtime::{Container, Runtime};
+use crate::syntax::citation::Citation;
 use std::sync::Arc;
 
 /// What a call to the runtime showed.

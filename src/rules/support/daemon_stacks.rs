@@ -1,13 +1,10 @@
 //! What dockerd's stacks show of its hanging calls, as sentences and citations.
 
 use super::{cite::call as cite_call, wording::count};
-use crate::{
-    runtime::{
-        Runtime,
-        stacks::{Call, Guard, Held, Verb, Wait},
-    },
-    syntax::{citation::Citation, id::ContainerId},
-};
+use crate::runtime::Runtime;
+use crate::runtime::stacks::{Call, Guard, Held, Verb, Wait};
+use crate::syntax::citation::Citation;
+use crate::syntax::id::ContainerId;
 
 /// Kinds of hanging calls named in one sentence.
 const MAX_KINDS: usize = 4;

@@ -1,15 +1,14 @@
 //! Who holds a container up, and how to tell it: an OCI runtime process, or a thread of dockerd that waits for a file
 //! system. Several rules name them.
 
-use crate::{
-    evidence::Evidence,
-    finding::{
-        Remedy, Risk, Subject, SubjectKind,
-        action::{Action, RuntimeProcess},
-    },
-    node::{self, DEFAULT_ENDPOINT, Host, OciCommand, Process, Role, State, Thread},
-    syntax::{citation::Citation, duration, id::ContainerId},
-};
+use crate::evidence::Evidence;
+use crate::finding::action::{Action, RuntimeProcess};
+use crate::finding::{Remedy, Risk, Subject, SubjectKind};
+use crate::node;
+use crate::node::{DEFAULT_ENDPOINT, Host, OciCommand, Process, Role, State, Thread};
+use crate::syntax::citation::Citation;
+use crate::syntax::duration;
+use crate::syntax::id::ContainerId;
 use chrono::TimeDelta;
 use std::{sync::Arc, time::Duration};
 

@@ -1,15 +1,14 @@
 //! What the kubelet itself says of its relist, for several rules: an age beyond the limit is an unhealthy PLEG, with or
 //! without a log, and supports whatever explains it.
 
+use crate::evidence::Evidence;
+use crate::finding::{Confidence, Finding, Severity};
+use crate::io::probe::Outcome;
+use crate::kubelet::{Age, Kubelet, Seen};
+use crate::rules::is_cause;
 use crate::runtime::Call;
-use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Severity},
-    io::probe::Outcome,
-    kubelet::{Age, Kubelet, Seen},
-    rules::is_cause,
-    syntax::{citation::Citation, duration},
-};
+use crate::syntax::citation::Citation;
+use crate::syntax::duration;
 
 /// What metrics are called where they are cited.
 pub(crate) const METRICS: &str = "kubelet metrics";

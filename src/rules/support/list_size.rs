@@ -1,10 +1,10 @@
 //! How much room the list of containers has, in words: for the rules that speak of many containers.
 
 use super::{cite, wording::count};
-use crate::{
-    runtime::{Runtime, list_size::ListSize},
-    syntax::{citation::Citation, duration},
-};
+use crate::runtime::Runtime;
+use crate::runtime::list_size::ListSize;
+use crate::syntax::citation::Citation;
+use crate::syntax::duration;
 use chrono::TimeDelta;
 
 pub(crate) use crate::runtime::list_size::LIMIT;

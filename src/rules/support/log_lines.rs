@@ -1,14 +1,11 @@
 //! LogMatches of the log that speak of one trouble: how many, from when to when, whether it is over.
 
 use super::wording::clock;
-use crate::{
-    evidence::Evidence,
-    kubelet::{
-        event::{ErrorClass, ErrorTail, Kind},
-        summary::{Group, PAUSE},
-    },
-    syntax::{citation::Citation, time::Time},
-};
+use crate::evidence::Evidence;
+use crate::kubelet::event::{ErrorClass, ErrorTail, Kind};
+use crate::kubelet::summary::{Group, PAUSE};
+use crate::syntax::citation::Citation;
+use crate::syntax::time::Time;
 use chrono::TimeDelta;
 
 /// Go's words of a certificate that is not valid at this time (crypto/x509/verify.go).

@@ -1,11 +1,9 @@
 //! What would confirm a suspicion that stands on a log alone, as the first thing to do.
 
 use super::remedies::{RuntimeKind, RuntimeStack};
-use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Remedy, Risk, SubjectKind},
-    rules::is_cause,
-};
+use crate::evidence::Evidence;
+use crate::finding::{Confidence, Finding, Remedy, Risk, SubjectKind};
+use crate::rules::is_cause;
 
 /// Puts it before the remedies of what is suspected and holds now, where nothing but a log was there.
 pub(crate) fn offer(evidence: &Evidence, findings: &mut [Finding]) {

@@ -1,17 +1,13 @@
 //! The form of rules before `Answer`: `check` and `judge`. What is left of it goes with the last rule in this form.
 
-use super::{
-    answer::Exclusion,
-    case::{Case, Trouble},
-};
-use crate::{
-    evidence::Evidence,
-    finding::Finding,
-    kubelet::summary::Log,
-    node::Host,
-    rules::{Detection, Explains, Rule, Tier},
-    runtime::Runtime,
-};
+use super::answer::Exclusion;
+use super::case::{Case, Trouble};
+use crate::evidence::Evidence;
+use crate::finding::Finding;
+use crate::kubelet::summary::Log;
+use crate::node::Host;
+use crate::rules::{Detection, Explains, Rule, Tier};
+use crate::runtime::Runtime;
 use std::ops::Deref;
 
 /// A rule that is asked twice.

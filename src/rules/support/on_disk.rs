@@ -1,14 +1,10 @@
 //! What several rules tell of containers that only Docker's files name: as it last wrote them, perhaps stale.
 
 use super::wording::{clock, count};
-use crate::{
-    evidence::Evidence,
-    runtime::{
-        Container,
-        on_disk::{Disk, Liveness, OnDiskState},
-    },
-    syntax::citation::Citation,
-};
+use crate::evidence::Evidence;
+use crate::runtime::Container;
+use crate::runtime::on_disk::{Disk, Liveness, OnDiskState};
+use crate::syntax::citation::Citation;
 
 /// Returns Docker's files and the containers that they name, where they stand for a list that did not come.
 pub(crate) fn listed(evidence: &Evidence) -> Option<(&Disk, Vec<&OnDiskState>)> {

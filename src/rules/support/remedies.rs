@@ -1,23 +1,17 @@
 //! Remedies that several findings share, in the commands of the runtime that the node has.
 
 use super::step;
-use crate::{
-    evidence::Evidence,
-    finding::{
-        Remedy, Risk,
-        action::{Action, Unit},
-        plan::{Plan, Request},
-    },
-    io::probe::Outcome,
-    node::DEFAULT_ENDPOINT,
-    runtime::{Call, Runtime},
-    syntax::id::ContainerId,
-};
+use crate::evidence::Evidence;
+use crate::finding::action::{Action, Unit};
+use crate::finding::plan::{Plan, Request};
+use crate::finding::{Remedy, Risk};
+use crate::io::probe::Outcome;
+use crate::node::DEFAULT_ENDPOINT;
+use crate::runtime::{Call, Runtime};
+use crate::syntax::id::ContainerId;
 
-pub(crate) use crate::{
-    evidence::runtime_stack::{RuntimeStack, is_other_than_docker, runtime_kind},
-    runtime::RuntimeKind,
-};
+pub(crate) use crate::evidence::runtime_stack::{RuntimeStack, is_other_than_docker, runtime_kind};
+pub(crate) use crate::runtime::RuntimeKind;
 use std::collections::BTreeSet;
 
 /// Returns a remedy that plegdoctor itself does not apply.

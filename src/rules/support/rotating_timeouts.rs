@@ -1,11 +1,11 @@
 //! Status calls that time out for one container after the other, each of which answers the next time: none of them hangs.
 
 use super::{calls::STATUS, log_lines::LogMatches};
-use crate::{
-    evidence::Evidence,
-    kubelet::{event::ErrorClass, incident::CALL_TIMEOUT, summary::Log},
-    syntax::id::ContainerId,
-};
+use crate::evidence::Evidence;
+use crate::kubelet::event::ErrorClass;
+use crate::kubelet::incident::CALL_TIMEOUT;
+use crate::kubelet::summary::Log;
+use crate::syntax::id::ContainerId;
 
 /// Two or three may have hung one after the other …
 const MIN_CONTAINERS: usize = 4;

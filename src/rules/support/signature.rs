@@ -1,14 +1,10 @@
 //! A cause's signature in the log, as a value: which calls fail how, from how many lines on, and when it is resolved.
 
-use super::{
-    answer::{Absent, Answer, Draft, Live},
-    case::Case,
-    log_lines::LogMatches,
-};
-use crate::kubelet::{
-    event::{ErrorClass, Kind},
-    summary::Group,
-};
+use super::answer::{Absent, Answer, Draft, Live};
+use super::case::Case;
+use super::log_lines::LogMatches;
+use crate::kubelet::event::{ErrorClass, Kind};
+use crate::kubelet::summary::Group;
 use chrono::TimeDelta;
 
 /// Lines that show a cause.

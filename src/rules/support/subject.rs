@@ -1,12 +1,10 @@
 //! What findings are about.
 
-use crate::{
-    evidence::Evidence,
-    finding::{Subject, SubjectKind},
-    kubelet::event::Event,
-    node::Process,
-    runtime::{Container, ContainerKind},
-};
+use crate::evidence::Evidence;
+use crate::finding::{Subject, SubjectKind};
+use crate::kubelet::event::Event;
+use crate::node::Process;
+use crate::runtime::{Container, ContainerKind};
 
 fn named(kind: SubjectKind, name: Option<String>) -> Subject {
     Subject {

@@ -1,12 +1,11 @@
 //! Times, numbers and names as sentences have them.
 
-use crate::{
-    evidence::Evidence,
-    finding::{Subject, SubjectKind},
-    io::probe::{Outcome, Probe},
-    kubelet::incident::Peaks,
-    syntax::{duration, time::Time},
-};
+use crate::evidence::Evidence;
+use crate::finding::{Subject, SubjectKind};
+use crate::io::probe::{Outcome, Probe};
+use crate::kubelet::incident::Peaks;
+use crate::syntax::duration;
+use crate::syntax::time::Time;
 
 /// `1 container`, `3 containers`.
 pub(crate) fn count(number: usize, what: &str) -> String {

@@ -3,12 +3,11 @@
 //! They are the runtime's, passed on by the kubelet: one source, and a suspicion.
 
 use super::{RULE, naming, remedies};
-use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Severity, Subject, Variant},
-    kubelet::summary::PAUSE,
-    rules::{daemon, lines::Episode},
-};
+use crate::evidence::Evidence;
+use crate::finding::{Confidence, Finding, Severity, Subject, Variant};
+use crate::kubelet::summary::PAUSE;
+use crate::rules::daemon;
+use crate::rules::lines::Episode;
 
 /// The words that tell of an answer that did not come. That a unit could not be started has other reasons, too.
 const WAITED: &[&str] = &[

@@ -3,18 +3,12 @@
 //! A command in a container may fail so at that pod's own limit: it is no sign.
 
 use super::{RULE, remedies};
-use crate::{
-    evidence::Evidence,
-    finding::{Confidence, Finding, Severity, Variant},
-    kubelet::{
-        event::{ErrorClass, Kind},
-        summary::{Group, PAUSE},
-    },
-    rules::{
-        lines::{Episode, Lines},
-        node,
-    },
-};
+use crate::evidence::Evidence;
+use crate::finding::{Confidence, Finding, Severity, Variant};
+use crate::kubelet::event::{ErrorClass, Kind};
+use crate::kubelet::summary::{Group, PAUSE};
+use crate::rules::lines::{Episode, Lines};
+use crate::rules::node;
 
 /// fork(2)'s EAGAIN, as Go, C and shells spell it.
 const WORDS: &str = "esource temporarily unavailable";

@@ -2,10 +2,8 @@
 
 use crate::node::{DEFAULT_ROOT, Host, Process, is_default_endpoint};
 use clap::Args;
-use std::{
-    ffi::OsString,
-    path::{Path, PathBuf},
-};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 /// Docker's file of settings, unless told otherwise.
 const SETTINGS: &str = "/etc/docker/daemon.json";

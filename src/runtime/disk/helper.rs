@@ -1,23 +1,21 @@
 //! The child's part: finds Docker's data root and writes what its files tell, each container at once.
 
 use super::{DataRoot, Line};
-use crate::{
-    runtime::on_disk::{self, CONFIG, HOST_CONFIG, Raw},
-    syntax::id::ContainerId,
-};
+use crate::runtime::on_disk;
+use crate::runtime::on_disk::{CONFIG, HOST_CONFIG, Raw};
+use crate::syntax::id::ContainerId;
 use rustix::{
     fs::{Dir, Mode, OFlags, ResolveFlags, open, openat, openat2},
     io::Errno,
 };
 use serde::Serialize;
 use serde_json::Value;
-use std::{
-    fs::File,
-    io::{self, Read as _, Write},
-    os::fd::{AsFd, OwnedFd},
-    path::Path,
-    time::SystemTime,
-};
+use std::fs::File;
+use std::io;
+use std::io::{Read as _, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::time::SystemTime;
 
 /// Where Docker keeps its files unless told otherwise: its own custom, and the snap's.
 const DATA_ROOTS: &[&str] = &["/var/lib/docker", "/var/snap/docker/common/var-lib-docker"];

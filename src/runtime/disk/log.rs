@@ -1,26 +1,20 @@
 //! A container's log, from its file: the child's part, which streams it, and ours, which takes it.
 
-use super::{
-    DataRoot, LAST_BREATH,
-    helper::{child, containers, errno, say, settings},
-};
-use crate::{
-    io::{
-        child::{self as process, Running},
-        deadline::{self, Ended},
-        decompress::{Decoder, MAX_WINDOW},
-    },
-    syntax::id::ContainerId,
-};
+use super::helper::{child, containers, errno, say, settings};
+use super::{DataRoot, LAST_BREATH};
+use crate::io::child::Running;
+use crate::io::deadline::Ended;
+use crate::io::decompress::{Decoder, MAX_WINDOW};
+use crate::io::{child as process, deadline};
+use crate::syntax::id::ContainerId;
 use anyhow::{Context as _, bail};
 use rustix::{fs::OFlags, io::Errno};
 use serde::{Deserialize, Serialize};
-use std::{
-    fs::File,
-    io::{self, Read as _, Seek as _, SeekFrom, Write},
-    os::fd::OwnedFd,
-    time::{Duration, Instant},
-};
+use std::fs::File;
+use std::io;
+use std::io::{Read as _, Seek as _, SeekFrom, Write};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
 
 /// Most rotations of a log.
 const ROTATIONS: usize = 100;

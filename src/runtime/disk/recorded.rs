@@ -1,11 +1,10 @@
 //! Docker's files in a capture: what was read of them, stripped, in the places that Docker itself has for them.
 
 use super::Reading;
-use crate::{
-    io::{files::Recorded, gap::Gap},
-    runtime::on_disk::{CONFIG, Disk, HOST_CONFIG, Raw},
-    syntax::id::ContainerId,
-};
+use crate::io::files::Recorded;
+use crate::io::gap::Gap;
+use crate::runtime::on_disk::{CONFIG, Disk, HOST_CONFIG, Raw};
+use crate::syntax::id::ContainerId;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

@@ -5,12 +5,10 @@
 
 use super::{Container, Docker, Outcome, Probe, block_on, not_started};
 use crate::syntax::id::ContainerId;
-use std::{
-    io,
-    sync::mpsc::{self, Receiver, RecvTimeoutError},
-    thread,
-    time::{Duration, Instant},
-};
+use std::sync::mpsc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]

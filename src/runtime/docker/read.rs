@@ -4,14 +4,11 @@
 //! ContainerInspectResponse.
 
 use super::{Container, Inspected, State};
-use crate::{
-    node::{
-        LeftoverLayer,
-        mount_holder::{self, Place},
-    },
-    runtime::{LogDriver, name},
-    syntax::{id::ContainerId, time::Time},
-};
+use crate::node::mount_holder::Place;
+use crate::node::{LeftoverLayer, mount_holder};
+use crate::runtime::{LogDriver, name};
+use crate::syntax::id::ContainerId;
+use crate::syntax::time::Time;
 use chrono::{DateTime, Datelike as _};
 use serde::{
     Deserializer as _,

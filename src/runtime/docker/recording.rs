@@ -6,19 +6,13 @@
 //! that knows nothing of it.
 
 use super::{Outcome, Probe};
-use crate::{
-    io::{
-        exchange::Exchange,
-        http::{Answer, unhappy},
-    },
-    syntax::id::ContainerId,
-};
+use crate::io::exchange::Exchange;
+use crate::io::http::{Answer, unhappy};
+use crate::syntax::id::ContainerId;
 use anyhow::{Context as _, bail};
 use hyper::{HeaderMap, StatusCode, header::HeaderValue};
-use std::{
-    collections::{BTreeMap, HashMap},
-    time::Duration,
-};
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
 /// The files of a recording, by name.
 pub type Files = BTreeMap<String, Vec<u8>>;

@@ -5,10 +5,9 @@
 //! wanted is decided elsewhere.
 
 use super::{Docker, block_on, not_started};
-use crate::{
-    io::{http, probe::Probe},
-    syntax::id::ContainerId,
-};
+use crate::io::http;
+use crate::io::probe::Probe;
+use crate::syntax::id::ContainerId;
 use hyper::Method;
 use std::time::Duration;
 

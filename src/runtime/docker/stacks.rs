@@ -5,14 +5,10 @@
 //! before 1.13 serves them only if it was started with --debug.
 
 use super::{Container, Docker, Outcome, Probe};
-use crate::{
-    io::http,
-    runtime::{
-        PendingStacks,
-        stacks::{Reader, Stacks},
-    },
-    syntax::id::ContainerId,
-};
+use crate::io::http;
+use crate::runtime::PendingStacks;
+use crate::runtime::stacks::{Reader, Stacks};
+use crate::syntax::id::ContainerId;
 use futures_util::future::{Either, select};
 use std::{cell::RefCell, collections::BTreeMap, pin::pin, time::Duration};
 use tokio::time::{Instant, sleep_until};

@@ -3,11 +3,9 @@
 
 use super::{Container, Outcome, Probe, http::Answer, stacks::PATH as STACKS};
 use crate::{io::exchange::Exchange, syntax::id::ContainerId};
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Most bytes that are kept of all bodies.
 const MAX_BYTES: usize = 256 << 20;

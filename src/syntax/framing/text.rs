@@ -1,10 +1,8 @@
 //! Envelopes that are text in front of a message: stamp, host, tag, in the orders that programs write them.
 
 use super::{Layer, Owner, owner_of};
-use crate::syntax::{
-    klog,
-    time::{Stamp, journal_short, plain, rfc3339, time_of_day, unix},
-};
+use crate::syntax::klog;
+use crate::syntax::time::{Stamp, journal_short, plain, rfc3339, time_of_day, unix};
 
 /// Longest stamp of a form that is only recognised by its time of day (localised month names).
 const MAX_FOREIGN_STAMP: usize = 40;

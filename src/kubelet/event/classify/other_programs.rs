@@ -4,14 +4,10 @@
 //! The kernel's phrases are those of `node::pressure`. The same words from any other program are only its words.
 
 use super::MAX_DETAIL;
-use crate::{
-    kubelet::event::{ErrorTail, Kind, MessageFields, bounded},
-    node::{
-        KernelKind,
-        pressure::{answering, kernel_words},
-    },
-    syntax::framing::{Owner, owner_of},
-};
+use crate::kubelet::event::{ErrorTail, Kind, MessageFields, bounded};
+use crate::node::KernelKind;
+use crate::node::pressure::{answering, kernel_words};
+use crate::syntax::framing::{Owner, owner_of};
 
 /// What a message of another program than the kubelet says, where that matters.
 pub(crate) fn foreign(message: &str, owner: Owner) -> Option<MessageFields> {
