@@ -191,8 +191,8 @@ pub const RULES: &[Rule] = &[
     log_driver_blocked::RULE,
     hung_container::RULE,
     cni_hang::RULE,
-    tasks_exhausted::RULE.row(),
-    memory_starved::RULE.row(),
+    tasks_exhausted::RULE,
+    memory_starved::RULE,
     container_pileup::RULE,
     slow_relist::RULE,
     starting_up::RULE,
@@ -207,7 +207,7 @@ pub const RULES: &[Rule] = &[
     xtables_lock::RULE,
     clock_step::RULE,
     known_bad_version::RULE.row(),
-    windows_node::RULE.row(),
+    windows_node::RULE,
 ];
 
 /// What the rules say of the evidence.
@@ -286,7 +286,7 @@ pub(crate) fn is_cause(finding: &Finding) -> bool {
     match explains {
         Some(Explains::Lag) => true,
         Some(Explains::LagIf(explains)) => explains(finding),
-        Some(Explains::Nothing) | None => tasks_exhausted::is_told(finding),
+        Some(Explains::Nothing) | None => false,
     }
 }
 
@@ -295,9 +295,8 @@ use support::{
     bind_mounts as shares, case as bearing,
     causality::may_cause as is_behind,
     cite::{distinct, inspect as inspect_call, probe as cite_probe},
-    holders, kubelet_metrics as kubelet, list_size as room,
-    log_lines::{self as lines, lasts},
-    on_disk as stored, remedies,
+    holders, kubelet_metrics as kubelet, list_size as room, log_lines as lines, on_disk as stored,
+    remedies,
     subject::{container as subject_of, daemon, node, of_event as subject_from},
     wording::{display_name as called, lower},
 };

@@ -22,8 +22,8 @@ impl Observer<'_> {
         let (args, moments) = (self.args, &self.scene.moments);
         let mut digest = LogSummary::default();
         let mut sink = |event| digest.observe(event);
-        let mut reel = self.recorder.map(super::Recorder::log);
-        let reel = reel.as_deref_mut();
+        let mut recorder = self.recorder.map(super::Recorder::log);
+        let recorder = recorder.as_deref_mut();
         let (part, reading) = match &self.source {
             Source::Node { .. } if args.log.no_log => return Ok(None),
             Source::Node { progress, .. } => {
@@ -39,7 +39,14 @@ impl Observer<'_> {
                 };
                 let part = self.begin("log");
                 let options = args.log.options();
-                let reading = log::read(&options, moments, over_docker, reel, progress, &mut sink)?;
+                let reading = log::read(
+                    &options,
+                    moments,
+                    over_docker,
+                    recorder,
+                    progress,
+                    &mut sink,
+                )?;
                 (part, reading)
             }
             Source::Capture { capture, .. } => {
@@ -49,7 +56,7 @@ impl Observer<'_> {
                 }
                 (
                     self.begin("log"),
-                    log::replay(&logs, moments, reel, &mut sink),
+                    log::replay(&logs, moments, recorder, &mut sink),
                 )
             }
         };

@@ -14,9 +14,7 @@ use crate::syntax::duration;
 fn regular<'a>(case: &Case<'a>) -> Option<(&'a Incident, u32)> {
     let incidents = case.log().into_iter().flat_map(|log| &log.incidents);
     let regular = incidents.filter(|it| it.shape == Shape::Sawtooth && it.list_errors == 0);
-    regular
-        .filter_map(|it| Some((it, it.peaks.blocked()?)))
-        .last()
+    regular.rev().find_map(|it| Some((it, it.peaks.blocked()?)))
 }
 
 /// For an outage of which no call is logged: the log was cut to the lines on the PLEG, or the kubelet logs no more. What

@@ -246,7 +246,7 @@ impl<'a> Suspect<'a> {
         repeated
             && ((!status && tried_again) || lasts(case.evidence, last))
             && !(status && has_answered(log, &self.deadlines))
-            && !sign.is_some_and(|sign| Some(sign) > last)
+            && sign.is_none_or(|sign| Some(sign) <= last)
     }
 
     fn stays_below(&self, case: &Case) -> bool {

@@ -13,6 +13,7 @@ use crate::runtime::{Container, Runtime};
 use crate::syntax::citation::Citation;
 use crate::syntax::time::Time;
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 pub(super) fn title(suspects: &[Suspect], active: bool) -> String {
     let (name, is, do_) = match suspects {
@@ -159,14 +160,18 @@ fn state_of_many(suspects: &[Suspect]) -> String {
             more => format!(" and {more} more"),
         };
         let (pods, named) = (count(pods.len(), "pod"), named.join(", "));
-        text.push_str(&format!(" They belong to {pods}: {named}{more}."));
+        let _ = write!(text, " They belong to {pods}: {named}{more}.");
     }
     let pids = suspects.iter().filter_map(|it| it.holder?.pid());
     let pids: Vec<_> = pids.map(|pid| pid.to_string()).collect();
     match &pids[..] {
         [] => {}
-        [pid] => text.push_str(&format!(" OCI runtime process {pid} works on one of them.")),
-        _ => text.push_str(&format!(
+        [pid] => drop(write!(
+            text,
+            " OCI runtime process {pid} works on one of them."
+        )),
+        _ => drop(write!(
+            text,
             " OCI runtime processes work on {} of them: {}.",
             pids.len(),
             pids.join(", ")

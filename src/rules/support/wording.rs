@@ -82,8 +82,8 @@ pub(crate) fn lower(name: &str) -> String {
 }
 
 /// From which heights a lag falls back: "4m2s", "3m58s to 4m10s".
-pub(crate) fn heights(teeth: &Peaks) -> String {
-    let (least, most) = (duration::human(teeth.least), duration::human(teeth.most));
+pub(crate) fn heights(peaks: &Peaks) -> String {
+    let (least, most) = (duration::human(peaks.least), duration::human(peaks.most));
     if least == most {
         most
     } else {

@@ -32,7 +32,7 @@ fn stalls_a_low_reserve_or_a_fresh_kill_tell() {
     assert!(
         only(&RULE, &seen(10.0, PLENTY, None))
             .explanation
-            .contains("10 % of the last ten seconds")
+            .contains("10 % of the last 10 s")
     );
     assert!(
         only(&RULE, &seen(0.0, (100 << 20) - 1, None))

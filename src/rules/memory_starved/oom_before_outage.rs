@@ -2,14 +2,17 @@
 //!
 //! The kubelet hears of it from the kernel, whose own lines may stand in the log, too: all are one source.
 
-use super::{RULE, remedies};
+use super::steps;
 use crate::evidence::Evidence;
-use crate::finding::{Confidence, Finding, Severity, Variant};
+use crate::finding::Severity;
 use crate::kubelet::event::Kind;
 use crate::kubelet::incident::Incident;
 use crate::node::KernelKind;
-use crate::rules::lines::Lines;
-use crate::rules::{clock, holders, lasts, node};
+use crate::rules::support::answer::Draft;
+use crate::rules::support::case::Case;
+use crate::rules::support::cite;
+use crate::rules::support::log_lines::{LogMatches, lasts};
+use crate::rules::support::wording::clock;
 use crate::syntax::citation::Citation;
 use crate::syntax::time::Time;
 use chrono::TimeDelta;
@@ -18,12 +21,12 @@ use chrono::TimeDelta;
 const BEFORE: TimeDelta = TimeDelta::hours(1);
 const CLOSELY: TimeDelta = TimeDelta::minutes(10);
 
-/// When memory ran out, how often, and what tells it.
+/// When memory ran out, how often, and the lines that show it.
 struct Storm {
     first: Time,
     last: Time,
     times: u64,
-    /// Whom the kernel killed, where that is told.
+    /// What the kernel killed, where a line names it.
     killed: Vec<String>,
     citations: Vec<Citation>,
 }
@@ -31,11 +34,12 @@ struct Storm {
 /// A killed daemon's socket refuses at once, and the lag counts from the relist right before.
 const AT_ONCE: TimeDelta = TimeDelta::seconds(10);
 /// So many of those that were killed are named.
-const NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
-/// Returns the finding for the last outage, if memory ran out several times in the hour before it, or once shortly before.
-pub(super) fn before_the_lag(evidence: &Evidence) -> Option<Finding> {
-    let outage = evidence.log.as_ref()?.incidents.last()?;
+/// For the last outage, if memory ran out several times in the hour before it, or once shortly before.
+pub(super) fn draft(case: &Case) -> Option<Draft> {
+    let evidence = case.evidence;
+    let outage = case.log()?.incidents.last()?;
     let storm = logged(evidence, outage).or_else(|| by_the_kernel(evidence, outage))?;
     if storm.times < 2 && outage.start - storm.last > CLOSELY {
         return None;
@@ -65,29 +69,24 @@ pub(super) fn before_the_lag(evidence: &Evidence) -> Option<Finding> {
     };
     let began = clock(evidence, Some(outage.start));
     let active = outage.ongoing && lasts(evidence, Some(outage.last_line));
-    Some(Finding {
-        id: RULE.id,
-        variant: Variant::Plain,
-        title: "The machine ran out of memory before the lag began".to_owned(),
-        severity: Severity::Warning,
-        confidence: Confidence::Suspected,
-        active,
-        explanation: format!(
+    Some(
+        Draft::new(
+            Severity::Warning,
+            "The machine ran out of memory before the lag began",
+        )
+        .active(active)
+        .say(format!(
             "The machine ran out of memory and the kernel {killed} ({times}); the lag began at {began}. {why}"
-        ),
-        subjects: vec![node(evidence)],
-        citations: storm.citations,
-        remedies: match active {
-            true => remedies(),
-            false => Vec::new(),
-        },
-        spans: vec![(storm.first, outage.last_line)],
-    })
+        ))
+        .cite(storm.citations)
+        .span((storm.first, outage.last_line))
+        .steps(steps()),
+    )
 }
 
 fn logged(evidence: &Evidence, outage: &Incident) -> Option<Storm> {
-    let told = |kind| {
-        let mut lines = Lines::of(evidence, &[kind]);
+    let matches = |kind| {
+        let mut lines = LogMatches::of(evidence, &[kind]);
         lines.0.retain(|group| {
             let ends = group.last.at.is_some_and(|at| at >= outage.start - BEFORE);
             let begins = |at| at <= outage.start + AT_ONCE;
@@ -96,8 +95,8 @@ fn logged(evidence: &Evidence, outage: &Incident) -> Option<Storm> {
         lines
     };
     // The kernel names whom it killed; and each kill is one, though the kubelet speaks of it, too.
-    let lines = Some(told(Kind::OutOfMemory)).filter(|lines| !lines.is_empty());
-    let lines = lines.unwrap_or_else(|| told(Kind::SystemOom));
+    let lines = Some(matches(Kind::OutOfMemory)).filter(|lines| !lines.is_empty());
+    let lines = lines.unwrap_or_else(|| matches(Kind::SystemOom));
     let mut killed: Vec<_> = lines
         .0
         .iter()
@@ -105,7 +104,7 @@ fn logged(evidence: &Evidence, outage: &Incident) -> Option<Storm> {
         .filter(|_| lines.0.iter().all(|it| it.first.kind == Kind::OutOfMemory))
         .collect();
     killed.dedup();
-    killed.truncate(NAMED);
+    killed.truncate(MAX_NAMED);
     Some(Storm {
         first: lines.first()?,
         last: lines.last()?,
@@ -125,7 +124,7 @@ fn by_the_kernel(evidence: &Evidence, outage: &Incident) -> Option<Storm> {
     });
     let kills: Vec<_> = kills.collect();
     let cite = |(_, line): &(Time, &crate::node::KernelLine)| {
-        holders::cite(evidence, "kernel", line.text.clone())
+        cite::host(evidence, "kernel", line.text.clone())
     };
     Some(Storm {
         first: kills.iter().map(|(at, _)| *at).min()?,
