@@ -182,10 +182,10 @@ enum Detection {
 pub const RULES: &[Rule] = &[
     list_too_large::RULE,
     runtime_down::RULE.row(),
-    frozen_daemon::RULE.row(),
+    frozen_daemon::RULE,
     network_storage::RULE.row(),
     disk_saturated::RULE.row(),
-    systemd_unresponsive::RULE.row(),
+    systemd_unresponsive::RULE,
     netns_blocked::RULE.row(),
     hung_runtime::RULE,
     log_driver_blocked::RULE,

@@ -3,14 +3,17 @@
 //!
 //! `hung-runtime` says that a daemon does not answer; this says why, where the kernel tells.
 
-use super::bearing::LOOK;
-use super::holders::doing;
-use super::lines::Lines;
-use super::remedies::restart_runtime;
-use super::support::old_form::{Bearing, Judged, OldRule as Rule, Scene};
-use super::{count, daemon, holders, hung_runtime};
+use super::support::answer::{Absent, Answer, Draft};
+use super::support::calls::WHOLE_RUNTIME;
+use super::support::case::{Case, LOOK};
+use super::support::holders::{self, doing};
+use super::support::log_lines::LogMatches;
+use super::support::remedies::restart_runtime;
+use super::support::wording::count;
+use super::support::{cite, step, subject};
+use super::{Detection, Explains, Rule, Tier};
 use crate::evidence::Evidence;
-use crate::finding::{Confidence, Finding, Remedy, Risk, Severity, Variant};
+use crate::finding::{Remedy, Severity, Subject};
 use crate::io::probe::Outcome;
 use crate::kubelet::event::ErrorClass;
 use crate::node::{Process, Role, State};
@@ -19,19 +22,14 @@ use crate::runtime::Runtime;
 pub(super) const RULE: Rule = Rule {
     id: "frozen-daemon",
     title: "dockerd or containerd is stopped or blocked in the kernel",
-    explains: true,
-    bearing: Bearing {
-        behind: &["hung-runtime", "hung-container", "not-pleg"],
-        feeds: &[],
-        judge,
-        ..Bearing::NONE
-    },
     page: include_str!("../../docs/findings/frozen-daemon.md"),
-    check,
+    explains: Explains::Lag,
+    tier: Tier::First,
+    detection: Detection::Custom(evaluate),
 };
 
 /// Fewer threads than a Go daemon ever has say nothing in numbers.
-const FEWEST: usize = 4;
+const MIN_THREADS: usize = 4;
 
 /// How a daemon is frozen.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,43 +44,47 @@ enum Frozen {
     Asleep,
 }
 
-fn judge(scene: &Scene) -> Judged {
-    let daemons = holders::daemons(scene.evidence);
-    let (Some(_), Some(first)) = (scene.host(), daemons.first()) else {
-        return scene.needs_host();
-    };
-    let both = [Role::Dockerd, Role::Containerd];
-    let both = both.map(|role| daemons.iter().any(|it| it.role == role));
-    if both == [true, false] {
-        return scene.open("Docker's containerd was not seen", LOOK);
+fn evaluate(case: &Case) -> Answer {
+    let daemons = holders::daemons(case.evidence);
+    let frozen = daemons
+        .iter()
+        .filter_map(|it| describe(case, it, frozen(it)?));
+    let drafts: Vec<_> = frozen.collect();
+    if drafts.is_empty() {
+        return absent(case, &daemons).into();
     }
-    // Seen for a moment only, or with nobody who missed its answers: no finding, and no proof of the contrary.
-    if daemons.iter().any(|it| may_be_frozen(it)) {
-        return scene.open("a daemon stood still as it was looked at", LOOK);
-    }
-    let names: Vec<_> = daemons.iter().map(|it| it.comm.as_str()).collect();
-    let (names, run) = (
-        names.join(" and "),
-        if daemons.len() == 1 { "runs" } else { "run" },
-    );
-    let asleep = match daemons.iter().all(|it| it.threads.seen >= FEWEST) {
-        true => ", and the kernel lets most threads wake up",
-        false => "",
-    };
-    let because = format!("{names} {run}: no signal and no debugger stops them{asleep}");
-    let because = if daemons.len() == 1 {
-        because.replace("stops them", "stops it")
-    } else {
-        because
-    };
-    Judged::out(because, &format!("process {}", first.pid))
+    Answer::Found(drafts)
 }
 
-fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
-    holders::daemons(evidence)
-        .into_iter()
-        .filter_map(|process| accuse(evidence, process, frozen(process)?))
-        .collect()
+fn absent(case: &Case, daemons: &[&Process]) -> Absent {
+    let absent = Absent::needs_host();
+    let (Some(_), Some(first)) = (case.host(), daemons.first()) else {
+        return absent;
+    };
+    let has = |role: Role| daemons.iter().any(|it| it.role == role);
+    if has(Role::Dockerd) && !has(Role::Containerd) {
+        return absent.left_open("Docker's containerd was not seen", LOOK);
+    }
+    // Seen for a moment only, or while all was answered: no finding, and no proof of the contrary.
+    if daemons.iter().any(|it| may_be_frozen(it)) {
+        return absent.left_open("a daemon stood still when it was observed", LOOK);
+    }
+    let names: Vec<_> = daemons.iter().map(|it| it.comm.as_str()).collect();
+    let (run, them) = match daemons.len() {
+        1 => ("runs", "it"),
+        _ => ("run", "them"),
+    };
+    let asleep = match daemons.iter().all(|it| it.threads.seen >= MIN_THREADS) {
+        true => ", and most threads are not blocked in the kernel",
+        false => "",
+    };
+    absent.ruled_out(
+        format!(
+            "{} {run}: no signal and no debugger stops {them}{asleep}",
+            names.join(" and ")
+        ),
+        &[&format!("process {}", first.pid)],
+    )
 }
 
 /// Where a task of a frozen cgroup sleeps: in state S (cgroup v2, kernel/signal.c) or D (v1, kernel/freezer.c).
@@ -90,7 +92,7 @@ const FREEZERS: &[&str] = &["do_freezer_trap", "__refrigerator"];
 
 /// Whether most of a process's threads are these.
 fn are_most(process: &Process, some: usize) -> bool {
-    process.threads.seen >= FEWEST && some * 2 > process.threads.seen
+    process.threads.seen >= MIN_THREADS && some * 2 > process.threads.seen
 }
 
 /// Whether it sleeps as the tasks of a frozen cgroup do.
@@ -117,49 +119,47 @@ fn frozen(process: &Process) -> Option<Frozen> {
     }
 }
 
-fn accuse(evidence: &Evidence, process: &Process, frozen: Frozen) -> Option<Finding> {
-    let mut logged = Lines::failed(evidence, hung_runtime::CALLS, ErrorClass::Deadline).latest();
-    if !logged.go_on(evidence) {
-        logged = Lines::default();
+fn describe(case: &Case, process: &Process, frozen: Frozen) -> Option<Draft> {
+    let mut lines = case.failed(WHOLE_RUNTIME, ErrorClass::Deadline).latest();
+    if !lines.go_on(case.evidence) {
+        lines = LogMatches::default();
     }
-    let silent: Vec<&str> = evidence
-        .runtime
-        .iter()
-        .flat_map(Runtime::own_calls)
-        .filter(|(_, probe)| probe.outcome == Outcome::TimedOut)
-        .map(|(call, _)| call.as_str())
-        .collect();
-    let told = !silent.is_empty() || !logged.is_empty();
+    let calls = case.evidence.runtime.iter().flat_map(Runtime::own_calls);
+    let silent = calls.filter(|(_, probe)| probe.outcome == Outcome::TimedOut);
+    let silent: Vec<_> = silent.map(|(call, _)| call.as_str()).collect();
+    let is_missed = !silent.is_empty() || !lines.is_empty();
     // Threads meet on a slow disk for moments, too: only with silence it is a freeze.
-    if frozen == Frozen::Asleep && !told {
+    if frozen == Frozen::Asleep && !is_missed {
         return None;
     }
-    let mut citations = logged.cite(4);
-    let (source, text) = holders::cited(process);
-    citations.push(holders::cite(evidence, source, text));
-    let mut subject = daemon(&process.comm);
-    subject.pid = Some(process.pid);
-    Some(Finding {
-        id: RULE.id,
-        variant: Variant::Plain,
-        title: title(process, frozen),
-        severity: if told {
-            Severity::Critical
-        } else {
-            Severity::Warning
-        },
-        confidence: if told {
-            Confidence::Confirmed
-        } else {
-            Confidence::Suspected
-        },
-        active: true,
-        explanation: explain(process, frozen, &silent, !logged.is_empty()),
-        subjects: vec![subject],
-        citations,
-        remedies: remedies(evidence, process, frozen),
-        spans: logged.spans(),
-    })
+    let severity = match is_missed {
+        true => Severity::Critical,
+        false => Severity::Warning,
+    };
+    let hangs = match silent.as_slice() {
+        [] => String::new(),
+        silent => format!("Docker does not answer: {}.", silent.join(", ")),
+    };
+    let timeouts = match lines.is_empty() {
+        true => "",
+        false => "The kubelet's calls that concern the whole runtime time out.",
+    };
+    Some(
+        Draft::new(severity, title(process, frozen))
+            .say(state(process, frozen))
+            .say(hangs)
+            .say(timeouts)
+            .say("The kernel still accepts connections for it, so callers wait instead of failing, and the node is NotReady.")
+            .about([Subject {
+                pid: Some(process.pid),
+                ..subject::daemon(&process.comm)
+            }])
+            .cite(lines.cite(4))
+            .cite([cite::process(case.evidence, process)])
+            .confirmed_if(is_missed)
+            .spans(&lines)
+            .steps(steps(case.evidence, process, frozen)),
+    )
 }
 
 fn title(process: &Process, frozen: Frozen) -> String {
@@ -168,111 +168,93 @@ fn title(process: &Process, frozen: Frozen) -> String {
         Frozen::Stopped => format!("{comm} (process {pid}) is stopped"),
         Frozen::Traced => format!("{comm} (process {pid}) is stopped by a debugger"),
         Frozen::Cgroup => format!("{comm} (process {pid}) is in a frozen cgroup"),
-        Frozen::Asleep => format!("{comm} (process {pid}) is asleep in the kernel"),
+        Frozen::Asleep => format!("{comm} (process {pid}) is blocked in the kernel"),
     }
 }
 
-fn explain(process: &Process, frozen: Frozen, silent: &[&str], logged: bool) -> String {
+fn state(process: &Process, frozen: Frozen) -> String {
     let (comm, pid, threads) = (&process.comm, process.pid, &process.threads);
-    let mut text = vec![match frozen {
+    let plain = doing(process.state, None);
+    match frozen {
         Frozen::Stopped => format!(
-            "{comm}, process {pid}, is stopped ({}): a signal (SIGSTOP) did that, and it stays so until it gets SIGCONT.",
-            doing(process.state, None)
+            "{comm}, process {pid}, is stopped ({plain}) by a signal (SIGSTOP) until it gets SIGCONT."
         ),
-        Frozen::Traced => format!(
-            "{comm}, process {pid}, is held by the process that traces it{} ({}): a debugger or strace.",
-            process
-                .tracer
-                .filter(|&pid| pid > 0)
-                .map_or_else(String::new, |pid| format!(", {pid}")),
-            doing(process.state, None)
-        ),
+        Frozen::Traced => {
+            let tracer = process.tracer.filter(|&pid| pid > 0);
+            let tracer = tracer.map_or_else(String::new, |pid| format!(", {pid}"));
+            format!(
+                "{comm}, process {pid}, is held by the process that traces it{tracer} ({plain}): a debugger or strace."
+            )
+        }
         Frozen::Cgroup => format!(
-            "{comm}, process {pid}, is in a frozen cgroup ({}): it runs again when that is thawed.",
+            "{comm}, process {pid}, is in a frozen cgroup ({}): it runs again once that is thawed.",
             doing(process.state, process.wchan.as_deref())
         ),
         Frozen::Asleep => {
-            let waits = threads
-                .waiting
-                .iter()
-                .find_map(|thread| thread.wchan.as_deref());
+            let mut waits = threads.waiting.iter();
+            let waits = waits.find_map(|thread| thread.wchan.as_deref());
+            let waits = waits.map_or_else(String::new, |wchan| format!(", in {wchan}"));
             format!(
-                "{} of {} of {comm}, process {pid}, sleep in the kernel (state D{}): a disk, a file system or the kernel itself does not answer them.",
+                "{} of {} of {comm}, process {pid}, are blocked in the kernel (state D{waits}): a disk, a file system or the kernel itself does not respond.",
                 threads.uninterruptible,
                 count(threads.seen, "thread"),
-                waits.map_or_else(String::new, |wchan| format!(", in {wchan}"))
             )
         }
-    }];
-    if !silent.is_empty() {
-        text.push(format!("Docker does not answer: {}.", silent.join(", ")));
     }
-    if logged {
-        text.push("The kubelet's calls that concern the whole runtime time out.".to_owned());
-    }
-    text.push("The kernel still accepts connections for it, so callers wait instead of failing, and the node is NotReady.".to_owned());
-    text.join(" ")
 }
 
-fn remedies(evidence: &Evidence, process: &Process, frozen: Frozen) -> Vec<Remedy> {
-    let pid = process.pid;
-    let look = |title: &str, command: String| Remedy {
-        title: title.to_owned(),
-        risk: Risk::Safe,
-        command,
-        cost: "nothing".to_owned(),
-        actions: Vec::new(),
-    };
-    let again = look(
-        "See that it is still so",
+fn steps(evidence: &Evidence, process: &Process, frozen: Frozen) -> Vec<Remedy> {
+    let (pid, comm) = (process.pid, &process.comm);
+    let still = step::look(
+        "Check that this is still the case",
         format!("ps -o pid,stat,etime,wchan:24,args -p {pid}"),
     );
     match frozen {
         Frozen::Stopped => vec![
-            again,
-            Remedy {
-                title: "Resume it (SIGCONT)".to_owned(),
-                risk: Risk::Disruptive,
-                command: format!("kill -CONT {pid}"),
-                cost: "nothing is lost: it answers what has piled up; whoever stopped it may have had a reason".to_owned(),
-                actions: holders::go_on(process),
-            },
+            still,
+            step::disruptive(
+                "Resume it (SIGCONT)",
+                format!("kill -CONT {pid}"),
+                "nothing is lost: it works through its backlog; check first why it was stopped",
+            )
+            .actions(holders::go_on(process)),
         ],
-        Frozen::Traced => match process.tracer.filter(|&tracer| tracer > 0) {
-            Some(tracer) => vec![
-                again,
-                look(
-                    "See who holds it; killing that resumes it",
+        Frozen::Traced => {
+            let tracer = process.tracer.filter(|&tracer| tracer > 0);
+            let look = tracer.map(|tracer| {
+                step::look(
+                    "See which process holds it; killing that resumes it",
                     format!("ps -o pid,stat,etime,args -p {tracer}"),
-                ),
-            ],
-            None => vec![again],
-        },
+                )
+            });
+            [still].into_iter().chain(look).collect()
+        }
         Frozen::Cgroup => vec![
-            look("See which cgroup that is", format!("cat /proc/{pid}/cgroup")),
-            Remedy {
-                title: "Thaw it".to_owned(),
-                risk: Risk::Disruptive,
-                command: format!("systemctl thaw {}", unit(&process.comm)),
-                cost: "nothing is lost: it answers what has piled up; one that was frozen by hand is thawed through its file (cgroup.freeze: 0; freezer.state: THAWED)".to_owned(),
-                actions: Vec::new(),
-            },
+            step::look(
+                "See which cgroup that is",
+                format!("cat /proc/{pid}/cgroup"),
+            ),
+            step::disruptive(
+                "Thaw it",
+                format!("systemctl thaw {}", unit(comm)),
+                "nothing is lost: it works through its backlog; a cgroup frozen by hand is thawed through its file (cgroup.freeze: 0; freezer.state: THAWED)",
+            ),
         ],
         Frozen::Asleep => vec![
-            look(
-                "Save where in the kernel its threads sleep",
-                format!("tail -n +1 /proc/{pid}/task/*/stack > {}-kernel-stacks.txt", process.comm),
+            step::look(
+                "Save where in the kernel its threads are blocked",
+                format!("tail -n +1 /proc/{pid}/task/*/stack > {comm}-kernel-stacks.txt"),
             ),
-            look(
+            step::look(
                 "See what the kernel says of disks and tasks",
-                "dmesg -T | grep -iE 'blocked for more than|not responding|I/O error' | tail".to_owned(),
+                "dmesg -T | grep -iE 'blocked for more than|not responding|I/O error' | tail",
             ),
             restart_runtime(evidence),
         ],
     }
 }
 
-/// Returns the unit that a daemon usually runs in.
+/// The unit that a daemon usually runs in.
 fn unit(comm: &str) -> &str {
     match comm {
         "dockerd" => "docker.service",
