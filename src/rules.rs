@@ -197,7 +197,7 @@ pub const RULES: &[Rule] = &[
     slow_relist::RULE,
     starting_up::RULE,
     evented_pleg::RULE,
-    removal_race::RULE.row(),
+    removal_race::RULE,
     not_pleg::RULE.row(),
     pleg_unexplained::RULE,
     orphan_sandbox::RULE.row(),

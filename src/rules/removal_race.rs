@@ -1,21 +1,23 @@
 //! `removal-race`: the kubelet asks for a container or sandbox that is gone already.
 //!
 //! Between a list and the calls that follow it something may be removed: such lines are harmless, and mostly not worth
-//! a word. They are told where they stand beside an unhealthy PLEG, so that nobody takes them for its cause; where the
-//! kubelet asks for the same id for hours; and where a container without its sandbox keeps the kubelet from starting.
+//! a word. They are shown where they stand beside an unhealthy PLEG, since they look like its cause; where the kubelet
+//! asks for the same id for hours; and where a container without its sandbox keeps the kubelet from starting.
 
 mod unstarted;
 
 pub(super) use unstarted::missed;
 
-use super::lines::Lines;
-use super::remedies::{RuntimeKind, RuntimeStack, docker_command, remedy, runtime_kind};
-use super::support::old_form::{Bearing, OldRule as Rule};
-use super::{clock, node};
+use super::support::answer::{Answer, Draft};
+use super::support::case::Case;
+use super::support::log_lines::LogMatches;
+use super::support::remedies::{RuntimeKind, RuntimeStack, docker_command, runtime_kind};
+use super::support::{step, subject};
+use super::{Detection, EACH, Explains, Rule, Tier};
 use crate::evidence::Evidence;
-use crate::finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant};
+use crate::finding::{Remedy, Severity, Subject, SubjectKind};
 use crate::kubelet::event::{ErrorClass, Event, Kind};
-use crate::kubelet::summary::PAUSE;
+use crate::kubelet::summary::{Group, PAUSE};
 use crate::syntax::duration;
 use crate::syntax::id::ContainerId;
 use crate::syntax::time::Time;
@@ -24,10 +26,10 @@ use chrono::TimeDelta;
 pub(super) const RULE: Rule = Rule {
     id: "removal-race",
     title: "The kubelet queries containers that were already removed",
-    explains: false,
-    bearing: Bearing::NONE,
     page: include_str!("../../docs/findings/removal-race.md"),
-    check,
+    explains: Explains::Nothing,
+    tier: Tier::First,
+    detection: Detection::Custom(evaluate),
 };
 
 /// The calls that may come too late.
@@ -50,28 +52,51 @@ const LOOK_BAD: &[Kind] = &[
     Kind::PlegReinspectFailed,
     Kind::PlegWriteStatus,
 ];
-/// A race is over in a moment; who asks for the same id for so long, and so often, will not stop by itself.
-const FOR_EVER: TimeDelta = TimeDelta::hours(1);
-const OFTEN: u64 = 6;
+/// A race ends in a moment; a kubelet that asks for the same id for so long, and so often, will not stop.
+const FOREVER: TimeDelta = TimeDelta::hours(1);
+const MIN_LINES: u64 = 6;
 
-fn check(evidence: &Evidence, _: &[Finding]) -> Vec<Finding> {
-    let mut findings: Vec<_> = unstarted::tell(evidence).into_iter().collect();
-    let lines = Lines::failed(evidence, CALLS, ErrorClass::NotFound);
-    findings.extend(for_ever(evidence, &lines));
-    if findings.is_empty() {
-        findings.extend(beside(evidence, &lines));
+fn evaluate(case: &Case) -> Answer {
+    let lines = case.failed(CALLS, ErrorClass::NotFound);
+    let mut drafts: Vec<_> = unstarted::draft(case).into_iter().collect();
+    drafts.extend(asked_forever(case, &lines));
+    if drafts.is_empty() {
+        drafts.extend(beside_an_outage(case, &lines));
     }
-    findings
+    match drafts.is_empty() {
+        true => Answer::Silent,
+        false => Answer::Found(drafts),
+    }
 }
 
-/// One id, and what it was asked for.
+/// One id, and the lines that ask for it.
 struct Asked<'a> {
     id: ContainerId,
-    lines: Lines<'a>,
+    lines: LogMatches<'a>,
 }
 
-/// Returns the ids for which the kubelet has asked for hours.
-fn for_ever(evidence: &Evidence, lines: &Lines) -> Option<Finding> {
+impl Asked<'_> {
+    fn subject(&self) -> Subject {
+        let event = self.lines.0.first().map(|group| &group.first);
+        let subject = event.map(subject::of_event);
+        let kind = match event.is_some_and(|event| event.sandbox.is_some()) {
+            true => SubjectKind::Sandbox,
+            false => SubjectKind::Container,
+        };
+        Subject {
+            kind,
+            id: Some(self.id.clone()),
+            name: None,
+            pod: subject.as_ref().and_then(|it| it.pod.clone()),
+            uid: subject.and_then(|it| it.uid),
+            pid: None,
+        }
+    }
+}
+
+/// Ids for which the kubelet has asked for hours.
+fn asked_forever(case: &Case, lines: &LogMatches) -> Option<Draft> {
+    let evidence = case.evidence;
     let mut asked: Vec<Asked> = Vec::new();
     for &group in &lines.0 {
         let Some(id) = id_of(&group.first) else {
@@ -81,7 +106,7 @@ fn for_ever(evidence: &Evidence, lines: &Lines) -> Option<Finding> {
             Some(one) => one.lines.0.push(group),
             None => asked.push(Asked {
                 id,
-                lines: Lines(vec![group]),
+                lines: LogMatches(vec![group]),
             }),
         }
     }
@@ -90,75 +115,42 @@ fn for_ever(evidence: &Evidence, lines: &Lines) -> Option<Finding> {
         one.lines = one.lines.latest();
     }
     asked.retain(|one| {
-        let span = one.lines.first().zip(one.lines.last());
-        one.lines.number() >= OFTEN && span.is_some_and(|(first, last)| last - first >= FOR_EVER)
+        let is_long = one.lines.length().is_some_and(|length| length >= FOREVER);
+        one.lines.number() >= MIN_LINES && is_long
     });
-    let all = Lines(
-        asked
-            .iter()
-            .flat_map(|one| one.lines.0.iter().copied())
-            .collect(),
-    );
     let first = asked.first()?;
+    let all = asked.iter().flat_map(|one| one.lines.0.iter().copied());
+    let all = LogMatches(all.collect());
     let listed = evidence.listed();
-    let gone = listed.is_some_and(|it| asked.iter().all(|one| it.find(&one.id).is_none()));
-    let span = all
-        .first()
-        .zip(all.last())
-        .map(|(first, last)| last - first);
-    let span = duration::human(span.unwrap_or(FOR_EVER));
+    let is_gone = listed.is_some_and(|it| asked.iter().all(|one| it.find(&one.id).is_none()));
+    let length = duration::human(all.length().unwrap_or(FOREVER));
     let what = match asked.len() {
         1 => format!("container {}", first.id.short()),
         many => format!("{many} containers"),
     };
-    Some(Finding {
-        id: RULE.id,
-        variant: Variant::Plain,
-        title: format!("For {span} the kubelet has asked for what is gone: {what}"),
-        severity: Severity::Warning,
-        confidence: match gone {
-            true => Confidence::Confirmed,
-            false => Confidence::Suspected,
-        },
-        active: all.are_recent(evidence, PAUSE),
-        explanation: format!(
-            "From {} to {} the kubelet asked for {what} ({}), and the runtime said each time that there is no such thing.{} A removal that it raced with ends in a moment; it asks forever where its own notes, or the runtime's, still name what is gone. The answer comes at once, so no relist waits for it.",
-            clock(evidence, all.first()),
-            clock(evidence, all.last()),
-            all.counted(),
-            if gone {
-                " Docker does not list it either."
-            } else {
-                ""
-            }
-        ),
-        subjects: asked
-            .iter()
-            .take(super::EACH)
-            .map(|one| subject(one))
-            .collect(),
-        citations: all.cite(4),
-        remedies: restart_kubelet(evidence, &first.id),
-        spans: Vec::new(),
-    })
+    let unlisted = match is_gone {
+        true => "Docker does not list it either.",
+        false => "",
+    };
+    let title = format!("For {length} the kubelet has queried what was removed: {what}");
+    Some(
+        Draft::new(Severity::Warning, title)
+            .active(all.are_recent(evidence, PAUSE))
+            .say(format!(
+                "The kubelet asked for {what} ({}), and the runtime answered each time that it does not exist.",
+                all.summary(evidence)
+            ))
+            .say(unlisted)
+            .say("A race with a removal ends in a moment; this continues because the kubelet's records, or the runtime's, still name what was removed. The answer comes at once, so no relist waits for it.")
+            .about(asked.iter().take(EACH).map(Asked::subject))
+            .cite(all.cite(4))
+            .confirmed_if(is_gone)
+            .steps(steps(evidence, &first.id))
+            .keep_steps(),
+    )
 }
 
-fn subject(asked: &Asked) -> Subject {
-    let event = asked.lines.0.first().map(|group| &group.first);
-    Subject {
-        kind: match event.is_some_and(|event| event.sandbox.is_some()) {
-            true => SubjectKind::Sandbox,
-            false => SubjectKind::Container,
-        },
-        id: Some(asked.id.clone()),
-        name: None,
-        pod: event.and_then(|event| event.pod.clone()),
-        uid: event.and_then(|event| event.uid.clone()),
-        pid: None,
-    }
-}
-
-/// Returns the id that a call was about, by the message or by the runtime's answer.
+/// The id that a call was about, by the message or by the runtime's answer.
 fn id_of(event: &Event) -> Option<ContainerId> {
     let whole = |word: &&str| word.len() == 64;
     let answered = || {
@@ -169,67 +161,51 @@ fn id_of(event: &Event) -> Option<ContainerId> {
     event.subject().cloned().or_else(answered)
 }
 
-fn restart_kubelet(evidence: &Evidence, id: &ContainerId) -> Vec<Remedy> {
+fn steps(evidence: &Evidence, id: &ContainerId) -> [Remedy; 2] {
     let id = id.as_str();
+    let stack = RuntimeStack::new(evidence);
     let see = match runtime_kind(evidence) {
         Some(RuntimeKind::Docker) => {
             format!("{} ps -a --no-trunc | grep {id}", docker_command(evidence))
         }
         _ => {
-            let crictl = RuntimeStack::new(evidence).crictl();
+            let crictl = stack.crictl();
             format!("{crictl} pods --no-trunc | grep {id}; {crictl} ps -a --no-trunc | grep {id}")
         }
     };
-    vec![
-        remedy(
-            "See what the runtime knows of it",
-            Risk::Safe,
-            see,
-            "nothing",
-        ),
-        remedy(
-            "Let the kubelet begin with a fresh list",
-            Risk::Node,
-            format!(
-                "systemctl restart {}",
-                RuntimeStack::new(evidence).own_units().first()
-            ),
+    [
+        step::look("See what the runtime knows of it", see),
+        step::node(
+            "Restart the kubelet, which then lists afresh",
+            format!("systemctl restart {}", stack.own_units().first()),
             "containers keep running",
         ),
     ]
 }
 
-/// Tells that such lines are not the cause of an unhealthy PLEG beside them.
-fn beside(evidence: &Evidence, lines: &Lines) -> Option<Finding> {
-    let log = evidence.log.as_ref()?;
+/// Such lines beside an unhealthy PLEG, which they do not cause.
+fn beside_an_outage(case: &Case, lines: &LogMatches) -> Option<Draft> {
+    let log = case.log()?;
     let near = |time: Time| {
         let within = |from: Time, to: Time| time >= from - PAUSE && time <= to + PAUSE;
         let mut incidents = log.incidents.iter();
         incidents.any(|it| within(it.start, it.end.unwrap_or(it.last_line)))
     };
-    let bad =
-        lines.0.iter().copied().filter(|group| {
-            LOOK_BAD.contains(&group.first.kind) && group.last.at.is_some_and(near)
-        });
-    let lines = Lines(bad.collect());
+    let looks_bad =
+        |group: &Group| LOOK_BAD.contains(&group.first.kind) && group.last.at.is_some_and(near);
+    let lines = lines.clone().filter(looks_bad);
     if lines.is_empty() {
         return None;
     }
-    Some(Finding {
-        id: RULE.id,
-        variant: Variant::Plain,
-        title: "What the PLEG did not find was removed in the same moment; that is harmless"
-            .to_owned(),
-        severity: Severity::Info,
-        confidence: Confidence::Suspected,
-        active: lines.are_recent(evidence, PAUSE) && lines.go_on(evidence),
-        explanation: format!(
-            "The relist lists all containers, then asks for those of each changed pod; what was removed in between is not found ({}). The next relist knows. These lines name the PLEG, but it does not wait for anything here: the cause of its trouble is another.",
-            lines.counted()
-        ),
-        subjects: vec![node(evidence)],
-        citations: lines.cite(2),
-        remedies: Vec::new(),
-        spans: Vec::new(),
-    })
+    let is_active = lines.are_recent(case.evidence, PAUSE) && lines.go_on(case.evidence);
+    let title = "What the PLEG did not find was removed in the same moment; that is harmless";
+    Some(
+        Draft::new(Severity::Info, title)
+            .active(is_active)
+            .say(format!(
+                "The relist lists all containers, then asks for those of each changed pod; what was removed in between is not found ({}), and the next relist no longer asks. These lines name the PLEG, but it waits for nothing here: its trouble has another cause.",
+                lines.counted()
+            ))
+            .cite(lines.cite(2)),
+    )
 }

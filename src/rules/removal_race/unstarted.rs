@@ -1,20 +1,23 @@
 //! A container without its sandbox: the kubelet ends over it each time that it starts.
 
-use super::RULE;
 use crate::evidence::Evidence;
-use crate::finding::{Confidence, Finding, Remedy, Risk, Severity, Subject, SubjectKind, Variant};
+use crate::finding::{Remedy, Risk, Severity, Subject, SubjectKind};
 use crate::kubelet::event::{Event, Kind};
 use crate::kubelet::summary::{Group, PAUSE};
-use crate::rules::lines::Lines;
-use crate::rules::remedies::{RuntimeKind, RuntimeStack, docker_command, remedy, runtime_kind};
-use crate::rules::{called, clock, lower, node, subject_of};
+use crate::rules::support::answer::Draft;
+use crate::rules::support::case::Case;
+use crate::rules::support::remedies::{
+    RuntimeKind, RuntimeStack, docker_command, remedy, runtime_kind,
+};
+use crate::rules::support::wording::{clock, display_name, lower};
+use crate::rules::support::{step, subject};
 use crate::runtime::Container;
 use crate::syntax::id::ContainerId;
 
 /// What the kubelet says before it ends: `no PodsandBox found with Id '…'` (pkg/kubelet/cm, as it is spelt there).
 const ORPHAN: &str = "no PodsandBox found with Id '";
 
-/// Returns the sandbox that the kubelet missed when it ended over it.
+/// The sandbox whose absence ended the kubelet.
 pub(in crate::rules) fn missed(event: &Event) -> Option<&str> {
     if !matches!(
         event.kind,
@@ -27,82 +30,62 @@ pub(in crate::rules) fn missed(event: &Event) -> Option<&str> {
 }
 
 /// A container whose sandbox is gone: the kubelet does not start.
-pub(super) fn tell(evidence: &Evidence) -> Option<Finding> {
-    let log = evidence.log.as_ref()?;
-    let all = Lines::of(
-        evidence,
-        &[Kind::KubeletFatal, Kind::ContainerManagerFailed],
-    );
-    let missing = |group: &&Group| missed(&group.last).is_some();
-    let lines = Lines(all.0.into_iter().filter(missing).collect());
+pub(super) fn draft(case: &Case) -> Option<Draft> {
+    let evidence = case.evidence;
+    let log = case.log()?;
+    let is_missing = |group: &Group| missed(&group.last).is_some();
+    let lines = case.lines(&[Kind::KubeletFatal, Kind::ContainerManagerFailed]);
+    let lines = lines.filter(is_missing);
     let last = lines.0.iter().max_by_key(|group| group.last.at)?;
     let id = missed(&last.last)?;
-    let started = log.starts.iter().any(|start| start.at > last.last.at);
-    let active = !started && lines.are_recent(evidence, PAUSE) && lines.go_on(evidence);
+    let has_started = log.starts.iter().any(|start| start.at > last.last.at);
+    let active = !has_started && lines.are_recent(evidence, PAUSE) && lines.go_on(evidence);
     let sandbox = ContainerId::parse(id);
-    let of_sandbox = |container: &&Container| {
+    let is_of_sandbox = |container: &&Container| {
         let own = container.sandbox.as_ref().zip(sandbox.as_ref());
         own.is_some_and(|(own, id)| own.matches(id))
     };
-    let listed = evidence.listed();
-    let orphans: Vec<_> = listed
-        .iter()
+    let listed = evidence.listed().into_iter();
+    let orphans = listed
         .flat_map(|runtime| runtime.told())
-        .filter(of_sandbox)
-        .collect();
-    let named = match orphans.as_slice() {
+        .filter(is_of_sandbox);
+    let orphans: Vec<_> = orphans.collect();
+    let name = |container: &Container| display_name(&subject::container(container));
+    let still_there = match orphans.as_slice() {
         [] => String::new(),
-        [one] => format!(" Docker still has it: {}.", called(&subject_of(one))),
+        [one] => format!("Docker still has it: {}.", name(one)),
         [one, ..] => format!(
-            " Docker still has {} such, one of them {}.",
+            "Docker still has {} such, one of them {}.",
             orphans.len(),
-            lower(&called(&subject_of(one)))
+            lower(&name(one))
         ),
     };
-    Some(Finding {
-        id: RULE.id,
-        variant: Variant::Plain,
-        title: format!(
-            "The kubelet cannot start: the sandbox {} of some container is gone",
-            short(id)
-        ),
-        severity: Severity::Critical,
-        confidence: match orphans.is_empty() {
-            true => Confidence::Suspected,
-            false => Confidence::Confirmed,
-        },
-        active,
-        explanation: format!(
-            "When it starts, the kubelet lists all containers and looks for the sandbox of each; that of one, {}, is not there any more, so it ends and is started again ({}, the last at {}).{named} Once the containers that were left of that sandbox are removed it starts. This is not the PLEG.",
-            short(id),
-            lines.counted(),
-            clock(evidence, lines.last())
-        ),
-        subjects: match orphans.is_empty() {
-            true => vec![Subject {
-                kind: SubjectKind::Sandbox,
-                id: sandbox,
-                ..node(evidence)
-            }],
-            false => orphans
-                .iter()
-                .map(|container| subject_of(container))
-                .collect(),
-        },
-        citations: lines.cite(3),
-        remedies: match active {
-            true => remove_orphans(evidence, id),
-            false => Vec::new(),
-        },
-        spans: Vec::new(),
-    })
+    let gone = Subject {
+        kind: SubjectKind::Sandbox,
+        id: sandbox,
+        ..subject::node(evidence)
+    };
+    let short = id.get(..12).unwrap_or(id);
+    let title = format!("The kubelet cannot start: the sandbox {short} of some container is gone");
+    Some(
+        Draft::new(Severity::Critical, title)
+            .active(active)
+            .say(format!(
+                "When it starts, the kubelet lists all containers and looks up the sandbox of each; that of one, {short}, no longer exists, so the kubelet ends and is started again ({}, the last at {}).",
+                lines.counted(),
+                clock(evidence, lines.last())
+            ))
+            .say(still_there)
+            .say("Once the containers left of that sandbox are removed it starts. This is not the PLEG.")
+            .about(orphans.iter().map(|it| subject::container(it)))
+            .about(orphans.is_empty().then_some(gone))
+            .cite(lines.cite(3))
+            .confirmed_if(!orphans.is_empty())
+            .steps(steps(evidence, id)),
+    )
 }
 
-fn short(id: &str) -> &str {
-    id.get(..12).unwrap_or(id)
-}
-
-fn remove_orphans(evidence: &Evidence, id: &str) -> Vec<Remedy> {
+fn steps(evidence: &Evidence, id: &str) -> Vec<Remedy> {
     // It goes into a command: nothing but an id may.
     let Some(id) = ContainerId::parse(id) else {
         return Vec::new();
@@ -126,12 +109,7 @@ fn remove_orphans(evidence: &Evidence, id: &str) -> Vec<Remedy> {
         }
     };
     vec![
-        remedy(
-            "See which containers were left of that sandbox",
-            Risk::Safe,
-            see,
-            "nothing",
-        ),
+        step::look("See which containers are left of that sandbox", see),
         remedy(
             "Remove them",
             Risk::Safe,
