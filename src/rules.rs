@@ -181,7 +181,7 @@ enum Detection {
 /// All rules in the order of rank: of findings that are alike in all else, the more decisive come first.
 pub const RULES: &[Rule] = &[
     list_too_large::RULE,
-    runtime_down::RULE.row(),
+    runtime_down::RULE,
     frozen_daemon::RULE,
     network_storage::RULE.row(),
     disk_saturated::RULE.row(),
@@ -294,7 +294,7 @@ pub(crate) fn is_cause(finding: &Finding) -> bool {
 use support::{
     bind_mounts as shares, case as bearing,
     causality::may_cause as is_behind,
-    cite::{distinct, inspect as inspect_call, probe as cite_probe},
+    cite::{distinct, inspect as inspect_call},
     holders, kubelet_metrics as kubelet, list_size as room, log_lines as lines, on_disk as stored,
     remedies,
     subject::{container as subject_of, daemon, node, of_event as subject_from},

@@ -169,8 +169,8 @@ fn a_runtime_that_ends_again_and_again_is_no_trouble_that_is_over() {
     let found = only(&RULE, &evidence(&lines(&[11, 12, 14]), None));
     assert!(found.active);
     assert!(
-        found.explanation.contains("away 3 times")
-            && found.explanation.contains("4.0s mostly, at most 2m from"),
+        found.explanation.contains("down 3 times")
+            && found.explanation.contains("usually for 4.0s, at most 2m apart"),
         "{}",
         found.explanation
     );
