@@ -10,19 +10,18 @@ mod tries;
 
 use super::lines::Lines;
 use super::remedies::clean_dead;
+use super::support::calls::{REMOVAL_RETRIES as RETRIES, REMOVALS as CALLS};
 use super::support::old_form::{Bearing, Judged, OldRule as Rule, Scene};
 use super::{
     EACH, busy_mount, called, clock, count, holders, inspect_call, room, subject_from, subject_of,
 };
 use crate::evidence::Evidence;
 use crate::finding::{Confidence, Finding, Remedy, Severity, Subject, Variant};
-use crate::kubelet::event::Kind;
 use crate::node::LeftoverLayer;
 use crate::runtime::{Container, Runtime, State};
 use crate::syntax::citation::Citation;
 use crate::syntax::duration;
 use crate::syntax::id::ContainerId;
-use chrono::TimeDelta;
 use ids::Ids;
 use std::collections::BTreeSet;
 
@@ -39,14 +38,6 @@ pub(super) const RULE: Rule = Rule {
     page: include_str!("../../docs/findings/dead-container.md"),
     check,
 };
-
-pub(super) const CALLS: &[Kind] = &[
-    Kind::RemoveContainerFailed,
-    Kind::RemoveSandboxFailed,
-    Kind::ContainerGcFailed,
-];
-/// The kubelet's clean-up tries again each minute; silence for longer shows that it got rid of it.
-pub(super) const RETRIES: TimeDelta = TimeDelta::minutes(5);
 
 fn judge(scene: &Scene) -> Judged {
     match scene.all_answer() {

@@ -225,9 +225,13 @@ fn uses_between_parts(rooms: &[String]) -> BTreeMap<(String, String), BTreeSet<S
             continue;
         }
         let up = "super::".repeat(parts.len() - 1);
-        let from_room = paths(&text, &format!("crate::{room}::"));
+        let from_crate = paths(&text, "crate::");
+        let within = format!("{room}::");
+        let from_room = from_crate
+            .iter()
+            .filter_map(|path| path.strip_prefix(&within));
         let from_below = paths(&text, &up);
-        let named = from_room.iter().chain(&from_below);
+        let named = from_room.chain(from_below.iter().map(String::as_str));
         let others = named.filter_map(|path| path.split("::").next());
         let others = others.filter(|other| *other != part).map(str::to_owned);
         let own = uses.entry((room.to_owned(), part.to_owned())).or_default();

@@ -1,6 +1,7 @@
 //! Calls of the kubelet to its runtime that fail alike.
 
 use crate::kubelet::event::Kind;
+use chrono::TimeDelta;
 
 /// The calls that fail at once where nothing listens.
 pub(crate) use crate::evidence::runtime_stack::CONNECT_CALLS as REFUSED;
@@ -50,3 +51,12 @@ pub(crate) const ONE_CONTAINER: &[Kind] = &[
 
 /// … of these, the ones that a relist waits for.
 pub(crate) const STATUS: &[Kind] = &[Kind::SandboxStatusFailed, Kind::ContainerStatusFailed];
+
+/// The kubelet's removals of containers and sandboxes.
+pub(crate) const REMOVALS: &[Kind] = &[
+    Kind::RemoveContainerFailed,
+    Kind::RemoveSandboxFailed,
+    Kind::ContainerGcFailed,
+];
+/// The kubelet's clean-up tries again each minute; silence for longer shows that it succeeded.
+pub(crate) const REMOVAL_RETRIES: TimeDelta = TimeDelta::minutes(5);

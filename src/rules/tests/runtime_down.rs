@@ -170,7 +170,9 @@ fn a_runtime_that_ends_again_and_again_is_no_trouble_that_is_over() {
     assert!(found.active);
     assert!(
         found.explanation.contains("down 3 times")
-            && found.explanation.contains("usually for 4.0s, at most 2m apart"),
+            && found
+                .explanation
+                .contains("usually for 4.0s, at most 2m apart"),
         "{}",
         found.explanation
     );
