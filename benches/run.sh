@@ -88,7 +88,6 @@ file=$folder/mild.gz
 table "$file" \
     'zcat > /dev/null' "zcat $folder/eight/*.gz > /dev/null" \
     'plegdoctor diagnose' "$doctor ${look[*]} --log $folder/eight" \
-    'plegdoctor diagnose --threads 1' "$doctor ${look[*]} --threads 1 --log $folder/eight" \
     'zcat \| rg' "zcat $folder/eight/*.gz | rg -c -F -f $phrases"
 
 echo "### Other forms"

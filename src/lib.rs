@@ -1,27 +1,27 @@
-//! plegdoctor: finds out why a Kubernetes node says "PLEG is not healthy".
+//! plegdoctor: diagnoses Kubernetes nodes with "PLEG is not healthy".
 //!
 //! Data flows one way, and no stage reaches back:
 //!
 //! ```text
-//!  kubelet's log ──log──▶ parser ──▶ event ──▶ digest, incident ─┐
-//!  Docker's API ──runtime::docker──▶ answers, stacks ────────────┼──▶ evidence ──rules──▶ report ──render──▶
-//!  Docker's files, if it is silent ──runtime::disk──▶ stored ────┤
-//!  /proc ──host──▶ node ─────────────────────────────────────────┤
-//!  kubelet's /healthz, /metrics ──kubelet::ask──▶ kubelet ───────┤
-//!  (what could not be seen: a gap)                               ┘
-//!  Docker's API ──runtime::docker──▶ plan ──render──▶ asked ──apply──▶ Docker's API
-//!  report ──fix──▶ step ──render──▶ asked ──apply──▶ processes, mounts, units ──▶ looked at again
+//!  logs ──log──▶ kubelet: parser ▶ event ▶ incident, summary ─┐
+//!  Docker's API ──runtime::docker──▶ answers, stacks ─────────┼──▶ evidence ──rules──▶ findings ──report──▶ render
+//!  Docker's files, if it is silent ──runtime::disk────────────┤
+//!  /proc, /sys ──node::observe──▶ node ───────────────────────┤
+//!  /healthz, /metrics ──kubelet::ask──▶ kubelet ──────────────┤
+//!  (what could not be seen: a gap) ───────────────────────────┘
+//!  finding::plan ──shown, asked──▶ remedy::apply ──▶ Docker's API
+//!  report ──remedy::fix──▶ step ──shown, asked──▶ remedy::apply ──▶ processes, mounts, units ──▶ observed again
 //! ```
 //!
 //! - The middle is pure: no files, no clock, no environment, no async. It takes values, returns values and can't
 //!   fail; a line that makes no sense is counted.
-//! - The outside is touched in few places: `log` opens logs, `runtime::docker` speaks to Docker, `kubelet::ask` to the
-//!   kubelet (both by `http`), `runtime::disk` reads Docker's files, `host` reads `/proc`, `cli` reads clock and
-//!   environment, `apply` removes, and acts.
+//! - The outside is touched in few places: `io` bounds it; `log` opens logs, `runtime::docker` speaks to Docker,
+//!   `kubelet::ask` to the kubelet, `runtime::disk` reads Docker's files, `node::observe` reads `/proc`, `cli` reads
+//!   clock and environment, `remedy::apply` removes and acts.
 //! - Each outside call has a deadline and a connection of its own. No answer in time is an observation.
 //! - What could not be seen is said in the report; it never looks like health.
-//! - A cause is one file in `rules`, one row in its table, and one page in `docs/findings`. `explain` prints the pages
-//!   and reads pasted lines; it makes no calls.
+//! - A cause is one file in `rules`, one row in its table, and one page in `docs/findings`; `rules` says how to add one.
+//!   `explain` prints the pages and reads pasted lines; it makes no calls.
 
 // The rooms, from the ground up: each uses only those before it.
 

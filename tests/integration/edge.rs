@@ -116,7 +116,10 @@ fn cgroups_that_hang_their_reader_hide_no_other_fact_and_are_a_gap() {
     );
     let gaps = report["gaps"].to_string();
     assert!(gaps.contains("the cgroups of 2 processes"), "{gaps}");
-    assert!(gaps.contains("whoever reads any): 8, 9"), "{gaps}");
+    assert!(
+        gaps.contains("blocks every reader of cgroups): 8, 9"),
+        "{gaps}"
+    );
     assert!(wait_until(IN_TIME, || readers(machine.root()).is_empty()));
 }
 

@@ -52,7 +52,7 @@ fn a_container_whose_inspect_hangs_is_left_alone_and_said_so() {
     let (code, out, _) = text(&daemon.endpoint(), &request);
     assert_eq!(code, 1);
     assert!(
-        out.starts_with("Nothing to remove.\nNot touched: 1 container"),
+        out.starts_with("Nothing to remove.\nLeft alone: 1 container"),
         "{out}"
     );
     assert!(out.contains("slow-start"), "{out}");
