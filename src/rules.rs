@@ -200,7 +200,7 @@ pub const RULES: &[Rule] = &[
     removal_race::RULE,
     not_pleg::RULE.row(),
     pleg_unexplained::RULE,
-    orphan_sandbox::RULE.row(),
+    orphan_sandbox::RULE,
     leaked_shim::RULE.row(),
     busy_mount::RULE.row(),
     dead_container::RULE.row(),

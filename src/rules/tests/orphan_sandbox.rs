@@ -150,6 +150,6 @@ fn the_reason_is_quoted_and_what_has_ended_is_not_to_be_stopped() {
         ),
     );
     let (told, commands) = commands(&ended);
-    assert!(told.contains("It has ended itself"), "{told}");
+    assert!(told.contains("It has ended: what fails"), "{told}");
     assert!(!commands.contains("docker stop"), "{commands}");
 }

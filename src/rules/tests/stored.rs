@@ -106,7 +106,7 @@ fn a_removed_pods_sandbox_is_left_over_only_if_its_process_is_seen() {
     let found = only(&orphan_sandbox::RULE, &told(Liveness::There));
     assert_eq!(found.confidence, Confidence::Suspected);
     assert!(
-        found.explanation.contains("last wrote it down as running"),
+        found.explanation.contains("last recorded it as running"),
         "{}",
         found.explanation
     );
