@@ -11,7 +11,7 @@ use crate::rules::support::remedies::{
 };
 use crate::rules::support::wording::{clock, display_name, lower};
 use crate::rules::support::{step, subject};
-use crate::runtime::Container;
+use crate::runtime::{Container, Runtime};
 use crate::syntax::id::ContainerId;
 
 /// What the kubelet says before it ends: `no PodsandBox found with Id '…'` (pkg/kubelet/cm, as it is spelt there).
@@ -46,9 +46,7 @@ pub(super) fn draft(case: &Case) -> Option<Draft> {
         own.is_some_and(|(own, id)| own.matches(id))
     };
     let listed = evidence.listed().into_iter();
-    let orphans = listed
-        .flat_map(|runtime| runtime.told())
-        .filter(is_of_sandbox);
+    let orphans = listed.flat_map(Runtime::told).filter(is_of_sandbox);
     let orphans: Vec<_> = orphans.collect();
     let name = |container: &Container| display_name(&subject::container(container));
     let still_there = match orphans.as_slice() {
