@@ -157,5 +157,7 @@ found=$(left)
 # What is just ending is not left.
 [ -z "$found" ] || { sleep 3; found=$(left); }
 sweep
-[ -z "$found" ] || die "the tests left:"$'\n'"$found"
+# Mounts and cgroups outlive the tests and harm the machine. A process that is late was named and killed by `sweep`.
+lasting=$(grep -v '^process ' <<<"$found" || true)
+[ -z "$lasting" ] || die "the tests left:"$'\n'"$lasting"
 [ $passed = yes ] || die "tests fail"
