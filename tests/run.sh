@@ -7,7 +7,7 @@
 # containerd, runc, a static busybox, chattr, bindfs, strace, journalctl): nothing that is there already, nothing for
 # which apt would remove a package, and no service is started. The tests start Docker daemons of their own, with their own sockets
 # and directories below /var/tmp, and take them away again (what a killed run left goes with the next run); a last
-# step fails where a process, a mount or a cgroup of theirs is left. The machine's Docker is not touched.
+# step fails where a mount or a cgroup of theirs is left, and kills late processes. The machine's Docker is not touched.
 set -euo pipefail
 
 case ${1-} in
